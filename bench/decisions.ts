@@ -14,15 +14,15 @@ const SIZES = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000];
 /** With fewer, what there is to do once for each decision is most of it. */
 const GROWTH_FROM = 100;
 const LEAST_RUNS = 5;
-const MOST_MS = 150;
+const MAX_MS = 150;
 
 /** Nanoseconds of CPU time that `work` takes. */
 function measure(work: () => void): number {
-  const warmUntil = performance.now() + MOST_MS / 3;
+  const warmUntil = performance.now() + MAX_MS / 3;
   do work();
   while (performance.now() < warmUntil);
   let runs = 0;
-  const until = performance.now() + MOST_MS;
+  const until = performance.now() + MAX_MS;
   const before = process.threadCpuUsage();
   while (runs < LEAST_RUNS || performance.now() < until) {
     work();

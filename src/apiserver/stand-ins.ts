@@ -22,7 +22,7 @@ const EVENTS = 'events';
 const NAMESPACES = 'namespaces';
 
 /** So few in a row that watchers can follow: their history is bounded. */
-const MOST_IN_A_ROW = 50;
+const MAX_IN_A_ROW = 50;
 
 export interface StandInOptions {
   readonly store: ObjectStore;
@@ -88,7 +88,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
   /** Removes what is in a namespace and waits for nothing. */
   function* empty(storage: string, namespace: string): Steps<void> {
     for (const [index, { key }] of store.list(storage, namespace).entries()) {
-      yield index % MOST_IN_A_ROW === MOST_IN_A_ROW - 1 ? 'rest' : undefined;
+      yield index % MAX_IN_A_ROW === MAX_IN_A_ROW - 1 ? 'rest' : undefined;
       const object = store.get(storage, key)?.object;
       if (isStopped || object === undefined) continue;
       if ((object.metadata.finalizers ?? []).length === 0) store.remove(storage, key);

@@ -11,7 +11,7 @@ export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 
 /** Of an annotation that cannot be read, in characters. */
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 
 /**
  * The priority of a LeaseCandidate. Never throws: where either annotation cannot be read, neither counts, as a priority that
@@ -39,7 +39,7 @@ function unreadable(value: number, annotations: JsonObject, name: string): Prior
   return {
     value,
     end: undefined,
-    unreadable: `${name}: ${shortened(JSON.stringify(annotations[name]), MOST_SHOWN)}`,
+    unreadable: `${name}: ${shortened(JSON.stringify(annotations[name]), MAX_SHOWN)}`,
   };
 }
 

@@ -16,7 +16,7 @@ export interface RawObject {
 
 /** Texts that many objects have, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
-const MOST_COMMON = 1000;
+const MAX_COMMON = 1000;
 /** In characters. A name in Kubernetes has 253 at most; a server may send any text, which must not stay when its object goes. */
 const LONGEST_COMMON = 256;
 
@@ -35,7 +35,7 @@ export function commonText<T extends string | undefined>(text: T, known: string 
   if (text === known) return known as T;
   const found = common.get(text);
   if (found !== undefined) return found as T;
-  if (common.size >= MOST_COMMON) common.clear();
+  if (common.size >= MAX_COMMON) common.clear();
   common.set(text, text);
   return text;
 }

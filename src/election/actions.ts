@@ -10,7 +10,7 @@ import { type ElectionInput, possibleCandidates, type Standing, type View } from
  * Limits the pings of one decision, for any purpose. Later decisions ask the other candidates: more pings could not be sent in
  * the meantime, and a decision must not take long (rule 9).
  */
-export const MOST_ASKED_AT_ONCE = 5000;
+export const MAX_ASKED_AT_ONCE = 5000;
 
 /** A ping to each of `standings`. */
 export function pingEach(
@@ -76,7 +76,7 @@ export function nameStrategy(view: View, strategy: string): readonly Action[] {
 }
 
 /** The API's largest leaseTransitions: an int32. One more would be refused, and the Lease never have a holder again. */
-const MOST_TRANSITIONS = 2 ** 31 - 1;
+const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /**
  * Gives the Lease to `holder`, in one write. The caller has made sure that no other may still believe in it. `revises` where
@@ -116,7 +116,7 @@ export function transitionsTo(
   isNumberShared = false,
 ): number {
   const isAgain = holderIdentity === holder && !isNumberShared;
-  return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MOST_TRANSITIONS);
+  return isAgain ? leaseTransitions : Math.min(leaseTransitions + 1, MAX_TRANSITIONS);
 }
 
 function formerHolder({ input: { memory } }: View): Grant['former'] {

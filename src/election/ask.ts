@@ -1,4 +1,4 @@
-import { MOST_ASKED_AT_ONCE, pingEach } from './actions.ts';
+import { MAX_ASKED_AT_ONCE, pingEach } from './actions.ts';
 import { liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import type { PingCandidate } from './decision.ts';
 import { backoffMs, type Instant, type LeaseCandidate } from './model.ts';
@@ -36,7 +36,7 @@ export function contendersAmong(
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
-  const count = Math.min(FIRST_ASKED * 2 ** waves, MOST_ASKED_AT_ONCE);
+  const count = Math.min(FIRST_ASKED * 2 ** waves, MAX_ASKED_AT_ONCE);
   return firstOf(contenders, count, comparison(view, contenders)).filter(
     (standing) => !isPingPending(view, standing),
   );
@@ -106,7 +106,7 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
 }
 
 /** Limits the silent candidates that one round asks. */
-const MOST_ASKED = 64;
+const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
 /**
@@ -117,7 +117,7 @@ export function reviveSome(view: View): readonly Standing[] {
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
     (standing) => !standing.isAlive && !isPingPending(view, standing),
   );
-  const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MOST_ASKED);
+  const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MAX_ASKED);
   return firstOf(silent, count, (a, b) => lastAskedAt(a) - lastAskedAt(b) || byName(a, b));
 }
 

@@ -47,7 +47,7 @@ export interface Reservation {
 const KEPT_MS = 5 * 60_000;
 
 /** Limits the holders remembered of one Lease: a client may write thousands of names into it. */
-const MOST_HOLDERS = 100;
+const MAX_HOLDERS = 100;
 
 /** Returns until when the holder may lead by its last renewal. */
 export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
@@ -75,9 +75,9 @@ export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Belie
     (other) =>
       other.holder !== belief.holder && (other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS),
   );
-  if (kept.length >= MOST_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
+  if (kept.length >= MAX_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
   // An array literal of one entry takes a fifth of the memory of an array that has grown.
-  return kept.length === 0 ? [belief] : [...kept.slice(0, MOST_HOLDERS - 1), belief];
+  return kept.length === 0 ? [belief] : [...kept.slice(0, MAX_HOLDERS - 1), belief];
 }
 
 /** Returns the beliefs with `belief` added. Of two beliefs of one holder, the one that lasts longer stays. */

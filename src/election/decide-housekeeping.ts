@@ -1,4 +1,4 @@
-import { MOST_ASKED_AT_ONCE, pingTo } from './actions.ts';
+import { MAX_ASKED_AT_ONCE, pingTo } from './actions.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import type { Action } from './decision.ts';
 import type { Instant } from './model.ts';
@@ -28,7 +28,7 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
   for (const standing of [...view.standings, ...view.twins]) {
     if (standing.state === 'Deleting') continue;
     const due = decideOne(view, standing);
-    if (due.now && actions.length < MOST_ASKED_AT_ONCE) actions.push(actionFor(view, standing, due.now));
+    if (due.now && actions.length < MAX_ASKED_AT_ONCE) actions.push(actionFor(view, standing, due.now));
     next = Math.min(next, due.next);
   }
   return { actions, recheckAt: [next] };

@@ -35,7 +35,7 @@ import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from
 /** How long a release is remembered. After that, the candidate's silence says the same. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
-const MOST_WITHDRAWALS = 100;
+const MAX_WITHDRAWALS = 100;
 
 /**
  * Returns the memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. `coordinatingSince` is set when a
@@ -332,7 +332,7 @@ function withWithdrawal(
   const kept = [...withdrawals].filter(
     ([name, earlier]) => name !== holder && at - earlier < WITHDRAWAL_KEPT_MS,
   );
-  return new Map([...kept.slice(1 - MOST_WITHDRAWALS), [holder, at]]);
+  return new Map([...kept.slice(1 - MAX_WITHDRAWALS), [holder, at]]);
 }
 
 function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {

@@ -58,7 +58,7 @@ export function decisiveAmong(
 }
 
 /** How many lists all in all may be looked at to find out whose list matters; beyond it, each is taken to matter. */
-const MOST_LISTS_TRIED = 50_000;
+const MAX_LISTS_TRIED = 50_000;
 
 /** Tells who would change the strategy that an election among `known` comes to, or who is at odds in it. */
 function strategyTest(
@@ -71,7 +71,7 @@ function strategyTest(
   const areAgreed = lists.values().every((known) => firstListed(known) === found);
   const keyOf = listKeys();
   const tried = new Map<string, boolean>();
-  let left = MOST_LISTS_TRIED;
+  let left = MAX_LISTS_TRIED;
   const isChangedByList = (candidate: LeaseCandidate): boolean => {
     left -= known.length;
     if (left < 0) return true;
@@ -134,7 +134,7 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
 }
 
 /** So many strategies that are at odds are told apart at the most. */
-const MOST_AT_ODDS = 1000;
+const MAX_AT_ODDS = 1000;
 
 /** Up to this many candidates, all are compared. */
 const FEW = 8;
@@ -190,7 +190,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
       const [first] = preference.strategies;
       if (first === undefined) continue;
       // Of more than are reconciled only the first elements matter.
-      const isNew = lists.size <= MOST_LISTS || (firsts.size < MOST_AT_ODDS && !firsts.has(first));
+      const isNew = lists.size <= MAX_LISTS || (firsts.size < MAX_AT_ODDS && !firsts.has(first));
       if (!isNew) continue;
       firsts.add(first);
       lists.set(keyOf(preference.strategies), candidate);
@@ -205,8 +205,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
       highest = version;
       highestText = binaryVersion;
     }
-    if (named.size < MOST_AT_ODDS || named.has(preference.strategy))
-      named.set(preference.strategy, candidate);
+    if (named.size < MAX_AT_ODDS || named.has(preference.strategy)) named.set(preference.strategy, candidate);
   }
   return { present, lists, highest, named, best };
 }
@@ -231,7 +230,7 @@ export type StrategyResolution =
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
 
 /** So many different lists are reconciled at the most: a component has one for each of its versions. */
-export const MOST_LISTS = 1000;
+export const MAX_LISTS = 1000;
 
 /**
  * The strategy of an election among `candidates`, in any order.
@@ -271,8 +270,7 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
   // Lists with the same first element agree; the other elements do not matter.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
   // To reconcile any number of them would take longer than a decision may.
-  const isCrowd =
-    lists.length > MOST_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MOST_LISTS;
+  const isCrowd = lists.length > MAX_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MAX_LISTS;
   if (isCrowd) return conflictBetween(firsts);
 
   const below = new Map<string, Set<string>>();

@@ -131,7 +131,7 @@ export interface CandidateVersions {
 
 /** A cache: a cluster has few versions, and parsing them is most of the cost of a decision. */
 const known = new Map<string, SemVer | undefined>();
-const MOST_KNOWN = 1000;
+const MAX_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
 
 /** Reads a strict semantic version; undefined when missing or unparseable. `v1.2.3`, which node-semver lets pass, is not one. */
@@ -139,7 +139,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   if (text === undefined) return undefined;
   if (known.has(text)) return known.get(text);
   const version = /^\d\S*$/.test(text) ? (parse(text) ?? undefined) : undefined;
-  if (known.size >= MOST_KNOWN) known.clear();
+  if (known.size >= MAX_KNOWN) known.clear();
   if (text.length <= LONGEST_KNOWN) known.set(text, version);
   return version;
 }

@@ -43,7 +43,7 @@ export const KEEP_ALIVE_MS = 55_000;
 export const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /** What is read of the answer to a request that failed, in bytes: far more than an API server explains, and little enough to hold many of. */
-export const MOST_ERROR_BYTES = 1024 * 1024;
+export const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Redirects are not followed, as they could take credentials elsewhere. */
 export function isSuccess(statusCode: number): boolean {
@@ -76,7 +76,7 @@ async function errorText(body: Readable): Promise<string> {
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes >= MOST_ERROR_BYTES) break;
+    if (bytes >= MAX_ERROR_BYTES) break;
   }
-  return Buffer.concat(chunks).subarray(0, MOST_ERROR_BYTES).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }

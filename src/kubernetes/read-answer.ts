@@ -133,7 +133,7 @@ export class ListSplitter {
 }
 
 /** Max. chunks that wait to be read. Reading from the server pauses at this number. */
-const MOST_WAITING = 16;
+const MAX_WAITING = 16;
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
 /**
@@ -184,7 +184,7 @@ export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting) waiting.resolve({ done: false, value });
-    else if (this.#chunks.push(value) >= MOST_WAITING) this.#body.pause();
+    else if (this.#chunks.push(value) >= MAX_WAITING) this.#body.pause();
   }
 
   /** A failure is thrown once. */

@@ -5,7 +5,7 @@ import {
   type Channel,
   isSuccess,
   KEEP_ALIVE_MS,
-  MOST_ERROR_BYTES,
+  MAX_ERROR_BYTES,
   type OutgoingRequest,
   type WholeAnswer,
 } from './channel.ts';
@@ -154,7 +154,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (isSuccess(this.#statusCode) || this.#bytes < MOST_ERROR_BYTES) return;
+    if (isSuccess(this.#statusCode) || this.#bytes < MAX_ERROR_BYTES) return;
     this.#answer();
     controller.abort(new Error('the answer is longer than is read of one that says what went wrong'));
   }
@@ -172,7 +172,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end();
     const [first = Buffer.alloc(0), ...others] = this.#chunks;
     const whole = others.length === 0 ? first : Buffer.concat(this.#chunks);
-    const text = isSuccess(this.#statusCode) ? whole : whole.subarray(0, MOST_ERROR_BYTES);
+    const text = isSuccess(this.#statusCode) ? whole : whole.subarray(0, MAX_ERROR_BYTES);
     this.#settle.resolve({
       statusCode: this.#statusCode,
       headers: this.#headers,

@@ -84,7 +84,7 @@ export function explore<State>(
     frontier = next;
   }
   const isWhole = seen.size < mostStates;
-  for (const lasso of waits?.rounds(seen).take(MOST_ROUNDS) ?? []) {
+  for (const lasso of waits?.rounds(seen).take(MAX_ROUNDS) ?? []) {
     if (!lastsForEver(model, lasso)) continue;
     const path = follow(model, [...lasso.way, ...lasso.round]);
     return result(isWhole, { text: `it goes on for ever like the last ${lasso.round.length} steps`, path });
@@ -114,7 +114,7 @@ function lastsForEver<State>(model: Model<State>, { way, round }: Lasso): boolea
 
 const ROUNDS = 100;
 /** So many are looked at: those that are met later are longer ways into the same. */
-const MOST_ROUNDS = 1000;
+const MAX_ROUNDS = 1000;
 
 /** The steps of a path, each given as its place among those that were possible. */
 function follow<State>(model: Model<State>, path: readonly number[]): AnyStep<State>[] {

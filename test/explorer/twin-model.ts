@@ -34,7 +34,7 @@ const settings = settingsOf({});
 const KEY = leaseKey('default', 'election');
 /** A Lease runs out, and the ping to each of two candidates is given up. */
 const LED_WITHIN_TICKS = BELIEF_TICKS + 2;
-const MOST_TICKS = 10;
+const MAX_TICKS = 10;
 const WALL_START = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
 
 function nowIn({ tick, serial }: TwinWorld): Now {
@@ -139,7 +139,7 @@ function* steps(world: TwinWorld): Generator<AnyStep<TwinWorld>> {
     yield chosen('a starts with a candidate of our own group', start(world, 'custom'));
   if (world.isUp.native)
     yield chosen('a with the native candidate ends', { ...world, isUp: { ...world.isUp, native: false } });
-  if (world.tick < MOST_TICKS) yield chosen(TICK, renewLease({ ...world, tick: world.tick + 1 }));
+  if (world.tick < MAX_TICKS) yield chosen(TICK, renewLease({ ...world, tick: world.tick + 1 }));
 }
 
 const TICK = 'a tick passes';

@@ -1,7 +1,7 @@
 import type fc from 'fast-check';
 
 /** For no longer than this may an input hold the event loop: milliseconds of its thread's processor time. */
-const MOST_MS = 50;
+const MAX_MS = 50;
 const REPETITIONS = 3;
 
 /** The same property, which fails as well if an input holds the event loop: not once, by chance, but each time. */
@@ -9,12 +9,12 @@ export function holdingNobody(property: fc.IRawProperty<unknown>): fc.IRawProper
   const run = async (value: unknown) => {
     const once = () => held(() => property.run(value));
     let { result, heldMs } = await once();
-    for (let again = 0; again < REPETITIONS && heldMs > MOST_MS && result === null; again += 1) {
+    for (let again = 0; again < REPETITIONS && heldMs > MAX_MS && result === null; again += 1) {
       const next = await once();
       result = next.result;
       heldMs = Math.min(heldMs, next.heldMs);
     }
-    if (result !== null || heldMs <= MOST_MS) return result;
+    if (result !== null || heldMs <= MAX_MS) return result;
     return { error: new Error(`the event loop is held for ${Math.round(heldMs)} ms of processor time`) };
   };
   return Object.assign(Object.create(property) as object, {

@@ -19,7 +19,7 @@ const { values } = parseArgs({
 
 const RUNS_EACH = 100;
 /** Of an input, which may be large: all of it is in a file. In characters. */
-const MOST_TOLD = 4000;
+const MAX_TOLD = 4000;
 const first = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const targets = fuzzTargets.filter(({ name }) => values.target === undefined || name === values.target);
 if (targets.length === 0) {
@@ -51,7 +51,7 @@ async function fuzz(target: FuzzTarget, end: number): Promise<boolean> {
       tried += result.numRuns;
       if (result.failed) {
         console.error(result.errorInstance);
-        console.error(shortened(fc.stringify(result.counterexample), MOST_TOLD));
+        console.error(shortened(fc.stringify(result.counterexample), MAX_TOLD));
         const file = join(tmpdir(), `fuzz-${target.name.replaceAll(' ', '-')}-${seed}.txt`);
         writeFileSync(file, fc.stringify(result.counterexample));
         console.error(`\nThe input is in ${file}`);

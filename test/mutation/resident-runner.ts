@@ -19,7 +19,7 @@ import {
 const LONGEST_TEST_MS = 10_000;
 
 /** More evaluations of a mutant in one test, beyond so many times those without it, are an endless loop. */
-const MOST_HITS = 10_000;
+const MAX_HITS = 10_000;
 const HITS_FACTOR = 20;
 
 /** What instrumented code reads and writes, by the name that StrykerJS has given it. */
@@ -101,7 +101,7 @@ export default class ResidentRunner extends TestRunner {
       testsRun++;
       const usual = code.mutantCoverage?.perTest[idOf(test)]?.[mutantId] ?? 0;
       code.hitCount = 0;
-      code.hitLimit = MOST_HITS + HITS_FACTOR * usual;
+      code.hitLimit = MAX_HITS + HITS_FACTOR * usual;
       try {
         await runner.#run(test);
       } catch (error) {

@@ -12,7 +12,7 @@ const STEADY = { leases: OTHERS, requestsPerSecond: 1000, renewEveryMs: 4000 };
 /** What a busy candidate of a Lease with so many does, so often. */
 const BUSY = { candidates: 100, times: 20_000, everyMs: 1 };
 /** How much later than without its neighbour another Lease may be led again, in milliseconds. */
-const MOST_DELAY_MS = 100;
+const MAX_DELAY_MS = 100;
 /** A Lease is decided on so often for each candidate and second of virtual time, and has a second's worth in advance. */
 const DECIDED_CANDIDATES_PER_SECOND = 10_000;
 
@@ -54,7 +54,7 @@ function expectUnnoticed(beside: CongestedWorld, alone: CongestedWorld, leases: 
   const delays = beside.vacancies.map((ms, index) => ms - (alone.vacancies[index] ?? Number.NaN));
   const { plans, expectations, backoffs, memories, reasons, budgets } = beside.controller.kept;
   expect([...alone.world.violations, ...beside.world.violations]).toEqual([]);
-  expect(Math.max(...delays), beside.report).toBeLessThan(MOST_DELAY_MS);
+  expect(Math.max(...delays), beside.report).toBeLessThan(MAX_DELAY_MS);
   // The coordinator's own lock is a Lease as well.
   expect(Math.max(plans, memories, reasons, budgets)).toBeLessThanOrEqual(OTHERS + leases + 1);
   expect(Math.max(expectations, backoffs)).toBeLessThanOrEqual(6 * OTHERS + leases + candidates);

@@ -11,7 +11,7 @@ const CLUSTERS = SCALE === 1 ? 10 : 1;
 const CANDIDATES = (1_000_000 * SCALE) / CLUSTERS;
 const LEASES_PER_SHARD = CANDIDATES / SHARDS / CANDIDATES_PER_LEASE;
 /** Seconds are enough for the small one, and a minute or so for each cluster of the full size; machines are busy. */
-const MOST_MS = SCALE === 1 ? 900_000 : 120_000;
+const MAX_MS = SCALE === 1 ? 900_000 : 120_000;
 const RENEW_EVERY_MS = 10_000;
 /** For each Lease; a tenth of a request is its renewals, and an election takes six. */
 const REQUESTS_PER_SECOND = 0.5;
@@ -31,7 +31,7 @@ function expectOnlyOwnKept(shard: Shard): void {
 describe(`${SHARDS} shards of a cluster with ${CANDIDATES} candidates, each with namespaces and a lock of its own`, () => {
   test.each(Array.from({ length: CLUSTERS }, (_, index) => index))(
     'elect beside each other, and one that loses its coordinator concerns no other (%i)',
-    { timeout: MOST_MS },
+    { timeout: MAX_MS },
     async () => {
       const world = new ShardedWorld({
         shards: SHARDS,

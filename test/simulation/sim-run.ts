@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 2000;
 /** A fault that cannot strike at its time is tried again so often. */
 const TRIES = 20;
 /** A preferredHolder is asked every two seconds or so while its preemption is pending (rule 7). */
-const MOST_PINGS_A_MINUTE = 45;
+const MAX_PINGS_A_MINUTE = 45;
 const MINUTE_MS = 60_000;
 
 /** What came of a run. */
@@ -100,7 +100,7 @@ class SimRun {
     const recent = (this.#pings.get(uid) ?? []).filter((earlier) => at - earlier < MINUTE_MS);
     recent.push(at);
     this.#pings.set(uid, recent);
-    if (recent.length > MOST_PINGS_A_MINUTE)
+    if (recent.length > MAX_PINGS_A_MINUTE)
       this.#world.violated(`${key} is pinged ${recent.length} times in a minute`);
   }
 }

@@ -17,7 +17,7 @@ const USAGE = `Simulates a cluster in which everything fails, once for each seed
     Replays one seed, all of it or with only these faults and without these actors, and prints what happened.
 `;
 /** Shrinking takes hundreds of runs. */
-const MOST_SHRUNK = 3;
+const MAX_SHRUNK = 3;
 /** In fewer seeds than this a kind of fault may be missing by chance. */
 const ENOUGH_SEEDS = 300;
 const PROGRESS_MS = 2000;
@@ -82,7 +82,7 @@ async function simulate(from: number, count: number): Promise<number> {
   if (isMissed) process.stdout.write(`faults that never struck: ${missing.join(', ')}\n`);
   failed.sort((a, b) => a.seed - b.seed);
   for (const { seed, problems } of failed) process.stdout.write(`seed ${seed}: ${problems.join('; ')}\n`);
-  for (const { seed } of failed.slice(0, MOST_SHRUNK)) await printShrunk(seed);
+  for (const { seed } of failed.slice(0, MAX_SHRUNK)) await printShrunk(seed);
   process.stdout.write(
     `${count - failed.length} seeds passed, ${failed.length} failed; ${(simulatedMs / 3_600_000).toFixed(1)} h simulated in ${seconds().toFixed(0)} s\n`,
   );

@@ -25,7 +25,7 @@ const LOOKS_AT_START = 15;
 const LOOK_EVERY_MS = 1_000;
 const PROGRESS_EVERY_MS = 15_000;
 /** As many changes in a second as a machine with two cores bears beside the renewals of 500 Leases. */
-const MOST_CHANGES_PER_SECOND = 10;
+const MAX_CHANGES_PER_SECOND = 10;
 /** No Lease changes more often than once in so many seconds: it would never come to rest. */
 const LEASE_RESTS_SECONDS = 20;
 const LONGEST_REST_MS = 30_000;
@@ -103,7 +103,7 @@ async function churnFor(
   random: () => number,
   { minutes, leases, say, signal }: SoakOptions,
 ): Promise<void> {
-  const perSecond = Math.min(MOST_CHANGES_PER_SECOND, leases / LEASE_RESTS_SECONDS);
+  const perSecond = Math.min(MAX_CHANGES_PER_SECOND, leases / LEASE_RESTS_SECONDS);
   const ending = new AbortController();
   const over = AbortSignal.any([signal, ending.signal]);
   const tell = (kind: string) => void counts.set(kind, (counts.get(kind) ?? 0) + 1);

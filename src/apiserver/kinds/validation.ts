@@ -4,7 +4,7 @@ import { type FieldError, forbidden, invalid, required, tooLong } from '../error
 import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../schema/api-object.ts';
 import type { NameRule, ResourceDefinition } from './definition.ts';
 
-const MOST_ANNOTATION_BYTES = 256 * 1024;
+const MAX_ANNOTATION_BYTES = 256 * 1024;
 const LONGEST_MANAGER = 128;
 const LONGEST_SUBRESOURCE = 256;
 const LONGEST_LABEL = 63;
@@ -151,7 +151,7 @@ function validateAnnotations({ annotations = {} }: ObjectMeta): FieldError[] {
     const keyProblems = labelKeyProblems(key.toLowerCase());
     problems.push(...keyProblems.map((problem) => invalid(field, key, problem)));
   }
-  return bytes > MOST_ANNOTATION_BYTES ? [...problems, tooLong(field, MOST_ANNOTATION_BYTES)] : problems;
+  return bytes > MAX_ANNOTATION_BYTES ? [...problems, tooLong(field, MAX_ANNOTATION_BYTES)] : problems;
 }
 
 function validateOwnerReferences({ ownerReferences = [] }: ObjectMeta): FieldError[] {

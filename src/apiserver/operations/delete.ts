@@ -98,21 +98,21 @@ function deleted({ definition }: ResourceRequest, { metadata }: ApiObject): Json
 }
 
 /** How many objects are deleted before a pause, so that watchers keep up. */
-const MOST_IN_A_ROW = 50;
+const MAX_IN_A_ROW = 50;
 /** As in kube-apiserver. Deleted objects remain deleted. */
-const MOST_MS = 34_000;
+const MAX_MS = 34_000;
 
 /** Deletes the selected objects, and answers with them. @throws {ApiError} */
 export function* removeCollection(context: OperationsContext, request: ResourceRequest): Steps<ListReply> {
   const { store, clock } = context;
   const { definition, query } = request;
-  const until = clock.now() + MOST_MS;
+  const until = clock.now() + MAX_MS;
   const lists = listOptions(query);
   const selection = selectionOf(request, lists);
   const options = deleteOptions(request);
   const page = yield* readPage(store, definition, lists, selection);
   for (const [index, { key }] of page.items.entries()) {
-    yield index % MOST_IN_A_ROW === MOST_IN_A_ROW - 1 ? 'rest' : undefined;
+    yield index % MAX_IN_A_ROW === MAX_IN_A_ROW - 1 ? 'rest' : undefined;
     if (clock.now() > until) throw timedOut();
     const live = store.get(definition.storage, key);
     if (live === undefined) continue;

@@ -113,14 +113,14 @@ export function toFieldsV1({ members, children }: FieldSet): JsonObject {
 }
 
 /** No type of the API is nested as deeply. More would exhaust the stack of recursive code. */
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 
 /**
  * Reads {@link toFieldsV1}'s notation. Unknown kinds of elements are left out.
  * @throws {PathElementError} where it is something else.
  */
 export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
-  if (level > MOST_LEVELS) throw new PathElementError('fields are nested too deeply');
+  if (level > MAX_LEVELS) throw new PathElementError('fields are nested too deeply');
   const set = emptyFieldSet();
   for (const [text, value] of Object.entries(fields)) {
     const element = text === '.' ? undefined : parseElement(text);

@@ -108,7 +108,7 @@ export function compareText(one: string, other: string): number {
 }
 
 /** The most managers that update and are kept by name. */
-const MOST_UPDATERS = 10;
+const MAX_UPDATERS = 10;
 
 /** Merges the oldest managers that update into one for each version, if there are too many. */
 export function mergeAncient(managers: Managers): Managers {
@@ -121,7 +121,7 @@ export function mergeAncient(managers: Managers): Managers {
   const firsts = new Map<string, string>();
   let left = updaters.length;
   for (const [id, updater] of updaters) {
-    if (left <= MOST_UPDATERS) break;
+    if (left <= MAX_UPDATERS) break;
     const first = firsts.get(updater.apiVersion);
     if (first === undefined) {
       firsts.set(updater.apiVersion, id);

@@ -31,7 +31,7 @@ export class DecodeError extends Error {
 }
 
 /** The most strict problems that are reported, as in a real server. */
-const MOST_STRICT_PROBLEMS = 100;
+const MAX_STRICT_PROBLEMS = 100;
 const INT32_LIMIT = 2 ** 31;
 const INT64_LIMIT = 2 ** 63;
 
@@ -49,7 +49,7 @@ export function decodeObject(schema: StructSchema, value: unknown): Decoded {
     ...duplicatesOf(value).map((path) => `duplicate field ${JSON.stringify(path)}`),
     ...unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`),
   ];
-  return { value: decoded, strictProblems: problems.slice(0, MOST_STRICT_PROBLEMS) };
+  return { value: decoded, strictProblems: problems.slice(0, MAX_STRICT_PROBLEMS) };
 }
 
 /** Decodes a typed struct; the paths of its unknown fields are added to `unknownFields`. */

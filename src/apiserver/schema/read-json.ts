@@ -16,7 +16,7 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /** The most duplicates that are reported, as in a real server. */
-const MOST_DUPLICATES = 100;
+const MAX_DUPLICATES = 100;
 
 /** No object of the API comes near. Deeper values would exhaust the stack of recursive code. */
 export const MAX_JSON_DEPTH = 1000;
@@ -57,7 +57,7 @@ export function duplicateFields(text: string): readonly string[] {
       const container = awaitsKey ? containers.at(-1) : undefined;
       if (container?.keys !== undefined) {
         container.place = keyOf(text.slice(at, end));
-        if (container.keys.has(container.place) && found.size < MOST_DUPLICATES)
+        if (container.keys.has(container.place) && found.size < MAX_DUPLICATES)
           found.add(pathText(containers));
         container.keys.add(container.place);
       }

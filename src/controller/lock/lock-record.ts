@@ -110,12 +110,12 @@ function changedFields(
   };
   if (change.holder === formerHolder) return renewed;
   // As client-go counts: a new holder is a transition, letting go is none.
-  const leaseTransitions = Math.min(transitionsOf(spec) + (change.holder === '' ? 0 : 1), MOST_TRANSITIONS);
+  const leaseTransitions = Math.min(transitionsOf(spec) + (change.holder === '' ? 0 : 1), MAX_TRANSITIONS);
   return { ...renewed, acquireTime: renewTime, leaseTransitions };
 }
 
 /** The API's largest: an int32. One more would be refused, and nobody ever hold the lock again. */
-const MOST_TRANSITIONS = 2 ** 31 - 1;
+const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 function transitionsOf(spec: Readonly<Record<string, unknown>>): number {
   const transitions = spec['leaseTransitions'];

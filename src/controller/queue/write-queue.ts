@@ -30,7 +30,7 @@ interface Wish {
 }
 
 /** No Lease may have more requests under way (rule 9). */
-const MOST_PER_LEASE = 8;
+const MAX_PER_LEASE = 8;
 
 /**
  * Which part of the limit requests of each urgency may fill, so that what matters more finds a place at once. Grants are
@@ -150,7 +150,7 @@ export class WriteQueue {
   #lineUp(key: LeaseKey): void {
     const wish = this.#wishes.get(key);
     const underWay = this.underWayFor(key);
-    if (wish && underWay < MOST_PER_LEASE) {
+    if (wish && underWay < MAX_PER_LEASE) {
       this.#turns[wish.urgency].set(key, splitLeaseKey(key).namespace, underWay, wish.since);
     }
   }
@@ -181,7 +181,7 @@ export class WriteQueue {
       const key = free > 0 ? this.#turns[urgency].shift() : undefined;
       const wish = key === undefined ? undefined : this.#wishes.get(key);
       if (key !== undefined && wish) {
-        return { key, wish, seats: Math.min(free, MOST_PER_LEASE - this.underWayFor(key)) };
+        return { key, wish, seats: Math.min(free, MAX_PER_LEASE - this.underWayFor(key)) };
       }
     }
     return undefined;

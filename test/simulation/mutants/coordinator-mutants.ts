@@ -273,8 +273,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-revival', 'never asks those who were silent again', [
     'election/ask.ts',
-    'const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MOST_ASKED);',
-    'const count = Math.min(0 * view.input.memory.rounds.count, MOST_ASKED);',
+    'const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MAX_ASKED);',
+    'const count = Math.min(0 * view.input.memory.rounds.count, MAX_ASKED);',
   ]),
   mutant(
     'impatient-collection',

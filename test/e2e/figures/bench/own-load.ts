@@ -26,7 +26,7 @@ export async function watchOwnLoad(programs: SimPrograms): Promise<() => Promise
 }
 
 const { busy, harnessLateMs, programsLateMs } = MOST;
-const MOST_OWN_SHARE = 0.5;
+const MAX_OWN_SHARE = 0.5;
 
 /**
  * Why figures cannot be trusted; none where they can. Where `isBusyByNature` says that the server does as much as
@@ -38,7 +38,7 @@ export function refusals(
 ): readonly string[] {
   const others = Object.entries(loads).filter(([scenario]) => !isBusyByNature(scenario));
   return [
-    ...overloads<'harnessLateMs' | 'ownShare'>(loads, { harnessLateMs, ownShare: MOST_OWN_SHARE }),
+    ...overloads<'harnessLateMs' | 'ownShare'>(loads, { harnessLateMs, ownShare: MAX_OWN_SHARE }),
     ...overloads<'busy' | 'programsLateMs'>(Object.fromEntries(others), { busy, programsLateMs }),
   ];
 }

@@ -17,7 +17,7 @@ const COLORS: Readonly<Record<ContestantName, string>> = {
   'the limit': '#3c8c40',
 };
 /** Of one line; more would not be seen. */
-const MOST_POINTS = 200;
+const MAX_POINTS = 200;
 /** What a logarithmic axis begins with: what was shorter is drawn there. */
 const LEAST_MS = 1;
 
@@ -38,7 +38,7 @@ export type Plots = ReadonlyMap<string, Plot>;
 /** The share of elections that were over after so many milliseconds, as points; those that never were are missing at the end. */
 export function cumulative(waits: readonly number[]): readonly (readonly [ms: number, share: number])[] {
   const sorted = waits.filter(Number.isFinite).sort((a, b) => a - b);
-  const step = Math.max(1, Math.floor(sorted.length / MOST_POINTS));
+  const step = Math.max(1, Math.floor(sorted.length / MAX_POINTS));
   return sorted.flatMap((wait, index) =>
     index % step === 0 || index === sorted.length - 1
       ? [[Math.max(LEAST_MS, wait), (index + 1) / waits.length] as const]

@@ -66,7 +66,7 @@ const STEADY = 1000;
  * Of more Leases the built-in one leaves most without a leader, for as long as anybody would wait. It plays in the first round
  * only: it takes minutes for each, and what sets it apart from the others is no matter of chance.
  */
-const MOST_OF_BUILT_IN = 300;
+const MAX_OF_BUILT_IN = 300;
 
 /** Plays everything with each contestant in turn, in another order in each round; nobody measures beside anybody else. */
 export async function runBench(scale: BenchScale, progress: BenchProgress): Promise<readonly Played[]> {
@@ -75,7 +75,7 @@ export async function runBench(scale: BenchScale, progress: BenchProgress): Prom
   for (const { leases, rounds } of scale.sizes) {
     for (let round = 0; round < rounds; round += 1) {
       const names = inTurn(scale.contestants, round).filter(
-        (name) => name !== 'built-in' || (round === 0 && leases <= MOST_OF_BUILT_IN),
+        (name) => name !== 'built-in' || (round === 0 && leases <= MAX_OF_BUILT_IN),
       );
       progress.begun(`${leases} Leases, round ${round + 1} of ${rounds}: servers and coordinators start`);
       // Without anything to do they leave the machine to the one that is measured.

@@ -18,8 +18,8 @@ export interface PlayScale {
 }
 
 /** More releases and deaths in ten seconds would ask of a small machine more than of a coordinator: the limit would be late, too. */
-const MOST_RELEASES = 300;
-const MOST_DEATHS = 1000;
+const MAX_RELEASES = 300;
+const MAX_DEATHS = 1000;
 const CHANGES_WITHIN_MS = 10_000;
 /** Holders are left alone for so long after a grant: by then client-go's have looked, and written their own duration. */
 const TAKEN_UP_MS = 5_000;
@@ -78,7 +78,7 @@ function publishedAs(
 /** Has holders release their Leases and end, at random times within ten seconds. */
 export async function playReleases(contestant: Contestant, scale: PlayScale): Promise<Measured> {
   const random = seededRandom(scale.leases + scale.round);
-  const names = chosen(contestant, scale, MOST_RELEASES, random);
+  const names = chosen(contestant, scale, MAX_RELEASES, random);
   const { waits, writes } = await play(contestant, names, scale, async (_, holder) => {
     await sleep(random() * CHANGES_WITHIN_MS);
     await contestant.programs.release(holder);
@@ -90,7 +90,7 @@ export async function playReleases(contestant: Contestant, scale: PlayScale): Pr
 /** Has holders die at random times within ten seconds. */
 export async function playDeaths(contestant: Contestant, scale: PlayScale): Promise<Measured> {
   const random = seededRandom(scale.leases + scale.round + 1);
-  const names = chosen(contestant, scale, MOST_DEATHS, random);
+  const names = chosen(contestant, scale, MAX_DEATHS, random);
   const { waits, writes } = await play(contestant, names, scale, async (_, holder) => {
     await sleep(random() * CHANGES_WITHIN_MS);
     return contestant.programs.crash(holder);
