@@ -38,6 +38,8 @@ interface LeaseStory {
   disturbedAt: Instant;
   /** When a holder was last told to give way. */
   preferredAt: Instant;
+  /** Whom a coordinator prefers: a release by client-go takes that off the Lease before the grant. */
+  preferred: string | undefined;
   failedPreferences: number;
   /** When the Lease last went to a preferredHolder that has not lost it since. */
   preemptedAt: Instant;
@@ -298,11 +300,14 @@ export class LeaseStories {
       story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
     if (after.holder !== before?.holder) {
       story.overwrittenStrategies = 0;
-      this.#granted(story, at, before?.preferredHolder, after.holder);
+      this.#granted(story, at, story.preferred, after.holder);
+      story.preferred = undefined;
     } else if (before?.preferredHolder === undefined && after.preferredHolder !== undefined) {
       story.preferredAt = at;
+      story.preferred = after.preferredHolder;
     } else if (before?.preferredHolder !== undefined && after.preferredHolder === undefined) {
       story.failedPreferences++;
+      story.preferred = undefined;
     } else if (before.renewTime === after.renewTime && before.preferredHolder === after.preferredHolder) {
       // The server has dropped what was written.
       story.ignoredPreferences++;
@@ -322,6 +327,7 @@ export class LeaseStories {
     const story = this.byLease.get(key) ?? {
       disturbedAt: 0,
       preferredAt: 0,
+      preferred: undefined,
       failedPreferences: 0,
       preemptedAt: Number.NEGATIVE_INFINITY,
       ignoredPreferences: 0,

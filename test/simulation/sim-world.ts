@@ -85,6 +85,8 @@ export class SimWorld {
   readonly #programs: SimPrograms;
   readonly #givers = new Givers();
   /** By LeaseCandidate: among which a program has written it last. */
+  /** By key of a participant's candidate: the group that it has written last. */
+  readonly #publishedAs = new Map<string, SimResource>();
   #isCalm = false;
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
@@ -266,9 +268,10 @@ export class SimWorld {
     return resource !== undefined && this.store.get(resource, key)?.metadata.uid !== uid;
   }
 
-  /** Where the program that runs under that name publishes itself. */
+  /** Where the program that runs under that name publishes itself. A participant chooses the group by what its server has. */
   #publishedIn(key: string): SimResource | undefined {
     const slot = this.slots.find(({ candidate }) => candidate && keyOfIdentity(candidate.identity) === key);
+    if (slot?.plan.isParticipant) return this.#publishedAs.get(key);
     return slot && (slot.plan.source === 'custom' ? 'customcandidates' : 'leasecandidates');
   }
 
@@ -357,6 +360,7 @@ export class SimWorld {
       return;
     }
     if (resource === 'leases') this.memory.written(key, write.after, writer.name);
+    else if (writer.kind === 'candidate' && write.after) this.#publishedAs.set(key, resource);
     if (writer.kind !== 'candidate') {
       this.note(() => `  ${writer.name} ${method} ${key} ${status} ${JSON.stringify(write.body['spec'])}`);
     }
