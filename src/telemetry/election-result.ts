@@ -86,7 +86,7 @@ export function isSkewPrevention(decision: Decision): boolean {
 }
 
 /** Durations of the election that was just applied, in milliseconds. */
-interface ElectionTimes {
+export interface ElectionTimes {
   /** From the time at which an election was needed and possible, to the decision. */
   readonly needToDecisionMs: number;
   /**
