@@ -95,7 +95,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'status-page/page': { does: 'is that page: the only code for browsers' },
   telemetry: {
-    does: 'writes logs, metrics, Events and traces of what it is told; nothing about an election waits for it',
+    does: 'writes logs, metrics and Events of what it is told; nothing about an election waits for it',
     rooms: [
       'controller',
       'controller/leader-label',
@@ -107,14 +107,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'settings',
       'support',
     ],
-    packages: [
-      '@opentelemetry/api',
-      '@opentelemetry/exporter-trace-otlp-proto',
-      '@opentelemetry/resources',
-      '@opentelemetry/sdk-trace',
-      'pino',
-      'prom-client',
-    ],
+    packages: ['pino', 'prom-client'],
   },
   moving: {
     does: 'sets priorities and follows what comes of them, for `transfer`, `drain` and `undrain`',

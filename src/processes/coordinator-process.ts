@@ -3,7 +3,7 @@ import { assembleCoordinator, type Coordinator, QUIET_AFTER_MS } from '../contro
 import { refusalOfLock } from '../controller/lock-namespace.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { type RunSettings, readOtlpSettings } from '../settings/run-settings.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
 import { type Clock, within } from '../support/clock.ts';
 import { unhurried } from '../support/event-loop.ts';
 import { type Host, untilAborted, version } from '../support/host.ts';
@@ -16,7 +16,6 @@ import {
 } from '../telemetry/controller-report.ts';
 import { registerLeaseMetrics } from '../telemetry/election-metrics.ts';
 import { createEventRecorder } from '../telemetry/event-recorder.ts';
-import { startExportedTraces } from '../telemetry/exported-traces.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-server.ts';
@@ -29,11 +28,10 @@ const REFUSAL_TIMEOUT_MS = 5000;
 /**
  * Runs the coordinator with logs, metrics and health checks until a signal stops it.
  *
- * @throws {Error} if there is no cluster, the metrics address cannot be used, or the OTLP settings are invalid.
+ * @throws {Error} if there is no cluster, or the metrics address cannot be used.
  */
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;
-  const otlp = readOtlpSettings(env);
   const { kubeconfig, context } = settings;
   const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
   const stop = host.stopOn('SIGTERM', 'SIGINT');
@@ -53,15 +51,6 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const events = settings.dryRun
     ? undefined
     : startEvents(connect(EVENT_CONNECTIONS), logger, metrics, clock);
-  const traces =
-    otlp &&
-    (await startExportedTraces(otlp, {
-      clock,
-      logger,
-      version,
-      host: hostname(),
-      isDryRun: settings.dryRun,
-    }));
   const statusPage = settings.statusPage ? await createStatusPage(settings, clock, logger) : undefined;
   const report = createControllerReport({
     logger,
@@ -69,7 +58,6 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     now: () => clock.now(),
     isDryRun: settings.dryRun,
     recordEvent: events?.record,
-    traces,
   });
   const coordinator = assembleCoordinator({
     clock,
@@ -117,7 +105,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   const stopped = coordinator.stop();
   // Log lines may still follow until then. The lock is not waited for.
   await within(clock, QUIET_AFTER_MS, stopped);
-  await Promise.all([stopped, events?.stop(), traces?.stop(), server?.close()]);
+  await Promise.all([stopped, events?.stop(), server?.close()]);
   logger.info('Stopped');
   logger.end();
 }

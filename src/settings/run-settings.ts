@@ -1,6 +1,5 @@
 import { coordinatorLease, type ElectionSettings } from '../election/model.ts';
 import type { ListenAddress } from '../support/address.ts';
-import type { Environment } from '../support/host.ts';
 import { formatDurationMs } from '../support/text.ts';
 import {
   boolean,
@@ -10,7 +9,6 @@ import {
   logLevel,
   namespaces,
   oneNamespace,
-  SettingsError,
   type SettingsTable,
   text,
   wholeNumber,
@@ -190,87 +188,6 @@ const settings: SettingsTable<RunSettings>['settings'] = {
 /** Every setting of `run`. */
 export const runSettings: SettingsTable<RunSettings> = { envPrefix: 'CLE', settings, contradictionsIn };
 
-/**
- * The receiver of traces and the attributes of their resource, from the environment variables that OpenTelemetry
- * specifies.
- */
-export interface OtlpSettings {
-  /** The URL of an OTLP receiver (HTTP, protobuf). */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Timeout of an export, with its retries. */
-  readonly timeoutMs: number;
-  /** Attributes of the resource, with `service.name` if given. */
-  readonly attributes: Readonly<Record<string, string>>;
-}
-
-/** Shorter than the usual 10 s: an unreachable receiver must not delay the end of the process. */
-const TIMEOUT_MS = 2000;
-const MAX_TIMEOUT_MS = 600_000;
-const TRACES_PATH = 'v1/traces';
-const PROTOCOL = 'http/protobuf';
-const DISABLED = 'OTEL_SDK_DISABLED';
-
-/**
- * Reads the OTLP settings; undefined if traces are off.
- *
- * @throws {SettingsError} with all problems at once.
- */
-export function readOtlpSettings(env: Environment): OtlpSettings | undefined {
-  const given = (name: string) => env[name]?.trim() || undefined;
-  const either = (name: string) =>
-    [`OTEL_EXPORTER_OTLP_TRACES_${name}`, `OTEL_EXPORTER_OTLP_${name}`].find((each) => given(each));
-  const endpoint = either('ENDPOINT');
-  const isOff = given(DISABLED)?.toLowerCase() === 'true' || given('OTEL_TRACES_EXPORTER') === 'none';
-  if (endpoint === undefined || isOff) return undefined;
-
-  const problems: string[] = [];
-  function read<T>(
-    name: string | undefined,
-    parse: (text: string) => T | undefined,
-    want: string,
-  ): T | undefined {
-    const text = name && given(name);
-    if (!text) return undefined;
-    const value = parse(text);
-    // Headers contain secrets, and problems are logged.
-    const shown = name.endsWith('HEADERS') ? 'what it says' : `"${text}"`;
-    if (value === undefined) problems.push(`${name}: ${shown} ${want}`);
-    return value;
-  }
-  const pairs = (name: string) => read(name, parsePairs, 'is not a list like key=value,other=value');
-
-  const url = read(endpoint, parseUrl, 'is not the URL of an OTLP receiver; give e.g. http://collector:4318');
-  read(
-    either('PROTOCOL'),
-    (text) => (text === PROTOCOL ? text : undefined),
-    `is a protocol that is not spoken here; give ${PROTOCOL}, which is the default`,
-  );
-  const timeoutMs = read(
-    either('TIMEOUT'),
-    parseTimeout,
-    `is not a whole number of milliseconds up to ${MAX_TIMEOUT_MS}`,
-  );
-  const headers = {
-    ...pairs('OTEL_EXPORTER_OTLP_HEADERS'),
-    ...pairs('OTEL_EXPORTER_OTLP_TRACES_HEADERS'),
-  };
-  const serviceName = given('OTEL_SERVICE_NAME');
-  const attributes = {
-    ...pairs('OTEL_RESOURCE_ATTRIBUTES'),
-    ...(serviceName !== undefined && { 'service.name': serviceName }),
-  };
-  if (problems.length > 0 || !url) throw new SettingsError(problems);
-  // The endpoint for traces is used as given. The general endpoint gets the path for traces.
-  if (!endpoint.includes('TRACES')) url.pathname = `${url.pathname.replace(/\/*$/, '/')}${TRACES_PATH}`;
-  return {
-    url: url.href,
-    headers,
-    timeoutMs: timeoutMs ?? TIMEOUT_MS,
-    attributes,
-  };
-}
-
 function contradictionsIn(given: RunSettings): string[] {
   const election = named('electionDurationMs', given.electionDurationMs);
   const lease = named('leaseDurationSeconds', given.leaseDurationSeconds * 1000);
@@ -302,33 +219,4 @@ function contradictionsIn(given: RunSettings): string[] {
 
 function named(key: keyof RunSettings, durationMs: number): string {
   return `--${settings[key].flag} (${formatDurationMs(durationMs)})`;
-}
-
-function parseUrl(text: string): URL | undefined {
-  const url = URL.parse(text);
-  return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
-}
-
-function parseTimeout(text: string): number | undefined {
-  const timeoutMs = /^[1-9]\d*$/.test(text) ? Number(text) : Number.NaN;
-  return timeoutMs <= MAX_TIMEOUT_MS ? timeoutMs : undefined;
-}
-
-/** Parses pairs in the format of W3C baggage, with percent-encoded values. */
-function parsePairs(text: string): Readonly<Record<string, string>> | undefined {
-  const pairs = text
-    .split(',')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair !== '')
-    .map((pair) => /^([^=\s]+)\s*=\s*(.*)$/.exec(pair));
-  try {
-    return Object.fromEntries(
-      pairs.map((pair) => {
-        if (!pair) throw new URIError('no pair');
-        return [decodeURIComponent(pair[1] ?? ''), decodeURIComponent(pair[2] ?? '')];
-      }),
-    );
-  } catch {
-    return undefined;
-  }
 }

@@ -7,7 +7,6 @@ import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { createThrottle } from '../support/backoff.ts';
 import { DecisionReport } from './decision-report.ts';
-import type { ElectionTraces } from './election-traces.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -41,27 +40,16 @@ export function createControllerReport(parts: {
   readonly isDryRun: boolean;
   /** Undefined if Events are off. */
   readonly recordEvent?: ((event: LeaseEvent) => void) | undefined;
-  /** Undefined if traces are off. */
-  readonly traces?: ElectionTraces | undefined;
 }): ControllerReport {
-  const { logger, metrics, now, isDryRun, recordEvent = () => {}, traces } = parts;
+  const { logger, metrics, now, isDryRun, recordEvent = () => {} } = parts;
   const decisions = new DecisionReport({ logger, metrics: metrics.elections, now, isDryRun, recordEvent });
   const isNew = createThrottle(now);
   return {
-    decided(...told) {
-      decisions.decided(...told);
-      traces?.decided(...told);
-    },
+    decided: (...told) => decisions.decided(...told),
     heldBack: () => decisions.heldBack(),
-    written(...told) {
-      decisions.written(...told);
-      traces?.written(...told);
-    },
+    written: (...told) => decisions.written(...told),
     applied: (...told) => decisions.applied(...told),
-    forgotten(key) {
-      decisions.forgotten(key);
-      traces?.forgotten(key);
-    },
+    forgotten: (key) => decisions.forgotten(key),
     synced: (apiVersion) => logger.info({ apiVersion }, 'Watching LeaseCandidates'),
     gone: (apiVersion) => logger.warn({ apiVersion }, 'LeaseCandidates are served no more'),
     twinSeen: (lease, name) => logger.warn({ lease, candidate: name }, TWINS),
@@ -83,10 +71,7 @@ export function createControllerReport(parts: {
       metrics.elections.reconcileFailed();
       logger.error({ lease: key, err: error }, 'Reconciling a Lease failed');
     },
-    standDown() {
-      decisions.standDown();
-      traces?.standDown();
-    },
+    standDown: () => decisions.standDown(),
   };
 }
 
@@ -143,15 +128,6 @@ export function createEventFailureReport({ logger, now }: { logger: Logger; now:
   const isNew = createThrottle(now);
   return (error: unknown): void => {
     if (isNew('event', kindOfFailure(error))) logger.warn({ err: error }, 'Writing an Event failed');
-  };
-}
-
-/** Logs failed exports of traces, once per error. */
-export function createTraceFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
-  const isNew = createThrottle(now);
-  return (error: unknown): void => {
-    const kind = String(error).replaceAll(/\d+/g, 'n');
-    if (isNew('traces', kind)) logger.warn({ err: error }, 'Exporting traces failed');
   };
 }
 

@@ -17,6 +17,7 @@ import type { ElectionMetrics } from './election-metrics.ts';
 import {
   createElectionTimer,
   describeAction,
+  type ElectionTimes,
   isSkewPrevention,
   isUndecided,
   resultOf,
@@ -99,7 +100,7 @@ export class DecisionReport implements DecisionObserver {
     if (times?.expiryToHolderMs !== undefined) metrics.filledAfterExpiry(times.expiryToHolderMs);
     if (grant && grant.holder !== (input.lease?.holderIdentity ?? '')) metrics.leaderChanged();
     if (grant) this.#troubles.granted(key);
-    logger.info(describe(key, decision, input), 'Changed a Lease');
+    logger.info({ ...describe(key, decision, input), ...rounded(times) }, 'Changed a Lease');
     for (const event of changeEvents(decision, input, lease)) recordEvent(event);
   }
 
@@ -198,6 +199,14 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     moreActions: beyond(actions),
     candidates: named,
     moreCandidates: more || undefined,
+  };
+}
+
+/** The durations of an election as the log has them, in whole milliseconds. */
+function rounded({ needToDecisionMs, expiryToHolderMs }: Partial<ElectionTimes> = {}) {
+  return {
+    needToDecisionMs: needToDecisionMs && Math.round(needToDecisionMs),
+    expiryToHolderMs: expiryToHolderMs && Math.round(expiryToHolderMs),
   };
 }
 

@@ -86,7 +86,7 @@ export function isSkewPrevention(decision: Decision): boolean {
 }
 
 /** Durations of the election that was just applied, in milliseconds. */
-interface ElectionTimes {
+export interface ElectionTimes {
   /** From the time at which an election was needed and possible, to the decision. */
   readonly needToDecisionMs: number;
   /**
@@ -97,7 +97,7 @@ interface ElectionTimes {
 }
 
 /** The last time at which no election was needed or possible. */
-export interface Rest {
+interface Rest {
   readonly at: Instant;
   /** Whether no candidate could have been elected. */
   readonly isFruitless: boolean;
@@ -149,7 +149,7 @@ export function createElectionTimer() {
 }
 
 /** Returns the state of a Lease for which no election is needed or possible at `at`. */
-export function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
+function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
@@ -157,7 +157,7 @@ export function restAt({ reason }: Decision, input: ElectionInput, at: Instant):
  * Returns the time since which an election has been needed and possible. A Lease without an earlier decision may have
  * been without candidates for hours.
  */
-export function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
+function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 

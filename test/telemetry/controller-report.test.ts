@@ -5,7 +5,6 @@ import {
   createEventFailureReport,
   createLabelReport,
   createLockReport,
-  createTraceFailureReport,
   NOT_SERVED_ADVICE,
   UNREADABLE_PRIORITY,
 } from '../../src/telemetry/controller-report.ts';
@@ -203,20 +202,6 @@ describe('Events that cannot be written', () => {
       { status: 500 },
       { message: 'a was reset' },
       { message: 'not a function' },
-    ]);
-  });
-});
-
-describe('traces that cannot be handed over', () => {
-  test('are told of once for each way in which that fails, however many they were', () => {
-    const telemetry = makeTelemetry();
-    const failed = createTraceFailureReport({ ...telemetry, now: () => 0 });
-    for (const message of ['connect ECONNREFUSED', 'Dropped 7 spans', 'Dropped 29 spans']) {
-      failed(new Error(message));
-    }
-    expect(telemetry.linesOf('Exporting traces failed').map(({ err }) => err)).toMatchObject([
-      { message: 'connect ECONNREFUSED' },
-      { message: 'Dropped 7 spans' },
     ]);
   });
 });

@@ -45,7 +45,10 @@ describe('a decision that changed something', () => {
     await world.clock.advance(10_500);
     world.renew('default/b');
     await world.clock.advance(5000);
-    expect(linesOf(CHANGED).at(-1)).toMatchObject({ reason: 'LeaseExpired', holder: 'b', formerHolder: 'a' });
+    expect(linesOf(CHANGED).at(-1)).toMatchObject({
+      ...{ reason: 'LeaseExpired', holder: 'b', formerHolder: 'a' },
+      ...{ needToDecisionMs: 0, expiryToHolderMs: 0 },
+    });
     await expect(measure('cle_leader_changes_total')).resolves.toBe(2);
     await expect(measure('cle_expiry_to_holder_seconds_count')).resolves.toBe(1);
     await expect(measure('cle_expiry_to_holder_seconds_sum')).resolves.toBe(0);

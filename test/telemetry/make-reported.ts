@@ -1,7 +1,6 @@
 import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { createControllerReport } from '../../src/telemetry/controller-report.ts';
-import { createElectionTraces, type TraceSpan } from '../../src/telemetry/election-traces.ts';
 import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -45,15 +44,12 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
   const { isDryRun = false } = parts;
   let now = () => 0;
   const events: LeaseEvent[] = [];
-  const traces: TraceSpan[] = [];
-  const tracer = createElectionTraces({ now: () => now(), isDryRun, emit: (trace) => traces.push(trace) });
   const report = createControllerReport({
     logger,
     metrics,
     now: () => now(),
     isDryRun,
     recordEvent: (event) => events.push(event),
-    traces: tracer,
   });
   const world = new ControllerWorld({ observer: report, ...parts });
   now = () => world.clock.now();
@@ -62,8 +58,6 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
     report,
     ...telemetry,
     events,
-    traces,
-    tracer,
     /** Each Event as `LeaderElected: a leads`. */
     told: () => events.map(({ reason, message }) => `${reason}: ${message}`),
   };
