@@ -91,7 +91,7 @@ export function noRepresentation(available: readonly string[]): ApiError {
   );
 }
 
-/** Whether JSON is indented: by the query, or because the client is curl, Wget or a browser. */
+/** Whether JSON is indented. Without the query parameter, only curl, Wget and browsers get indented JSON. */
 export function isPrettyWanted(query: URLSearchParams, userAgent: string): boolean {
   const pretty = query.get('pretty');
   if (pretty) return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
