@@ -95,10 +95,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
     }
   }
 
-  /**
-   * Reports the writes since the last round to the collector. If some writes are unknown, as at the start, reports
-   * every object.
-   */
+  /** Reports the writes since the last round to the collector, or every object if some writes are unknown. */
   function* noteChanges(storage: string): Steps<void> {
     const history = store.history(storage);
     const events = eventsSince(history, positions.get(storage));

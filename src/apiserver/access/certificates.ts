@@ -79,10 +79,7 @@ export function needsRenewal({ cert }: ServingCertificate, hosts: readonly strin
   return namesFor(hosts).some((name) => covers(name) === undefined);
 }
 
-/**
- * Checks a certificate and its key from a user.
- * @throws {Error} that names the problem, and the certificate or the key.
- */
+/** Checks a user's certificate and key. @throws {Error} that names the problem, and the certificate or the key */
 export function checkCertificate({ cert, key }: ServingCertificate, clock: Clock): void {
   const certificate = readCertificate(cert);
   if (!certificate.checkPrivateKey(readKey(key)))

@@ -26,9 +26,7 @@ interface DispatcherParts {
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Authenticates, authorizes and answers a request. Never throws, never rejects. `noteUser` receives the user's name.
- */
+/** Authenticates, authorizes and answers a request. Never throws or rejects. `noteUser` receives the user's name. */
 export type Dispatcher = (
   incoming: Incoming,
   noteUser: (name: string) => void,

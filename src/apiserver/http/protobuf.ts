@@ -6,10 +6,7 @@ const MAGIC = Buffer.from('k8s\0', 'latin1');
 /** The attributes of a property that an assignment creates. */
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
-/**
- * Translates a protobuf object, as typed clients of client-go send it since 0.32, into JSON.
- * @throws {RangeError} if the body is not a valid object.
- */
+/** Translates an object in the protobuf format of client-go into JSON. @throws {RangeError} if it is malformed */
 export function objectFromProtobuf(body: Buffer, schema: StructSchema): JsonObject {
   if (body.length === 0) throw new RangeError('empty data');
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {

@@ -115,10 +115,7 @@ export function compileRules(schema: RuledProperty): Rules {
   };
 }
 
-/**
- * Creates a CEL environment with the functions that Kubernetes adds to CEL. Loads the library late: loading takes about
- * 20 ms.
- */
+/** Creates a CEL environment with the functions of Kubernetes. Loads the library late: loading takes about 20 ms. */
 function celEnvironment(): Environment {
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
   return new cel.Environment({ unlistedVariablesAreDyn: true })

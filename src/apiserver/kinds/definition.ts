@@ -44,9 +44,7 @@ export interface ResourceDefinition {
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject) => ApiObject;
   /** Whether anything except metadata.finalizers blocks the deletion of an object. Takes the hub form. */
   readonly isHeld?: (object: ApiObject) => boolean;
-  /**
-   * Returns the problems outside of metadata; validateObject runs all checks. `old` is given for an update. Hub form.
-   */
+  /** Returns the problems outside of metadata, see validateObject. `old` is given for an update. Hub form. */
   readonly validate: (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 }
 
@@ -60,10 +58,7 @@ export interface VersionDefinition {
    */
   readonly toHub: (object: ApiObject, previous?: ApiObject) => ApiObject;
   readonly fromHub: (hub: ApiObject) => ApiObject;
-  /**
-   * Returns the values of all fields that a fieldSelector may name, including metadata.name and metadata.namespace.
-   * Takes this version's form.
-   */
+  /** Returns the values of all fields that a fieldSelector may name, metadata included. Takes this version's form. */
   readonly selectableFields: (object: ApiObject) => Readonly<Record<string, string>>;
   readonly columns: readonly ColumnDefinition[];
   /** The Warning in every answer of this version. kube-apiserver will remove such a version. */
@@ -79,10 +74,7 @@ export interface ColumnDefinition {
   readonly description: string;
   /** 0: always shown. Higher: shown with `-o wide`. */
   readonly priority: number;
-  /**
-   * Returns the cell of an object in this version. The server itself formats ages (`5m`, `2d3h`) by `nowSeconds` (Unix
-   * time).
-   */
+  /** Returns the cell of an object in this version. `nowSeconds` (Unix time) is for ages such as `2d3h`. */
   readonly cell: (object: ApiObject, nowSeconds: number) => string | number | null;
 }
 
@@ -140,10 +132,7 @@ export function textsIn(object: JsonObject, field: string): readonly string[] {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 }
 
-/**
- * Returns an object with each field settled by its schema, as `apiVersion`. Drops metadata.selfLink, which the API
- * knows but does not store.
- */
+/** Returns an object with each field settled by its schema, as `apiVersion`, without metadata.selfLink. */
 export function settled(schema: StructSchema, object: ApiObject, apiVersion: string): ApiObject {
   const { kind: _, apiVersion: __, metadata, ...rest } = settle(schema, object);
   const { selfLink: ___, ...kept } = isJsonObject(metadata) ? metadata : {};

@@ -39,10 +39,7 @@ const leaseSchema = struct(`${MODEL}.Lease`, 'A Lease is held by one holder at a
 /** The fields of coordinated elections. */
 const COORDINATION_FIELDS = ['strategy', 'preferredHolder'] as const;
 
-/**
- * Returns Leases. If elections are not `coordinated`, the server drops the coordination fields, as with the feature
- * gate off.
- */
+/** Returns Leases. The server drops the coordination fields if elections are not `coordinated`. */
 export function leases(options: { readonly coordinated: boolean }): ResourceDefinition {
   return {
     group: 'coordination.k8s.io',

@@ -92,10 +92,7 @@ export const namespaces: ResourceDefinition = {
   ],
 };
 
-/**
- * Namespaces in an update of `namespaces/NAME/finalize`, which also changes the spec. It can thus remove finalizers of
- * the spec.
- */
+/** Namespaces in an update of `namespaces/NAME/finalize`, which can change the finalizers in the spec. */
 export const finalizedNamespaces: ResourceDefinition = {
   ...namespaces,
   subresource: 'finalize',

@@ -294,9 +294,7 @@ export function subdomainProblems(text: string): readonly string[] {
   return [...lengthProblems(text, LONGEST_SUBDOMAIN), ...patternProblems(text, subdomain)];
 }
 
-/**
- * A prefix may end in a dash. kube-apiserver replaces its last two characters by an `a` before it checks the prefix.
- */
+/** A prefix may end in a dash. kube-apiserver replaces its last two characters by an `a` before the check. */
 function withoutTrailingDash(prefix: string): string {
   return prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
 }

@@ -29,10 +29,7 @@ export function parseBody(body: Buffer, contentType: string): ParsedBody {
   return { object, duplicates };
 }
 
-/**
- * Reads the object of a create or an update.
- * @throws {ApiError} 400 for another type, and in strict validation for unknown or duplicate fields.
- */
+/** Reads the object of a create or an update. @throws {ApiError} 400 for a wrong type, and for strict problems */
 export function decodeBody(request: ResourceRequest, validation: FieldValidation): ApiObject {
   const { definition, version } = request;
   const { object, duplicates } = parseBody(request.body, request.contentType);

@@ -139,9 +139,7 @@ function programOf(userAgent: string): string {
   return [...program].filter(isPrintable).join('').slice(0, LONGEST_MANAGER);
 }
 
-/**
- * Returns the object as it will be stored, with defaults, in the request's version. Ownership is recorded in this form.
- */
+/** Returns the object as it will be stored, in the request's version. Ownership is recorded in this form. */
 export function asStored({ version }: ResourceRequest, object: ApiObject, live?: StoredObject): ApiObject {
   return version.fromHub(version.toHub(object, live?.object));
 }

@@ -122,10 +122,7 @@ export function inNamespaceOf({ namespace }: ResourceRequest, object: ApiObject)
   return withMetadata(object, { namespace });
 }
 
-/**
- * A create by PUT or apply ignores the given resourceVersion, but a dry run returns it.
- * @throws {ApiError} for a malformed resourceVersion.
- */
+/** A create by PUT or apply ignores the given resourceVersion, but a dry run returns it. @throws {ApiError} */
 function withoutVersion(object: ApiObject, isDryRun: boolean): ApiObject {
   parseObjectVersion(object.metadata.resourceVersion);
   return isDryRun ? object : withMetadata(object, { resourceVersion: undefined });
@@ -211,10 +208,7 @@ function isDeletionComplete({ metadata }: ApiObject, { metadata: old }: ApiObjec
 
 const NAMESPACES = { group: '', name: 'namespaces' };
 
-/**
- * Rejects a write in an absent namespace, and a create in a namespace that is being deleted.
- * @throws {ApiError} 404 or 403.
- */
+/** Rejects a write in an absent namespace, and a create in a terminating one. @throws {ApiError} 404 or 403 */
 function admitToNamespace(
   { store }: OperationsContext,
   request: ResourceRequest,

@@ -115,10 +115,7 @@ export function toFieldsV1({ members, children }: FieldSet): JsonObject {
 /** No type of the API has as many levels. More levels would exhaust the stack of recursive code. */
 const MAX_LEVELS = 100;
 
-/**
- * Reads the notation of {@link toFieldsV1}. Drops unknown kinds of elements.
- * @throws {PathElementError} if the notation is invalid.
- */
+/** Reads the notation of {@link toFieldsV1}. Drops unknown kinds of elements. @throws {PathElementError} */
 export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
   if (level > MAX_LEVELS) throw new PathElementError('fields are nested too deeply');
   const set = emptyFieldSet();

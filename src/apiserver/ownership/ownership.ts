@@ -177,10 +177,7 @@ export function takenFrom(managers: Managers, change: ObjectChange, id: string):
   return taken.sort((one, other) => compareText(one.id, other.id));
 }
 
-/**
- * Returns the managers after a change. Managers other than `id` lose all changed fields. Managers without fields are
- * dropped.
- */
+/** Returns the managers after a change. Managers other than `id` lose all changed fields. Drops empty managers. */
 export function afterChange(managers: Managers, change: ObjectChange, id?: string): Managers {
   const left = new Map<string, Manager>();
   for (const [each, manager] of managers) {
@@ -194,10 +191,7 @@ export function afterChange(managers: Managers, change: ObjectChange, id?: strin
   return left;
 }
 
-/**
- * Returns the managers after a write other than apply. The writer owns the fields that it changed.
- * @throws {VersionError}
- */
+/** Returns the managers after a write other than apply. The writer owns its changes. @throws {VersionError} */
 export function afterUpdate(
   live: ApiObject,
   next: ApiObject,

@@ -214,10 +214,7 @@ function mergeMembers(type: TypeSchema, live: JsonObject, config: JsonObject): J
   return Object.fromEntries([...Object.entries(live), ...changed]);
 }
 
-/**
- * Merges two lists. The configuration's items keep their order. Items of the live list alone keep their place between
- * them.
- */
+/** Merges two lists. The configuration's items keep their order. Other items keep their place between them. */
 function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly unknown[]): unknown[] {
   const found = itemsByElement(list, live);
   const before = live.map((item) => itemElement(list, item));

@@ -18,10 +18,7 @@ import { formatTime, parseTime } from './time-text.ts';
 export interface Decoded {
   /** The fields in schema order with sorted map keys, as the API server writes them. */
   readonly value: JsonObject;
-  /**
-   * The problems in strict validation: `duplicate field "spec.bar"` (only for values of readJson), `unknown field
-   * "spec.foo"`.
-   */
+  /** The problems in strict validation: `unknown field "spec.foo"`, `duplicate field "spec.bar"` (after readJson). */
   readonly strictProblems: readonly string[];
 }
 

@@ -24,10 +24,7 @@ export const MAX_JSON_DEPTH = 1000;
 /** The duplicate fields of each document, by its root value. The value itself stays plain JSON. */
 const duplicates = new WeakMap<object, readonly string[]>();
 
-/**
- * Parses JSON as JSON.parse does, and remembers duplicate fields.
- * @throws {SyntaxError} also if the text is nested too deeply.
- */
+/** Parses JSON like JSON.parse, and remembers duplicate fields. @throws {SyntaxError} also for too deep nesting */
 export function readJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const found = duplicateFields(text);

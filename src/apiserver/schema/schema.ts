@@ -24,10 +24,7 @@ export interface ListSchema {
   readonly listType: 'atomic' | 'set' | 'map';
   /** x-kubernetes-list-map-keys, if listType is `map`. */
   readonly keys?: readonly string[];
-  /**
-   * How a strategic merge patch treats the list. Absent: the patch replaces it. Otherwise: merged, by key if the items
-   * are objects.
-   */
+  /** In a strategic merge patch: absent, the list is replaced; else merged, by key if its items are objects. */
   readonly patchStrategy?: { readonly mergeKey?: string };
 }
 

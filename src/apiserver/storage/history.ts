@@ -49,9 +49,7 @@ export class History {
     if (this.#start > 0 && oldest) this.#since = oldest.stored.revision - 1;
   }
 
-  /**
-   * Returns the position of the first event after a revision, which may be in the future; `expired` if events are gone.
-   */
+  /** Returns the position of the first event after a revision, even a future one; `expired` if events are gone. */
   positionAfter(revision: number): number | 'expired' {
     if (revision < this.#since) return 'expired';
     let [low, high] = [this.#start, this.#end];
@@ -83,10 +81,7 @@ function charactersOf({ stored, previous }: StoreEvent): number {
   return stored.characters + (previous?.characters ?? 0);
 }
 
-/**
- * Returns the former states of objects that changed from `position` on: the state before the first event of each
- * object.
- */
+/** Returns the former states of objects that changed from `position` on: those before their first events. */
 export function statesBefore(
   history: History,
   position: number,

@@ -10,10 +10,7 @@ import type { StoredObject } from './stored-objects.ts';
 export interface Journal {
   /** Loads the stored state. Called once, before any write. */
   load(): JournalContents;
-  /**
-   * Stores an object's new state and its revision, which becomes the last revision. The write is durable or has no
-   * effect.
-   */
+  /** Stores an object's new state, and its revision as the last one. The write is durable or has no effect. */
   write(storage: string, stored: StoredObject): void;
   /** Removes an object and stores the revision of its deletion. The write is durable or has no effect. */
   remove(storage: string, key: string, revision: number): void;

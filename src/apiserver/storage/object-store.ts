@@ -128,9 +128,7 @@ export class ObjectStore {
     return this.#shelf(storage).history;
   }
 
-  /**
-   * Calls `listener` after each write to `storage`, before the write returns. Returns the function that unsubscribes.
-   */
+  /** Calls `listener` after each write to `storage`, before the write returns. Returns an unsubscribe function. */
   onChange(storage: string, listener: () => void): () => void {
     const { listeners } = this.#shelf(storage);
     listeners.add(listener);

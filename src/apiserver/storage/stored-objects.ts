@@ -79,9 +79,7 @@ export function listObjects({ chunks }: SortedObjects, namespace?: string): read
   return found;
 }
 
-/**
- * Returns a past list. `before` contains the former states of changed objects by key; undefined for an absent object.
- */
+/** Returns a past list. `before` has the former states of changed objects by key; undefined for absent objects. */
 export function listBefore(
   objects: SortedObjects,
   before: ReadonlyMap<string, StoredObject | undefined>,

@@ -107,9 +107,7 @@ function encodeLine(type: WatchEventType | 'BOOKMARK' | 'ERROR', object: object)
 /** The type of an event for one watcher. A change can add an object to the watcher's selection, or remove it. */
 type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/**
- * Returns the type of an event for a watcher with this selection; undefined if the event does not concern the watcher.
- */
+/** Returns the type of an event for a watcher with this selection; undefined if the watcher does not see it. */
 export function watchEventType(
   event: StoreEvent,
   selects: (object: ApiObject) => boolean,
