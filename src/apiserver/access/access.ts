@@ -123,7 +123,6 @@ function hashOf(token: string): string {
   return hash('sha256', token, 'base64');
 }
 
-/** Whether the rule allows the request. */
 function admits(rule: AccessRule, wanted: Attributes): boolean {
   if (!covers(rule.verbs, wanted.verb)) return false;
   if ('paths' in rule) return wanted.kind === 'path' && rule.paths.some((each) => matches(each, wanted.path));

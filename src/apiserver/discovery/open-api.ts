@@ -135,7 +135,6 @@ function document({ paths, models }: Draft, release: string): JsonObject {
   };
 }
 
-/** Models by name. */
 export type Models = Map<string, JsonObject>;
 
 /** Adds the model of a type and the models of its parts. `extra`: additional fields of the model itself. */

@@ -1,6 +1,5 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** The formats of answers. */
 export type MediaType = 'application/json' | 'application/yaml';
 
 /** Typed clients of client-go use this format since 0.32. */

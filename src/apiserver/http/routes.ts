@@ -68,7 +68,7 @@ function parseResourcePath(path: string): ResourcePath | undefined {
   };
 }
 
-/** Uses no regular expression, which would take quadratic time. */
+/** Avoids a regular expression, which would take quadratic time. */
 function withoutTrailingSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end -= 1;

@@ -9,10 +9,10 @@ import type { Answer, ExchangeResult } from './answer.ts';
 /** Answers above this size are compressed if the client accepts gzip. */
 const MIN_GZIP_BYTES = 128 * 1024;
 const COMPRESSED = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
-/** How long the connection stays open after the answer, so that the client can read it. */
+/** How long the connection stays open after a refused body, so that the client can read the answer. */
 const LINGER_MS = 500;
 
-/** The inputs of the headers that every answer has. */
+/** The connection and the time, which every answer has headers for. */
 export interface HeadFacts {
   /** Whether the connection closes after this answer. */
   readonly isLast: boolean;

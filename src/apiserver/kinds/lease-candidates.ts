@@ -137,7 +137,7 @@ function withOneStrategy(version: 'v1beta1' | 'v1alpha2', schema: StructSchema):
   };
 }
 
-/** Keeps the other strategies if a client knows only one strategy and does not change the first. */
+/** Keeps preferredStrategies if a client that knows only `strategy` does not change that. */
 function keepList(candidate: ApiObject, previous: ApiObject | undefined): ApiObject {
   if (previous === undefined) return candidate;
   const list = textsIn(structIn(previous, 'spec'), 'preferredStrategies');
@@ -174,7 +174,7 @@ function specColumn(name: string, field: string, description: string): ColumnDef
   return column(name, description, (candidate) => textIn(structIn(candidate, 'spec'), field));
 }
 
-/** Returns the problems of a spec in hub form. The rules of v1alpha1 apply if it was written as v1alpha1. */
+/** Returns the problems of a spec in hub form, by the rules of v1alpha1 for a candidate of that version. */
 function validateCandidateSpec(candidate: ApiObject, old?: ApiObject): readonly FieldError[] {
   const spec = structIn(candidate, 'spec');
   const leaseName = textIn(spec, 'leaseName');

@@ -150,7 +150,6 @@ function deleteNamespace(
   return isDryRun ? marked : context.store.put('namespaces', marked).object;
 }
 
-/** The validated options of a deletion. */
 interface DeleteOptions {
   readonly isDryRun: boolean;
   /** Undefined: the default of the resource. */

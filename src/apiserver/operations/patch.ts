@@ -25,7 +25,6 @@ import {
 import { inNamespaceOf, storeObject } from './store.ts';
 import { checkName, withoutDuplicateOwners } from './write.ts';
 
-/** One type of patch. */
 interface PatchKind {
   readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
   /** Whether the patch must keep the object's apiVersion and kind. */

@@ -246,7 +246,6 @@ export function selectionOf(request: ResourceRequest, options: ListOptions): Sel
   };
 }
 
-/** The names of the selectable fields of a version. */
 function fieldsOf({ selectableFields }: VersionDefinition): readonly string[] {
   return Object.keys(selectableFields({ apiVersion: '', kind: '', metadata: { name: '' } }));
 }

@@ -97,7 +97,6 @@ function withoutDirectives(value: unknown): unknown {
   );
 }
 
-/** Merges the items of a patch into a list. */
 function mergeList(original: List, patch: List, list: ListSchema): List {
   if (original.length === 0 && patch.length === 0) return original;
   if (areObjects([...original, ...patch])) return mergeItems(original, patch, list);

@@ -14,7 +14,6 @@ import {
 } from './schema.ts';
 import { formatTime, parseTime } from './time-text.ts';
 
-/** A decoded object. */
 export interface Decoded {
   /** The fields in schema order with sorted map keys, as the API server writes them. */
   readonly value: JsonObject;

@@ -1,7 +1,6 @@
 import { ApiError } from '../errors/api-error.ts';
 import type { StoredObject, StoreEvent } from './stored-objects.ts';
 
-/** The limits of a history. */
 export interface HistoryLimits {
   readonly events: number;
   /** The size of all states in the events, before and after, in characters of JSON. One object may have 1.5 MB. */

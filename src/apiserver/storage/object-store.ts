@@ -12,7 +12,6 @@ import {
   withoutKey,
 } from './stored-objects.ts';
 
-/** The options of an {@link ObjectStore}. */
 export interface ObjectStoreOptions {
   /** Absent: the state is lost when the process ends. */
   readonly journal?: Journal;

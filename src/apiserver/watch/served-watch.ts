@@ -7,7 +7,6 @@ import { eachObject, type StoredObject } from '../storage/stored-objects.ts';
 import { type EventEncoder, encodeError, watchEventType } from './event-encoder.ts';
 import { type Watcher, type WatchRounds, watchRounds } from './watch-rounds.ts';
 
-/** The start of a watch. */
 export type WatchStart =
   /** With the events after a revision, which may be in the future. */
   | { readonly kind: 'revision'; readonly revision: number }
