@@ -12,7 +12,7 @@ const COMPRESSED = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
 /** How long the connection stays open after a refused body, so that the client can read the answer. */
 const LINGER_MS = 500;
 
-/** The connection and the time, which every answer has headers for. */
+/** The inputs of the Connection and Date headers. */
 export interface HeadFacts {
   /** Whether the connection closes after this answer. */
   readonly isLast: boolean;

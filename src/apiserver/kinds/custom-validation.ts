@@ -93,7 +93,6 @@ function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** One compiled rule. */
 interface CompiledRule {
   /** The path to the value that the rule checks. */
   readonly path: readonly string[];

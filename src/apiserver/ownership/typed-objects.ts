@@ -252,7 +252,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly
       nextShared < shared.length &&
       shared[nextShared] !== element
     ) {
-      // The item has been placed, or is placed at its position in the configuration.
+      // The loop has placed this item, or places it later, in the order of the configuration.
       at += 1;
     } else {
       if (element !== undefined && placed.has(element)) at += 1;

@@ -20,7 +20,7 @@ export interface MapSchema {
 export interface ListSchema {
   readonly kind: 'list';
   readonly items: TypeSchema;
-  /** x-kubernetes-list-type: whether owners own the whole list, single values, or items by their `keys`. */
+  /** x-kubernetes-list-type: the owned unit is the whole list, each value, or each item by its `keys`. */
   readonly listType: 'atomic' | 'set' | 'map';
   /** x-kubernetes-list-map-keys, if listType is `map`. */
   readonly keys?: readonly string[];
