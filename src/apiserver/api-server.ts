@@ -12,38 +12,38 @@ import { startStandIns } from './stand-ins.ts';
 import { openSqliteJournal } from './storage/journal.ts';
 import { ObjectStore } from './storage/object-store.ts';
 
-/** How the embedded coordination API server is started. */
+/** The options of the embedded coordination API server. */
 export interface ApiServerOptions {
   readonly clock: Clock;
-  /** Port 0 takes any free one. */
+  /** Port 0 selects a free port. */
   readonly listen: ListenAddress;
-  /** PEM; plain HTTP without. */
+  /** Certificate and key in PEM. Without them, the server uses plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly TokenGrant[];
   /**
-   * The LeaseCandidate versions that are served, preferred first, those of this project's own group too; none of
-   * coordination.k8s.io: as with the feature gate off. Default: all.
+   * The served LeaseCandidate versions, preferred version first, including this project's own group. Without a version
+   * of coordination.k8s.io, the server acts as with the feature gate off. Default: all.
    */
   readonly leaseCandidateVersions?: readonly ServedCandidates[];
-  /** Keeps the state in this directory; in memory without. */
+  /** The directory for the state. Without it, the state is in memory only. */
   readonly dataDirectory?: string;
-  /** How many changes of each resource are remembered for watches and continued lists; default 10,000. */
+  /** The number of changes per resource that are kept for watches and continued lists; default 10,000. */
   readonly historyLimit?: number;
-  /** Whether to do what a kube-controller-manager does for these resources, see stand-ins.ts; default true. */
+  /** Whether to do the work of a kube-controller-manager for these resources, see stand-ins.ts; default true. */
   readonly standIns?: boolean;
-  /** What /version reports; default {@link defaultGitVersion}. */
+  /** The version in /version; default {@link defaultGitVersion}. */
   readonly gitVersion?: string;
   readonly onRequest?: (line: RequestLine) => void;
-  /** Called with what should never happen; the client got a 500. */
+  /** Receives unexpected errors. The client got a 500. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** A server that answers until it is closed. */
+/** A running API server. */
 export interface ApiServer {
   /** `https://127.0.0.1:6443` */
   readonly url: string;
   readonly address: ListenAddress;
-  /** Ends watches, answers requests under way, closes the data directory. */
+  /** Ends watches, answers requests in flight, closes the data directory. */
   close(): Promise<void>;
 }
 
@@ -53,8 +53,8 @@ export const defaultGitVersion = 'v1.36.3';
 const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
 /**
- * Starts the coordination API without a Kubernetes: Leases, LeaseCandidates, Events and namespaces.
- * @throws {Error} that says what to do, when the address or the data directory cannot be used.
+ * Starts the coordination API without a Kubernetes cluster: Leases, LeaseCandidates, Events and namespaces.
+ * @throws {Error} that says what to do, if the address or the data directory cannot be used.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { clock, leaseCandidateVersions = servedCandidates, dataDirectory, historyLimit } = options;
@@ -102,7 +102,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 }
 
-/** Every cluster has these from the beginning. */
+/** Creates the namespaces that every cluster has. */
 function createNamespaces(
   store: ObjectStore,
   clock: Clock,

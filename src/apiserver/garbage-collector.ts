@@ -13,32 +13,32 @@ export interface GarbageCollectorOptions {
   readonly resources: readonly ResourceDefinition[];
 }
 
-/** Where an object is stored. */
+/** The location of an object in the store. */
 interface Place {
   readonly storage: string;
   readonly key: string;
 }
 
-/** An owner of an object: gone, there, or deleted in the foreground and waiting for its dependents. */
+/** An owner is absent, present, or deleted in the foreground and waiting for its dependents. */
 type OwnerState = 'absent' | 'present' | 'waiting';
 
-/** Watchers can follow so many writes in a row: their history is bounded. */
+/** The number of writes before a pause, which lets watchers keep up: their history is bounded. */
 const MAX_WRITES_IN_A_ROW = 50;
 const NAMESPACES = 'namespaces';
 
 /**
- * Does to the kinds that are served what the garbage collector of a kube-controller-manager does: deletes objects whose
- * owners are gone, and settles the finalizers `orphan` and `foregroundDeletion`. An owner of a kind that is not served,
- * such as a Pod, counts as present. Namespaces are owners, but are never collected.
+ * Does the work of kube-controller-manager's garbage collector for the served kinds: deletes objects whose owners are
+ * gone, and handles the finalizers `orphan` and `foregroundDeletion`. An owner of a kind that is not served, such as a
+ * Pod, counts as present. Namespaces can be owners, but are never collected.
  */
 export class GarbageCollector {
   readonly #store: ObjectStore;
   readonly #clock: Clock;
   readonly #resources: readonly ResourceDefinition[];
   readonly #kinds = new Map<string, ResourceDefinition>();
-  /** The objects that have owners, by their place. */
+  /** The objects with owners, by place. */
   readonly #owned = new Map<string, Place & { readonly references: readonly JsonObject[] }>();
-  /** The places of the dependents of an owner, by its uid. */
+  /** The places of dependents, by the uid of the owner. */
   readonly #dependents = new Map<string, Map<string, Place>>();
   readonly #due = new Map<string, Place>();
 
@@ -53,7 +53,7 @@ export class GarbageCollector {
     }
   }
 
-  /** The object at a place has changed, has come or has gone. */
+  /** Notes that the object at a place was created, changed or deleted. */
   noteChange(place: Place): void {
     const id = idOf(place);
     const before = this.#owned.get(id)?.references ?? [];
@@ -70,18 +70,18 @@ export class GarbageCollector {
     }
   }
 
-  /** The object with this uid has gone. */
+  /** Notes that the object with this uid was deleted. */
   noteRemoval(uid: string): void {
     for (const [id, place] of this.#dependentsOf(uid)) this.#due.set(id, place);
     this.#dependents.delete(uid);
   }
 
-  /** Changes were missed: any object that had owners may have changed, and any owner may have gone. */
+  /** Notes that changes were missed: any object with owners may have changed, and any owner may be gone. */
   noteGap(): void {
     for (const { storage, key } of [...this.#owned.values()]) this.noteChange({ storage, key });
   }
 
-  /** Acts on what was noted. Its own writes have to be noted, too. */
+  /** Handles all noted changes. The caller must also note the collector's own writes. */
   *collect(): Steps<void> {
     let restedAt = this.#store.revision;
     for (const [id, place] of this.#due) {
@@ -102,7 +102,7 @@ export class GarbageCollector {
     else if (finalizers.includes(FOREGROUND)) this.#awaitDependents(place, uid);
   }
 
-  /** Removes the owner from its dependents, each at its own time, then the finalizer. */
+  /** Removes the owner from its dependents, in one write per dependent, and then removes the finalizer. */
   #orphanDependents(owner: Place, uid: string): void {
     let written = 0;
     for (const [id, place] of this.#dependentsOf(uid)) {
@@ -121,7 +121,7 @@ export class GarbageCollector {
     this.#release(owner, ORPHAN);
   }
 
-  /** Has the dependents deleted. The finalizer goes when no dependent is left that blocks the deletion of its owner. */
+  /** Queues the dependents for deletion. Removes the finalizer when no dependent blocks the deletion of its owner. */
   #awaitDependents(owner: Place, uid: string): void {
     let isBlocked = false;
     for (const [id, place] of this.#dependentsOf(uid)) {
@@ -149,7 +149,7 @@ export class GarbageCollector {
     const dependents = [...this.#dependentsOf(uid).values()];
     const isForeground = states.includes('waiting') && dependents.length > 0;
     if (isForeground && dependents.some((each) => this.#isWaiting(this.#objectAt(each)))) {
-      // The dependents of a cycle would wait for each other forever.
+      // The dependents in a cycle would wait for each other forever.
       const unblocked = ownerReferences.map((each) => ({ ...each, blockOwnerDeletion: false }));
       this.#store.put(place.storage, withMetadata(object, { ownerReferences: unblocked }));
     }
@@ -167,7 +167,7 @@ export class GarbageCollector {
     });
   }
 
-  /** Takes a finalizer from an object that is being deleted, which goes if nothing else holds it. */
+  /** Removes a finalizer from an object that is being deleted. Removes the object if nothing else holds it. */
   #release({ storage, key }: Place, finalizer: string): void {
     const object = this.#objectAt({ storage, key });
     if (object === undefined) return;
@@ -196,7 +196,10 @@ export class GarbageCollector {
     if (owner !== undefined) this.#due.set(idOf(owner), owner);
   }
 
-  /** Where the owner of an object in this namespace has to be. Undefined: its kind is not served, or it cannot own that object. */
+  /**
+   * Returns the place of an owner, for an object in this namespace. Undefined: the owner's kind is not served, or the
+   * owner cannot own the object.
+   */
   #ownerPlace({ apiVersion, kind, name }: JsonObject, namespace: string | undefined): Place | undefined {
     const definition = this.#kinds.get(`${apiVersion} ${kind}`);
     if (definition === undefined) return undefined;

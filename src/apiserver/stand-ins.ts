@@ -9,8 +9,8 @@ import type { ObjectStore } from './storage/object-store.ts';
 import type { StoreEvent } from './storage/stored-objects.ts';
 
 /**
- * What a kube-controller-manager and etcd's leases do for these resources in a whole cluster: namespaces that are deleted
- * are emptied and go, objects whose owners are gone are deleted, Events expire.
+ * Does the work of kube-controller-manager and of etcd leases for these resources: empties and removes deleted
+ * namespaces, deletes objects whose owners are gone, and expires Events.
  */
 export interface StandIns {
   stop(): void;
@@ -21,7 +21,7 @@ const EXPIRY_ROUND_MS = 60_000;
 const EVENTS = 'events';
 const NAMESPACES = 'namespaces';
 
-/** So few in a row that watchers can follow: their history is bounded. */
+/** The number of deletions before a pause, which lets watchers keep up: their history is bounded. */
 const MAX_IN_A_ROW = 50;
 
 export interface StandInOptions {
@@ -29,11 +29,11 @@ export interface StandInOptions {
   readonly clock: Clock;
   readonly slices: Slices;
   readonly resources: readonly ResourceDefinition[];
-  /** Called when something cannot be stored, as on a full disk; it is tried again after the next write. */
+  /** Called if a write cannot be stored, for example on a full disk. The stand-ins retry after the next write. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Starts to act on what is in the store. */
+/** Starts the stand-ins for a store. */
 export function startStandIns({ store, clock, slices, resources, onError }: StandInOptions): StandIns {
   const namespaced = [...new Set(resources.filter((each) => each.isNamespaced).map((each) => each.storage))];
   const collector = new GarbageCollector({ store, clock, resources });
@@ -44,7 +44,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
   let cancelRound = () => {};
   let cancelExpiry = () => {};
 
-  /** After the write that woke it has been answered: it must not change the store while that write goes on. */
+  /** Schedules a round after the current write is answered: a round must not change the store during that write. */
   function wake(): void {
     if (isAwake) return;
     isAwake = true;
@@ -55,7 +55,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
     isRunning = true;
     while (isAwake && !isStopped) {
       isAwake = false;
-      // Nobody knows how far a round came that failed.
+      // A failed round may have stopped anywhere, so that the next round starts over.
       if (!(await attempt(round()))) positions.clear();
     }
     isRunning = false;
@@ -85,7 +85,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
     }
   }
 
-  /** Removes what is in a namespace and waits for nothing. */
+  /** Removes the objects of a namespace that have no finalizers. */
   function* empty(storage: string, namespace: string): Steps<void> {
     for (const [index, { key }] of store.list(storage, namespace).entries()) {
       yield index % MAX_IN_A_ROW === MAX_IN_A_ROW - 1 ? 'rest' : undefined;
@@ -95,7 +95,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
     }
   }
 
-  /** Tells the collector what was written since the last round. What is not known any more may be anything, as at the start. */
+  /** Reports the writes since the last round to the collector, or every object if some writes are unknown. */
   function* noteChanges(storage: string): Steps<void> {
     const history = store.history(storage);
     const events = eventsSince(history, positions.get(storage));
@@ -139,7 +139,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
   };
 }
 
-/** Undefined: not all of them are known. */
+/** Returns the events from a position on; undefined if some of them are unknown. */
 function eventsSince(history: History, position: number | undefined): readonly StoreEvent[] | undefined {
   if (position === undefined) return undefined;
   const events: StoreEvent[] = [];
@@ -151,7 +151,7 @@ function eventsSince(history: History, position: number | undefined): readonly S
   return events;
 }
 
-/** Lets an empty namespace go, as far as nothing else holds it. */
+/** Removes an empty namespace. If other finalizers block that, removes only the finalizer `kubernetes`. */
 function finalizeNamespace(store: ObjectStore, name: string): void {
   const namespace = store.get(NAMESPACES, name)?.object;
   if (namespace?.metadata.deletionTimestamp === undefined) return;
@@ -162,8 +162,8 @@ function finalizeNamespace(store: ObjectStore, name: string): void {
 }
 
 /**
- * When an object was last written, in milliseconds since the Unix epoch, by the server's own times: those that an Event
- * tells are its client's, and may be ahead.
+ * Returns the time of the last write to an object, in milliseconds since the Unix epoch. Uses only the server's own
+ * times: the times in an Event come from its client, and may be ahead.
  */
 function lastWriteMs({ metadata }: ApiObject, nowMs: number): number {
   const { creationTimestamp, managedFields = [] } = metadata;

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { ApiError, forbiddenRequest } from '../errors/api-error.ts';
 
-/** A client, as its token names it. */
+/** The user that a token identifies. */
 export interface User {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** What a client asks to do: with a resource, or with another path. */
+/** A requested action on a resource or on another path. */
 export type Attributes = ResourceAttributes | PathAttributes;
 
 export interface ResourceAttributes {
@@ -17,7 +17,7 @@ export interface ResourceAttributes {
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
-  /** Absent: all of them, or of a resource that is in none. */
+  /** Absent for all namespaces, and for a resource without namespaces. */
   readonly namespace?: string;
   readonly name?: string;
 }
@@ -28,7 +28,7 @@ export interface PathAttributes {
   readonly path: string;
 }
 
-/** Something that may be done, as in a Role of Kubernetes; `*` stands for all of its kind. */
+/** A permission, as in a Role of Kubernetes. `*` matches every value. */
 export type AccessRule = ResourceRule | PathRule;
 
 export interface ResourceRule {
@@ -36,44 +36,44 @@ export interface ResourceRule {
   readonly groups: readonly string[];
   /** `leases`, or `leases/status` for a subresource. */
   readonly resources: readonly string[];
-  /** Absent: in all of them and across them. */
+  /** Absent: the rule applies in all namespaces and across them. */
   readonly namespaces?: readonly string[];
 }
 
 export interface PathRule {
   readonly verbs: readonly string[];
-  /** One that ends in `*` covers everything that begins like it. */
+  /** A path that ends in `*` matches every path with this prefix. */
   readonly paths: readonly string[];
 }
 
-/** A token, and what whoever shows it may do. */
+/** A token and its permissions. */
 export interface TokenGrant {
   readonly token: string;
   readonly user: User;
-  /** `admin`: everything; `read-only`: to read everything. */
+  /** `admin`: all actions. `read-only`: all reads. */
   readonly rules: 'admin' | 'read-only' | readonly AccessRule[];
 }
 
-/** Somebody who was let in. */
+/** A user with permissions. */
 export interface Principal {
   readonly user: User;
   may(attributes: Attributes): boolean;
 }
 
-/** Who is let in, and to what. */
+/** Authenticates clients by their tokens. */
 export interface Access {
-  /** Whoever sends this Authorization header; without a token that is anonymous. Undefined: nobody has this token. */
+  /** Returns the principal of an Authorization header, anonymous without a token; undefined if the token is unknown. */
   authenticate(authorization: string | undefined): Principal | undefined;
 }
 
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** What anybody may read, to see whether the server works. */
+/** Every client may read these paths, to check whether the server works. */
 const publicRules: readonly AccessRule[] = [
   { verbs: ['get'], paths: ['/healthz', '/livez', '/readyz', '/version', '/version/'] },
 ];
 
-/** What everybody with a token may do, as on a cluster of Kubernetes: find out what there is, and what they may do. */
+/** The permissions of every token, as in Kubernetes: discovery, and reviews of the user's own access. */
 const everyonesRules: readonly AccessRule[] = [
   ...publicRules,
   { verbs: ['get'], paths: ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*'] },
@@ -92,7 +92,7 @@ const namedRules: Readonly<Record<'admin' | 'read-only', readonly AccessRule[]>>
   ],
 };
 
-/** Lets in whoever shows one of these tokens. Tokens are only ever compared by their hash, so that time tells nothing. */
+/** Grants access by these tokens. Tokens are compared only by their hashes, so that timing reveals nothing. */
 export function createAccess(tokens: readonly TokenGrant[]): Access {
   const principals = new Map<string, Principal>();
   for (const { token, user, rules } of tokens) {
@@ -113,7 +113,7 @@ function principal(user: User, rules: readonly AccessRule[]): Principal {
   return { user, may: (attributes) => rules.some((rule) => admits(rule, attributes)) };
 }
 
-/** '' where there is none: whoever uses another scheme is anonymous. */
+/** Returns '' for an absent token. A client with another scheme is anonymous. */
 function bearerToken(authorization = ''): string {
   const [scheme = '', token = ''] = authorization.trim().split(' ', 2);
   return scheme.toLowerCase() === 'bearer' ? token : '';
@@ -123,7 +123,6 @@ function hashOf(token: string): string {
   return hash('sha256', token, 'base64');
 }
 
-/** Whether the rule allows the request. */
 function admits(rule: AccessRule, wanted: Attributes): boolean {
   if (!covers(rule.verbs, wanted.verb)) return false;
   if ('paths' in rule) return wanted.kind === 'path' && rule.paths.some((each) => matches(each, wanted.path));
@@ -144,12 +143,12 @@ function matches(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)));
 }
 
-/** 401: a token that nobody has. */
+/** 401: the token is unknown. */
 export function unauthorized(): ApiError {
   return new ApiError(401, 'Unauthorized', 'Unauthorized');
 }
 
-/** 403: what this user may not do. */
+/** 403: the user lacks the permission. */
 export function forbidden({ name: user }: User, wanted: Attributes): ApiError {
   const who = `User ${quoted(user)} cannot ${wanted.verb}`;
   if (wanted.kind === 'path') {
@@ -163,13 +162,13 @@ export function forbidden({ name: user }: User, wanted: Attributes): ApiError {
   return forbiddenRequest({ group, name: resource }, name, withoutMarkup(problem));
 }
 
-/** 403: a request in the name of another user. `header` asks for that. */
+/** 403: the request contains an impersonation header. */
 export function impersonationRefused(header: string): ApiError {
   const problem = `this server does not support impersonation: send the request without the header ${quoted(header)}`;
   return new ApiError(403, 'Forbidden', `forbidden: ${withoutMarkup(problem)}`, {});
 }
 
-/** What is quoted comes from the client, and may be shown by a browser. */
+/** Escapes markup: the text contains values from the client, and a browser may show it. */
 function withoutMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -12,14 +12,14 @@ import {
 } from 'pkijs';
 import type { Clock } from '../../support/clock.ts';
 
-/** What a server shows its clients. All of it is PEM. */
+/** The certificate and the key of a server, in PEM. */
 export interface ServingCertificate {
-  /** The certificate, and below it those that vouch for it, if there are any. */
+  /** The certificate, followed by the certificates of its issuers, if any. */
   readonly cert: string;
   readonly key: string;
 }
 
-/** A serving certificate, and what clients have to trust for its sake. */
+/** A serving certificate, and the CA that clients must trust. */
 export interface GeneratedCertificate extends ServingCertificate {
   readonly ca: string;
 }
@@ -27,7 +27,7 @@ export interface GeneratedCertificate extends ServingCertificate {
 const DAY_MS = 24 * 3_600_000;
 const LIFE_MS = 365 * DAY_MS;
 const RENEWAL_MS = 30 * DAY_MS;
-/** Machines whose clocks are slow should be able to use it at once. */
+/** Certificates begin an hour early: machines with slow clocks must accept them at once. */
 const BACKDATED_MS = 3_600_000;
 const AUTHORITY = 'coordination-api-server-ca';
 const SERVER = 'coordination-api-server';
@@ -39,15 +39,15 @@ const BASIC_CONSTRAINTS = '2.5.29.19';
 const KEY_USAGE = '2.5.29.15';
 const EXTENDED_KEY_USAGE = '2.5.29.37';
 const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1';
-/** Bits of KeyUsage, the first one highest. */
+/** Bits of KeyUsage. The first bit is the highest. */
 const DIGITAL_SIGNATURE = 0x80;
 const CERTIFICATE_SIGNING = 0x04;
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
 /**
- * Generates an authority and a certificate of it for this machine's own names and `hosts`, good for a year. The
- * authority's key is forgotten: it vouches for nothing else.
+ * Generates a CA, and a certificate for this machine's own names and `hosts` that is valid for a year. The key of the
+ * CA is discarded: the CA issues no other certificate.
  */
 export async function generateCertificate(
   hosts: readonly string[],
@@ -70,7 +70,7 @@ export async function generateCertificate(
   return { ca, cert, key: key.toString() };
 }
 
-/** Whether a generated certificate that was kept should be replaced: it ends soon, or does not cover one of `hosts`. */
+/** Whether to replace a stored certificate: it expires soon, or does not cover one of `hosts`. */
 export function needsRenewal({ cert }: ServingCertificate, hosts: readonly string[], clock: Clock): boolean {
   const certificate = readCertificate(cert);
   const wallMs = Number(clock.wallTime() / 1000n);
@@ -79,10 +79,7 @@ export function needsRenewal({ cert }: ServingCertificate, hosts: readonly strin
   return namesFor(hosts).some((name) => covers(name) === undefined);
 }
 
-/**
- * Checks a certificate and its key, given by a user.
- * @throws {Error} that says what is wrong with which of them
- */
+/** Checks a user's certificate and key. @throws {Error} that names the problem, and the certificate or the key */
 export function checkCertificate({ cert, key }: ServingCertificate, clock: Clock): void {
   const certificate = readCertificate(cert);
   if (!certificate.checkPrivateKey(readKey(key)))
@@ -113,7 +110,7 @@ function readKey(pem: string): KeyObject {
   }
 }
 
-/** What the server is reached by. An address that stands for every one of a machine cannot be connected to. */
+/** Returns the names that clients connect to. Clients cannot connect to an unspecified address. */
 function namesFor(hosts: readonly string[]): readonly string[] {
   const names = new Set([...LOOPBACK, ...hosts]);
   return [...names].filter((host) => host !== '0.0.0.0' && host !== '::');
@@ -122,14 +119,14 @@ function namesFor(hosts: readonly string[]): readonly string[] {
 interface CertificateParts {
   readonly subject: string;
   readonly publicKey: webcrypto.CryptoKey;
-  /** Who vouches for it: itself, for an authority. */
+  /** The issuer of the certificate. A CA issues its own certificate. */
   readonly issuer: { readonly name: string; readonly key: webcrypto.CryptoKey };
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly extensions: Extension[];
 }
 
-/** A new key pair: ECDSA on P-256. */
+/** Generates a key pair: ECDSA on P-256. */
 function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
 }
@@ -138,7 +135,7 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
 async function issueCertificate(parts: CertificateParts): Promise<string> {
   const certificate = new Certificate();
   certificate.version = 2;
-  // The first bit decides over the sign, which has to be positive.
+  // The first bit is the sign of the serial number, which must be positive.
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   certificate.serialNumber = new Integer({ valueHex: arrayBuffer(serial) });
@@ -187,10 +184,10 @@ function commonName(value: string): AttributeTypeAndValue {
   return new AttributeTypeAndValue({ type: COMMON_NAME, value: new Utf8String({ value }) });
 }
 
-/** The 4 or 16 bytes of an address that is known to be one. */
+/** Returns the 4 or 16 bytes of a valid IP address. */
 function ipBytes(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number));
-  // A URL writes an IPv4 address at its end in hexadecimal groups, too.
+  // A URL also writes a trailing IPv4 address in hexadecimal groups.
   const { hostname } = new URL(`http://[${address.split('%', 1)[0]}]`);
   const [before = [], after = []] = hostname.slice(1, -1).split('::').map(bytesOfGroups);
   return Buffer.from([...before, ...Array<number>(16 - before.length - after.length).fill(0), ...after]);
@@ -201,7 +198,7 @@ function bytesOfGroups(text: string): number[] {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** The library wants a buffer of its own, where Node hands out parts of one. */
+/** Copies bytes into a buffer of their own, which the library needs. Node's buffers may share memory. */
 function arrayBuffer(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }

@@ -5,14 +5,14 @@ import type { AccessRule, TokenGrant } from './access.ts';
 export interface KubeconfigParts {
   /** `https://127.0.0.1:6443` */
   readonly server: string;
-  /** PEM of whoever vouches for the server's certificate; absent for plain HTTP, or where everybody trusts it anyway. */
+  /** The CA of the server's certificate, in PEM. Absent for plain HTTP and for a CA that clients already trust. */
   readonly ca?: string;
   readonly token: string;
 }
 
 const NAME = 'coordination';
 
-/** The text of a kubeconfig, with which kubectl and every client of Kubernetes can use this server. */
+/** Returns a kubeconfig, with which kubectl and all other Kubernetes clients can use this server. */
 export function kubeconfigText({ server, ca, token }: KubeconfigParts): string {
   const authority = ca === undefined ? {} : { 'certificate-authority-data': base64(ca) };
   return stringify(
@@ -24,7 +24,7 @@ export function kubeconfigText({ server, ca, token }: KubeconfigParts): string {
       contexts: [{ name: NAME, context: { cluster: NAME, user: NAME } }],
       'current-context': NAME,
     },
-    // Certificates are long, and none of these readers minds.
+    // Long certificates are not wrapped.
     { lineWidth: 0 },
   );
 }
@@ -33,22 +33,22 @@ function base64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64');
 }
 
-/** A token that nobody guesses, of at least 16 random bytes. */
+/** Makes an unguessable token of at least 16 random bytes. */
 export function generateToken(randomBytes: Uint8Array): string {
   return Buffer.from(randomBytes).toString('base64url');
 }
 
-/** Something that is wrong with a token file, and where. */
+/** A problem in a token file. */
 interface Problem {
-  /** Undefined: with all of it. */
+  /** Undefined: the problem concerns the whole file. */
   readonly line: number | undefined;
   readonly message: string;
 }
 
 /**
- * Reads a token file: a list in YAML or JSON, each entry with `name`, `token`, `access` (`admin`, `read-only` or a list of
- * rules with `verbs`, `groups`, `resources` and perhaps `namespaces`) and perhaps `groups`, the user's own.
- * @throws {Error} that tells everything that is wrong, by line
+ * Reads a token file: a list in YAML or JSON. Each entry has `name`, `token`, `access` (`admin`, `read-only` or a list
+ * of rules with `verbs`, `groups`, `resources` and optional `namespaces`) and optional `groups` of the user.
+ * @throws {Error} that lists all problems by line
  */
 export function parseTokenFile(text: string): readonly TokenGrant[] {
   const lines = new LineCounter();
@@ -58,7 +58,7 @@ export function parseTokenFile(text: string): readonly TokenGrant[] {
     message,
   }));
   if (problems.length > 0) throw problemsError(problems);
-  /** Of what is missing it is the line of what it is missing from. */
+  /** For a missing value, returns the line of its parent. */
   const lineOf = (path: readonly (string | number)[]): number | undefined => {
     const node = document.getIn(path, true) as Node | undefined;
     const offset = node?.range?.[0];
@@ -110,7 +110,7 @@ function readRule(rule: unknown, path: readonly (string | number)[], note: Note)
   noteUnknown(given, RULE_FIELDS, note, path);
   const texts = (field: string): readonly string[] => {
     const value = given[field];
-    // The name of the core group is no text at all.
+    // The name of the core group is the empty string.
     if (isTexts(value, field === 'groups') && value.length > 0) return value;
     note(`${field} must be a list of at least one text`, ...path, field);
     return [];

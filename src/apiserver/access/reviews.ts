@@ -5,7 +5,7 @@ import { text } from '../schema/api-object.ts';
 import { field, type StructSchema, struct } from '../schema/schema.ts';
 import type { Attributes, Principal } from './access.ts';
 
-/** A client's question about its own access. The client creates an object, which the server does not keep. */
+/** A client's question about its own access. The client creates an object that the server does not store. */
 export interface Review {
   readonly group: string;
   readonly version: 'v1';
@@ -13,7 +13,7 @@ export interface Review {
   readonly singular: string;
   readonly kind: string;
   readonly schema: StructSchema;
-  /** The answer's fields, but for kind and apiVersion. @throws {ApiError} 400 or 422 */
+  /** Returns the answer's fields except kind and apiVersion. @throws {ApiError} 400 or 422 */
   answer(principal: Principal, question: JsonObject): JsonObject;
 }
 
@@ -22,7 +22,7 @@ const AUTHORIZATION = 'authorization.k8s.io';
 const AUTHORIZATION_MODEL = 'io.k8s.api.authorization.v1';
 const opaque = field({ kind: 'opaque' }, 'omit', '');
 
-/** What a review has around its question. OpenAPI does not describe reviews. */
+/** The fields of a review beside its question. OpenAPI does not describe reviews. */
 const review = { ...texts('apiVersion', 'kind'), metadata: opaque, status: opaque };
 
 function texts(...names: readonly string[]): StructSchema['fields'] {
@@ -43,13 +43,13 @@ const accessReviewSpec = authorization('SelfSubjectAccessReviewSpec', {
   nonResourceAttributes: field(nonResourceAttributes, 'keep', ''),
 });
 
-/** SelfSubjectAccessReview: may I do this? */
+/** SelfSubjectAccessReview asks whether the client may do an action. */
 export const accessReviewSchema = authorization('SelfSubjectAccessReview', {
   ...review,
   spec: field(accessReviewSpec, 'fill', '', { isRequired: true }),
 });
 
-/** All that are answered. */
+/** All reviews that the server answers. */
 export const reviews: readonly Review[] = [
   {
     group: 'authentication.k8s.io',

@@ -15,7 +15,7 @@ import {
 } from '../http/negotiation.ts';
 import type { ResourceDefinition } from '../kinds/definition.ts';
 
-/** A resource, as discovery tells of it in each version. */
+/** A resource as discovery shows it in each version. */
 type ServedResource = Pick<
   ResourceDefinition,
   'group' | 'resource' | 'singular' | 'kind' | 'isNamespaced' | 'shortNames' | 'categories' | 'isCustom'
@@ -24,31 +24,31 @@ type ServedResource = Pick<
 /** A group of the API; '' is the core group. */
 interface ServedGroup {
   readonly name: string;
-  /** The preferred one first. */
+  /** Preferred version first. */
   readonly versions: readonly ServedVersion[];
 }
 
 interface ServedVersion {
   readonly version: string;
-  /** As clients name it: `coordination.k8s.io/v1`, or `v1` in the core group. */
+  /** The name for clients: `coordination.k8s.io/v1`, or `v1` in the core group. */
   readonly groupVersion: string;
   readonly resources: readonly ServedResource[];
 }
 
-/** In the order in which a real server names them. */
+/** In the order in which kube-apiserver lists them. */
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** All versions, the most mature first. */
 const VERSIONS = ['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'];
 
-/** Besides the plain form: everything in one list, as newer clients ask for it. */
+/** The aggregated form: all groups in one list, for newer clients. */
 const discoveryForms: Forms = ({ group, version, kind }) =>
   group === 'apidiscovery.k8s.io' &&
   kind === 'APIGroupDiscoveryList' &&
   (version === 'v2' || version === 'v2beta1');
 
-/** /api, /apis and what is below them, by path. */
+/** Returns the handlers of /api, /apis and the paths below them, by path. */
 export function groupHandlers(resources: readonly ResourceDefinition[]): ReadonlyMap<string, PathHandler> {
   const groups = servedGroups(resources);
   const handlers = new Map<string, PathHandler>();
@@ -90,7 +90,7 @@ export function groupHandlers(resources: readonly ResourceDefinition[]): Readonl
   return handlers;
 }
 
-/** A handler for which there is but one method, and that says first of all what it can be written in. */
+/** Wraps a handler. Rejects methods other than GET, and clients that accept none of the `written` formats. */
 export function onlyGet(handler: PathHandler, written: readonly string[] = acceptedTypes): PathHandler {
   return (exchange) => {
     const { incoming, reader } = exchange;
@@ -100,7 +100,7 @@ export function onlyGet(handler: PathHandler, written: readonly string[] = accep
   };
 }
 
-/** Everything that is served, with reviews of one's own access, in the order of its first definition. */
+/** Returns all served groups, including reviews of the user's own access, in the order of their first definition. */
 function servedGroups(resources: readonly ResourceDefinition[]): readonly ServedGroup[] {
   const served: { readonly version: string; readonly resource: ServedResource }[] = [
     ...resources.flatMap((definition) =>
@@ -128,7 +128,7 @@ function servedGroups(resources: readonly ResourceDefinition[]): readonly Served
   }));
 }
 
-/** Resources that are in no namespace cannot be deleted all at once. */
+/** Resources without namespaces have no deletecollection. */
 function verbsOf({ isNamespaced, isCustom }: ResourceDefinition): readonly string[] {
   if (isCustom) return CUSTOM_VERBS;
   return isNamespaced ? ALL_VERBS : ALL_VERBS.filter((verb) => verb !== 'deletecollection');
@@ -144,7 +144,7 @@ function apiGroup({ name, versions }: ServedGroup): JsonObject {
 function apiResourceList(group: string, { groupVersion, resources }: ServedVersion): JsonObject {
   return {
     kind: 'APIResourceList',
-    // The core group is older than the habit of naming it.
+    // The core group is the oldest one: its list has no apiVersion.
     ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion,
     resources: resources.map(({ resource, singular, isNamespaced, kind, verbs, ...names }) => ({
@@ -158,7 +158,7 @@ function apiResourceList(group: string, { groupVersion, resources }: ServedVersi
   };
 }
 
-/** One group of an APIGroupDiscoveryList, which tells everything at once. */
+/** One group of an APIGroupDiscoveryList, which contains all groups. */
 function apiGroupDiscovery({ name, versions }: ServedGroup): JsonObject {
   return {
     metadata: name === '' ? {} : { name },
@@ -211,7 +211,7 @@ function aggregated({ reader }: Exchange, groups: readonly ServedGroup[], negoti
     items: groups.map(apiGroupDiscovery),
   };
   const answer = objectAnswer(200, body, layoutFor(reader, negotiated));
-  // Clients tell by this what they got: older servers ignore what they do not know.
+  // Clients identify the form by the Content-Type: older servers ignore unknown forms in the Accept header.
   const contentType = `${negotiated.mediaType};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   return { ...answer, contentType };
 }

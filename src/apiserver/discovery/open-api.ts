@@ -8,7 +8,7 @@ import type { FieldSchema, ListSchema, ScalarSchema, StructSchema, TypeSchema } 
 const ROOT = '/openapi/v3';
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const JSON_TYPE = 'application/json';
-/** What is asked for by its hash never changes: clients may keep it for a year. */
+/** A document with a hash in its URL never changes: clients may cache it for a year. */
 const KEPT = 'public, immutable, max-age=31536000';
 
 const CUSTOM_PATCHES = [
@@ -18,7 +18,7 @@ const CUSTOM_PATCHES = [
 ];
 const PATCHES = [...CUSTOM_PATCHES, 'application/strategic-merge-patch+json'];
 
-/** /openapi/v3, which lists the documents, and each of them, by path. */
+/** Returns the handlers of /openapi/v3, which lists the documents, and of each document, by path. */
 export function openApiHandlers(
   documents: ReadonlyMap<string, JsonObject>,
 ): ReadonlyMap<string, PathHandler> {
@@ -39,8 +39,8 @@ export function openApiHandlers(
 }
 
 /**
- * The OpenAPI documents, by the path of what they describe: `apis/coordination.k8s.io/v1`. They have what kubectl reads:
- * the kinds, for `explain` and for the patches of `apply`, and what each path takes, for its validation.
+ * Returns the OpenAPI documents by path: `apis/coordination.k8s.io/v1`. They contain what kubectl reads: the kinds (for
+ * `explain` and for the patches of `apply`), and the input of each path (for validation).
  */
 export function openApiDocuments(
   resources: readonly ResourceDefinition[],
@@ -105,7 +105,7 @@ function pathsOf(definition: ResourceDefinition, version: string, { model }: Str
       get: operation('get'),
       put: operation('put', object),
       delete: operation('delete'),
-      // kubectl looks here for whether the server validates fields, and takes strategic merge patches.
+      // kubectl reads here whether the server supports field validation and strategic merge patches.
       patch: operation('patch', { ...body(isCustom ? CUSTOM_PATCHES : PATCHES, {}), parameters: ofPatch }),
     },
   };
@@ -119,7 +119,7 @@ const ofPatch: readonly JsonObject[] = [
   { name: 'force', in: 'query', schema: { type: 'boolean' } },
 ];
 
-/** Adds the parameters that stand in the path itself. */
+/** Adds the parameters in the path. */
 function withParameters(path: string, item: JsonObject): JsonObject {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const parameters = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
@@ -135,10 +135,9 @@ function document({ paths, models }: Draft, release: string): JsonObject {
   };
 }
 
-/** Models by name. */
 export type Models = Map<string, JsonObject>;
 
-/** Adds the model of a type, and of all that it is made of. `extra` are fields of the model itself. */
+/** Adds the model of a type and the models of its parts. `extra`: additional fields of the model itself. */
 export function addModel(models: Models, schema: StructSchema, extra: JsonObject = {}): void {
   if (models.has(schema.model)) return;
   models.set(schema.model, { description: schema.description, ...modelOf(models, schema), ...extra });
@@ -170,7 +169,7 @@ function property(
   };
 }
 
-/** Beside a reference nothing else may stand. */
+/** OpenAPI allows no other field beside a reference. */
 function element(models: Models, type: TypeSchema): JsonObject {
   const shown = typeOf(models, type);
   return '$ref' in shown ? { allOf: [shown] } : shown;
@@ -234,9 +233,9 @@ function listExtensions({ listType, keys, patchStrategy }: ListSchema): JsonObje
   };
 }
 
-/** A document as it is sent. */
+/** A serialized document. */
 interface WrittenDocument {
-  /** Where it is served. */
+  /** The path that serves the document. */
   readonly path: string;
   readonly text: string;
   readonly hash: string;

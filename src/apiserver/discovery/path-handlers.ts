@@ -9,7 +9,7 @@ export interface PathHandlerParts {
   readonly gitVersion: string;
 }
 
-/** Everything that is served under a path of its own, by that path. */
+/** Returns the handlers of all paths outside the resources, by path. */
 export function createPathHandlers({
   resources,
   gitVersion,
@@ -27,7 +27,7 @@ export function createPathHandlers({
   return handlers.set('/', () => index);
 }
 
-/** A server that answers is alive and ready: there is nothing else to check. */
+/** A server that answers is alive and ready. There is nothing else to check. */
 function healthHandlers(name: string): [path: string, handler: PathHandler][] {
   return [
     [
@@ -39,7 +39,7 @@ function healthHandlers(name: string): [path: string, handler: PathHandler][] {
   ];
 }
 
-/** /version: what clients take this server for. `gitVersion` is like `v1.36.3`. */
+/** /version: the version that clients see. `gitVersion` looks like `v1.36.3`. */
 function versionHandler(gitVersion: string): PathHandler {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   const version = {

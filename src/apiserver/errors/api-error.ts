@@ -27,13 +27,13 @@ interface StatusCause {
   readonly field?: string;
 }
 
-/** What an error is about: a resource (plural) or, for invalid objects, a kind, in its group. */
+/** The subject of an error: a resource (plural), or a kind for invalid objects, with its group. */
 export interface Subject {
   readonly group: string;
   readonly name: string;
 }
 
-/** A request that is refused, with the Status to answer it with. */
+/** A refused request, with the Status of the answer. */
 export class ApiError extends Error {
   readonly status: Status & { readonly code: number };
 
@@ -59,12 +59,12 @@ export class ApiError extends Error {
   }
 }
 
-/** `leases.coordination.k8s.io`, or `namespaces` where the group is the core one. */
+/** Returns `leases.coordination.k8s.io`, or `namespaces` in the core group. */
 function qualified({ group, name }: Subject): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-/** A refusal for which a real server has no better code. */
+/** A refusal for which kube-apiserver has no better code. */
 export function plainError(message: string): ApiError {
   return new ApiError(500, '', message);
 }
@@ -73,7 +73,7 @@ export function badRequest(message: string): ApiError {
   return new ApiError(400, 'BadRequest', message);
 }
 
-/** `resource` is plural here, as in all that follow but {@link invalidObject}. */
+/** `resource` is plural here and below, except in {@link invalidObject}. */
 export function notFound(resource: Subject, name: string): ApiError {
   return new ApiError(
     404,
@@ -106,12 +106,12 @@ export function forbiddenRequest(resource: Subject, name: string, problem: strin
   return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
 }
 
-/** How many problems of one object a refusal tells. */
+/** The most problems of one object in a refusal. */
 const MAX_CAUSES = 100;
 
-/** An object with fields that cannot be stored. `kind` is a Kind with its group. */
+/** The object has invalid fields. `kind` is a Kind with its group. */
 export function invalidObject(kind: Subject, name: string, problems: readonly FieldError[]): ApiError {
-  // The same problem may be found by two checks: told once in words, but as often as found among the causes.
+  // Two checks may find the same problem. The message shows it once, and the causes show it each time.
   const said = [
     ...new Set(problems.slice(0, MAX_CAUSES).map(({ field, message }) => `${field}: ${message}`)),
   ];
@@ -132,7 +132,7 @@ export function methodNotAllowed(): ApiError {
   return new ApiError(405, 'MethodNotAllowed', message, {});
 }
 
-/** A request that takes longer than a real server lets it take. */
+/** The request exceeds the time limit of kube-apiserver. */
 export function timedOut(): ApiError {
   const message = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
   return new ApiError(504, 'Timeout', message, {});

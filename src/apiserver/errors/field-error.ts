@@ -1,4 +1,4 @@
-/** One thing that is wrong with one field, and how the API server calls that. */
+/** One problem of one field, in the terms of the API server. */
 export interface FieldError {
   readonly reason:
     | 'FieldValueRequired'
@@ -11,7 +11,7 @@ export interface FieldError {
     | 'FieldValueTypeInvalid';
   /** Path from the object's root: `spec.leaseDurationSeconds`, `metadata.finalizers[0]`. */
   readonly field: string;
-  /** The message of status.details.causes, without the field: `Invalid value: -1: must be greater than 0`. */
+  /** The message in status.details.causes, without the field: `Invalid value: -1: must be greater than 0`. */
   readonly message: string;
 }
 
@@ -44,7 +44,7 @@ export function notSupported(field: string, value: unknown, supported: readonly 
   };
 }
 
-/** A value of another type than `wanted`; `found` is the type that it has. */
+/** The value has the type `found` instead of `wanted`. */
 export function typeInvalid(field: string, found: string, wanted: string): FieldError {
   const message = `Invalid value: ${found}: must be of type ${wanted}`;
   return { reason: 'FieldValueTypeInvalid', field, message };

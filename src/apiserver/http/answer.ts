@@ -24,25 +24,25 @@ export interface Exchange {
   readonly target: RequestTarget;
   readonly reader: Reader;
   readonly principal: Principal;
-  /** Adds a Warning header to the answer, whatever that is. */
+  /** Adds a Warning header to the answer, also to an error. */
   warn(text: string): void;
 }
 
-/** Serves a path that is not one of a resource. @throws {ApiError} */
+/** Serves a path outside the resource paths. @throws {ApiError} */
 export type PathHandler = (exchange: Exchange) => Answer;
 
-/** What the client says about the answer that it wants. */
+/** The parts of a request that decide the format of its answer. */
 export interface Reader {
   readonly accept: string;
   readonly userAgent: string;
   readonly query: URLSearchParams;
 }
 
-/** The result of a request. `headers`: names and values in turn. */
+/** The result of a request. `headers`: alternating names and values. */
 export type ExchangeResult =
   | { readonly kind: 'answer'; readonly answer: Answer }
   | { readonly kind: 'stream'; readonly reply: StreamReply; readonly headers?: readonly string[] }
-  /** A long answer, written as fast as its client reads. */
+  /** A long answer, written at the speed of the client. */
   | {
       readonly kind: 'chunks';
       readonly contentType: string;
@@ -55,12 +55,12 @@ export type ExchangeResult =
 /** A complete answer. */
 export interface Answer {
   readonly code: number;
-  /** '' where there is no body. */
+  /** '' for an answer without a body. */
   readonly contentType: string;
   readonly body: string;
-  /** Default: `no-cache, private`. */
+  /** The Cache-Control header; default `no-cache, private`. */
   readonly cacheControl?: string;
-  /** Names and values in turn, beside those of every answer. */
+  /** Additional headers: alternating names and values. */
   readonly headers?: readonly string[];
 }
 
@@ -77,7 +77,7 @@ const yamlForm = {
   aliasDuplicateObjects: false,
   indentSeq: false,
 } as const;
-/** In characters of JSON. Longer answers are JSON, which is YAML too: block style takes a hundred times as long. */
+/** In characters of JSON. Longer answers stay JSON, which is valid YAML: block style takes a hundred times as long. */
 const MAX_BLOCK_YAML = 8 * 1024;
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];
 
@@ -102,10 +102,10 @@ export function textAnswer(code: number, text: string): Answer {
   return { code, contentType: 'text/plain; charset=utf-8', body: text, headers: NO_SNIFFING };
 }
 
-/** 404 for a path outside of every served group. */
+/** 404 for a path outside the served groups. */
 export const pageNotFound: Answer = textAnswer(404, '404 page not found\n');
 
-/** A Status, in JSON if the client accepts no format of the server. */
+/** A Status in a format that the client accepts, else in JSON. */
 export function errorAnswer({ status }: ApiError, reader: Reader): Answer {
   const negotiated = negotiate(reader.accept, noForms);
   const layout: Layout = negotiated

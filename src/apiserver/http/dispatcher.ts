@@ -16,7 +16,7 @@ import { warningHeaders } from './write-answer.ts';
 
 interface DispatcherParts {
   readonly access: Access;
-  /** By their paths. */
+  /** The handlers by path. */
   readonly pathHandlers: ReadonlyMap<string, PathHandler>;
   /** Answers for one resource. @throws {ApiError} at once or as a rejection */
   readonly resource: (exchange: Exchange, path: ResourcePath) => ExchangeResult | Promise<ExchangeResult>;
@@ -26,7 +26,7 @@ interface DispatcherParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** Authenticates, authorizes and answers a request. Never throws, never rejects. `noteUser` gets the name of the user. */
+/** Authenticates, authorizes and answers a request. Never throws or rejects. `noteUser` receives the user's name. */
 export type Dispatcher = (
   incoming: Incoming,
   noteUser: (name: string) => void,
@@ -53,7 +53,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       const principal = access.authenticate(incoming.header('authorization'));
       if (principal === undefined) throw unauthorized();
       noteUser(principal.user.name);
-      // Ignoring the header would grant more rights than those of the impersonated user.
+      // If the server ignored the header, the client could do more than the impersonated user may.
       const impersonation = incoming.headerNames().find((name) => name.startsWith('impersonate-'));
       if (impersonation !== undefined) throw impersonationRefused(impersonation);
       if (!principal.may(attributes)) throw forbidden(principal.user, attributes);
@@ -93,7 +93,7 @@ function withWarnings(result: ExchangeResult, warnings: readonly string[]): Exch
   return answered({ ...result.answer, headers: [...headers, ...told] });
 }
 
-/** The error itself is for the log: it may contain paths and lines of code. */
+/** The client gets no details: the error may contain paths and code. */
 function internalError(): ApiError {
   const problem = 'the log of the server says what';
   return new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, {

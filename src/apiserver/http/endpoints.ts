@@ -52,7 +52,7 @@ export function answerResource(
   // The body of a deletion is not an object of the resource.
   const isCustom = definition.isCustom && !isDeletion;
   const typeHeader = incoming.header('content-type');
-  // The type of a patch is checked first.
+  // The patch type is checked before anything else.
   if (verb === 'patch') contentTypeOf(typeHeader, verb, isCustom);
   if (!definition.isCustom) checkAccept(verb, reader.accept);
   if (version.deprecation !== undefined) warn(version.deprecation);
@@ -72,7 +72,7 @@ export function answerResource(
     return reply instanceof Promise ? reply.then(show) : show(reply);
   };
   if (!hasBody(verb)) return finish(NO_BODY);
-  // An absent body needs no type.
+  // A deletion needs a Content-Type only if it has a body.
   if (!isDeletion) contentTypeOf(typeHeader, verb, isCustom);
   return incoming.readBody().then((body) => {
     if (body === undefined) return { kind: 'gone' };
@@ -82,14 +82,14 @@ export function answerResource(
   });
 }
 
-/** @throws {ApiError} 406 if the client accepts none of the media types, whatever their parameters. */
+/** @throws {ApiError} 406 if the client accepts none of the media types. Parameters are ignored. */
 function checkAccept(verb: Verb, accept: string): void {
   const available =
     verb === 'list' || verb === 'watch' ? [...acceptedTypes, ...streamedTypes] : acceptedTypes;
   if (accept !== '' && !namesOneOf(accept, available)) throw noRepresentation(available);
 }
 
-/** @throws {ApiError} 406 */
+/** @throws {ApiError} 406 if the client accepts no served format. */
 function negotiateFor(verb: Verb, accept: string): Negotiated {
   const negotiated = negotiate(accept, resourceForms);
   if (negotiated === undefined) throw notAcceptable();
@@ -99,7 +99,6 @@ function negotiateFor(verb: Verb, accept: string): Negotiated {
 
 export const reviewGroups: ReadonlySet<string> = new Set(reviews.map(({ group }) => group));
 
-/** The review of this path. */
 export function findReview({ group, version, parts }: ResourcePath): Review | undefined {
   return reviews.find(
     (each) => each.group === group && each.version === version && each.resource === parts[0],
@@ -141,7 +140,7 @@ function readQuestion(
   return decodedAs(schema, object, badRequest).value;
 }
 
-/** A short list as one answer, a long one in chunks, written as fast as the client reads. */
+/** Answers with a short list at once, and with a long list in chunks at the speed of the client. */
 export function listAnswer(list: ListReply, layout: Layout, slices: Slices): ExchangeResult {
   const { mediaType, isPretty } = layout;
   const isYaml = mediaType === 'application/yaml';
@@ -168,11 +167,11 @@ async function* chunks(
   }
 }
 
-/** The size of one chunk. A page of kubectl, 500 objects of the usual size, is smaller. */
+/** The size of one chunk. A usual page of kubectl (500 objects) fits into one chunk. */
 const MAX_CHUNK_CHARACTERS = 512 * 1024;
 const MAX_CHUNK_OBJECTS = 1000;
 
-/** A list in JSON, in chunks. */
+/** Yields a list as chunks of JSON. */
 export function* listPieces(list: ListReply, isPretty: boolean): Generator<string, void, void> {
   const { head, field } = list.form;
   const [space, end] = isPretty ? [2, '\n'] : [undefined, ''];
@@ -181,7 +180,7 @@ export function* listPieces(list: ListReply, isPretty: boolean): Generator<strin
     yield `${whole({ ...head, [field]: [] })}${isPretty ? '' : '\n'}`;
     return;
   }
-  // The objects are the last field.
+  // The closing brace is cut off: the objects follow as the last field.
   let text = `${whole(head).slice(0, -1).trimEnd()},${isPretty ? '\n  ' : ''}"${field}":${isPretty ? ' ' : ''}[`;
   let count = 0;
   for (const [index, stored] of list.objects.entries()) {

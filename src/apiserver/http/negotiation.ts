@@ -1,12 +1,11 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** The formats of answers. */
 export type MediaType = 'application/json' | 'application/yaml';
 
-/** The format of typed clients of client-go since 0.32. */
+/** Typed clients of client-go use this format since 0.32. */
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
-/** Another form of the object: `as=Table;g=meta.k8s.io;v=v1`. */
+/** A requested transformation of the object: `as=Table;g=meta.k8s.io;v=v1`. */
 export interface Transform {
   readonly group: string;
   readonly version: string;
@@ -16,16 +15,16 @@ export interface Transform {
 /** The agreed format of an answer. */
 export interface Negotiated {
   readonly mediaType: MediaType;
-  /** Set by a parameter of the media type. See also {@link isPrettyWanted}. */
+  /** Whether a parameter of the media type asks for indented JSON. See also {@link isPrettyWanted}. */
   readonly isPretty: boolean;
   readonly transform: Transform | undefined;
 }
 
-/** In the order of preference of the server. */
+/** In the server's order of preference. */
 export const acceptedTypes: readonly string[] = ['application/json', 'application/yaml', PROTOBUF];
 export const streamedTypes: readonly string[] = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
-/** The other forms of an endpoint. */
+/** Whether an endpoint supports a transformation. */
 export type Forms = (transform: Transform) => boolean;
 
 export const noForms: Forms = () => false;
@@ -35,7 +34,7 @@ export const resourceForms: Forms = ({ group, version, kind }) =>
   version === 'v1' &&
   (kind === 'Table' || kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList');
 
-/** The first clause of an Accept header that the endpoint can serve. '' accepts anything. */
+/** Returns the first clause of an Accept header that the endpoint can serve. '' accepts anything. */
 export function negotiate(accept: string, hasForm: Forms): Negotiated | undefined {
   if (accept === '') return { mediaType: 'application/json', isPretty: false, transform: undefined };
   for (const { type, subtype, parameters } of parseAccept(accept)) {
@@ -54,7 +53,7 @@ function agree(
   parameters: readonly (readonly [string, string])[],
   hasForm: Forms,
 ): Negotiated | undefined {
-  // A client that accepts protobuf reads JSON too, by the Content-Type of the answer.
+  // A client that accepts protobuf also reads JSON: it decodes by the Content-Type of the answer.
   const mediaType = accepted === 'application/yaml' ? accepted : 'application/json';
   const wanted: { group?: string; version?: string; kind?: string } = {};
   let isPretty = false;
@@ -72,7 +71,7 @@ function agree(
   return hasForm(transform) ? { mediaType, isPretty, transform } : undefined;
 }
 
-/** 406: the endpoint knows the media types, but not with these parameters. */
+/** 406: the endpoint supports the media types, but not with these parameters. */
 export function notAcceptable(accepted: readonly string[] = acceptedTypes): ApiError {
   return new ApiError(
     406,
@@ -81,7 +80,7 @@ export function notAcceptable(accepted: readonly string[] = acceptedTypes): ApiE
   );
 }
 
-/** 406: the endpoint knows none of the media types. */
+/** 406: the endpoint supports none of the media types. */
 export function noRepresentation(available: readonly string[]): ApiError {
   return new ApiError(
     406,
@@ -91,7 +90,7 @@ export function noRepresentation(available: readonly string[]): ApiError {
   );
 }
 
-/** Whether JSON is indented: by the query, or because the client is curl, Wget or a browser. */
+/** Whether JSON is indented. Without the query parameter, only curl, Wget and browsers get indented JSON. */
 export function isPrettyWanted(query: URLSearchParams, userAgent: string): boolean {
   const pretty = query.get('pretty');
   if (pretty) return ['1', 't', 'T', 'TRUE', 'true', 'True'].includes(pretty);
@@ -107,16 +106,16 @@ interface AcceptClause {
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
-/** Sorting is quadratic. */
+/** Limits the time of sorting, which is quadratic. */
 const MAX_CLAUSES = 100;
 
-/** The clauses of an Accept header by precedence, without malformed ones. */
+/** Parses an Accept header. Returns its well-formed clauses by precedence. */
 export function parseAccept(header: string): readonly AcceptClause[] {
   const clauses: AcceptClause[] = [];
   for (const part of header.split(',', MAX_CLAUSES)) {
     const clause = parseClause(part);
     if (clause === undefined) continue;
-    // Sorted by insertion: `precedes` is no strict order, as in kube-apiserver.
+    // Insertion sort: `precedes` is not a strict order, as in kube-apiserver.
     let index = clauses.length;
     for (let before = clauses[index - 1]; before && precedes(clause, before); before = clauses[index - 1]) {
       index -= 1;
@@ -126,7 +125,7 @@ export function parseAccept(header: string): readonly AcceptClause[] {
   return clauses;
 }
 
-/** Whether a header has one of `types` or a wildcard, whatever their parameters. */
+/** Whether a header contains one of `types` or a wildcard. Parameters are ignored. */
 export function namesOneOf(header: string, types: readonly string[]): boolean {
   return header.split(',', MAX_CLAUSES).some((part) => {
     const type = (part.split(';', 1)[0] ?? '').trim();

@@ -1,15 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts';
 
-/** What every body in protobuf begins with: `k8s` and a zero. */
+/** Every protobuf body begins with these bytes. */
 const MAGIC = Buffer.from('k8s\0', 'latin1');
-/** What an assignment makes of a property. */
+/** The attributes of a property that an assignment creates. */
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
-/**
- * Translates an object in protobuf, as client-go's typed clients send it since 0.32, into the JSON that it stands for.
- * @throws {RangeError} when it is none
- */
+/** Translates an object in the protobuf format of client-go into JSON. @throws {RangeError} if it is malformed */
 export function objectFromProtobuf(body: Buffer, schema: StructSchema): JsonObject {
   if (body.length === 0) throw new RangeError('empty data');
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
@@ -50,7 +47,7 @@ function structFrom(message: Buffer, schema: StructSchema): JsonObject {
   return struct;
 }
 
-/** `before` is what this field had already: lists and maps are written, and grow here, one element at a time. */
+/** `before` is the value of the field so far. Each element of a list or a map is written separately and added to it. */
 function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): unknown {
   switch (type.kind) {
     case 'list': {
@@ -71,7 +68,7 @@ function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): u
     case 'map': {
       const [key, element] = entryFrom(bytesOf(value), type.values);
       const map: Record<string, unknown> = isJsonObject(before) ? before : {};
-      // Unlike an assignment, this takes __proto__ for a key like any other.
+      // Unlike an assignment, defineProperty accepts the key `__proto__`.
       Object.defineProperty(map, key, { value: element, ...PLAIN });
       return map;
     }
@@ -82,7 +79,7 @@ function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): u
   }
 }
 
-/** Plain fields are always written: without a value they are as good as absent. */
+/** Clients always write plain fields, so their zero values count as absent. */
 function isLeftOut(value: unknown, { zero }: FieldSchema): boolean {
   return value === undefined || (zero === 'omit' && (value === '' || value === 0 || value === false));
 }
@@ -92,7 +89,7 @@ function bytesOf(value: number | Buffer): Buffer {
   return value;
 }
 
-/** Undefined for no time at all. */
+/** Returns undefined for an empty message, which means no time. */
 function timeFrom(message: Buffer, kind: 'time' | 'microTime'): string | undefined {
   if (message.length === 0) return undefined;
   let seconds = 0;
@@ -125,7 +122,7 @@ function jsonFrom(message: Buffer): unknown {
   return undefined;
 }
 
-/** One field of a message: a number for what is a varint, else its bytes. */
+/** One field of a message: a number for a varint, else its bytes. */
 interface WireField {
   readonly number: number;
   readonly value: number | Buffer;
@@ -137,8 +134,8 @@ const BYTES = 2;
 const FIXED_32 = 5;
 
 /**
- * The fields of a protobuf message, in the order in which they were written. Varints are read as signed.
- * @throws {RangeError} when they end too early, or are not of a kind that there is
+ * Yields the fields of a protobuf message in their written order. Varints are read as signed.
+ * @throws {RangeError} if a field is incomplete or has an unknown wire type.
  */
 export function* readFields(message: Buffer): Generator<WireField> {
   let offset = 0;
@@ -184,7 +181,7 @@ export function* readFields(message: Buffer): Generator<WireField> {
 
 const oneStrategy = 'leaseName pingTime renewTime binaryVersion emulationVersion strategy';
 
-/** The names of the fields by their numbers in protobuf, from 1; `-` for a number without a field. */
+/** The field names of each model by protobuf number, from 1; `-` marks a number without a field. */
 const fieldsByModel: Readonly<Record<string, string>> = {
   'coordination.v1.Lease': 'metadata spec',
   'coordination.v1.LeaseSpec':
@@ -231,7 +228,7 @@ const namesByModel = new Map<string, ReadonlyMap<number, string>>(
   ]),
 );
 
-/** The names of the fields of a type by their numbers; empty for a type without protobuf. */
+/** Returns the field names of a type by protobuf number; empty for a type without protobuf. */
 export function fieldNames({ model }: StructSchema): ReadonlyMap<number, string> {
   return namesByModel.get(model.split('.').slice(-3).join('.')) ?? new Map();
 }

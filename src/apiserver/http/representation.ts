@@ -6,12 +6,12 @@ import type { ListForm, Representation } from '../operations/request.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { Transform } from './negotiation.ts';
 
-/** What a row of a table has beside its cells. */
+/** The object in each row of a table: none, its metadata, or the whole object. */
 type IncludedObject = 'None' | 'Metadata' | 'Object';
 const INCLUDED: readonly IncludedObject[] = ['None', 'Metadata', 'Object'];
 const META_VERSION = 'meta.k8s.io/v1';
 
-/** Objects as they are. */
+/** Shows whole objects. */
 const plain: Representation = {
   id: 'object',
   show: (object) => object,
@@ -19,16 +19,16 @@ const plain: Representation = {
     head: {
       kind: `${definition.kind}List`,
       apiVersion: apiVersionOf(definition, version),
-      // The last page of custom resources has an empty token.
+      // The last page of a list of custom resources has an empty continue token.
       metadata: definition.isCustom ? { continue: '', ...metadata } : metadata,
     },
     field: 'items',
-    // The items of a list do not repeat its type, except for custom resources.
+    // Items of a list omit apiVersion and kind, except custom resources.
     show: definition.isCustom ? (item) => item : ({ apiVersion: _, kind: __, ...item }) => item,
   }),
 };
 
-/** The form of the answer. @throws {ApiError} 400 for an invalid `includeObject` */
+/** Returns the form of the answer. @throws {ApiError} 400 for an invalid `includeObject` */
 export function representationOf(
   transform: Transform | undefined,
   query: URLSearchParams,
@@ -44,7 +44,7 @@ export function representationOf(
   );
 }
 
-/** The metadata of objects only, as metadata clients and informers want it. */
+/** Shows only the metadata, for metadata clients and informers. */
 const metadataOnly: Representation = {
   id: 'metadata',
   show: (object) => (object.kind === 'Status' ? object : partialMetadata(object)),
@@ -64,7 +64,7 @@ const nameColumn: ColumnDefinition = {
   cell: ({ metadata }) => metadata.name ?? '',
 };
 
-/** Objects as rows, which kubectl prints. */
+/** Shows objects as rows of a table, which kubectl prints. */
 function tableRepresentation(included: IncludedObject, clock: Clock): Representation {
   const id = `table/${included}`;
   const rowOf = (version: VersionDefinition): ListForm['show'] => {
@@ -101,7 +101,7 @@ function tableRepresentation(included: IncludedObject, clock: Clock): Representa
   };
 }
 
-/** The name is the first column, unless the resource places it itself. */
+/** Adds the name as the first column, unless the resource has its own name column. */
 function columnsOf({ columns }: VersionDefinition): readonly ColumnDefinition[] {
   return columns.some(({ isName }) => isName) ? columns : [nameColumn, ...columns];
 }

@@ -6,7 +6,7 @@ import type { StructSchema } from '../schema/schema.ts';
 import { acceptedTypes, PROTOBUF } from './negotiation.ts';
 import { objectFromProtobuf } from './protobuf.ts';
 
-/** How large the body of a request may be. YAML takes far longer to read than JSON. */
+/** The largest request body. The limit for YAML is lower because parsing it takes far longer. */
 export const MAX_BODY_BYTES = 32 * 1024;
 export const MAX_YAML_BYTES = 4 * 1024;
 
@@ -27,8 +27,8 @@ export function hasBody(verb: Verb): boolean {
 }
 
 /**
- * Reads the complete body. Undefined: the client closed the connection first.
- * @throws {ApiError} 413; the rest of the body is not read
+ * Reads the complete body. Returns undefined if the client closed the connection first.
+ * @throws {ApiError} 413 for a body that is too large; the rest of the body is not read
  */
 export function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const { 'content-type': type = '', 'content-length': length = 0 } = request.headers;
@@ -49,15 +49,12 @@ export function readBody(request: IncomingMessage): Promise<Buffer | undefined> 
       const [first] = chunks;
       resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks));
     });
-    // After the end this changes nothing.
+    // After the end of the body, this has no effect.
     request.once('close', () => resolve(undefined));
   });
 }
 
-/**
- * The media type of a body without parameters; '' for an absent header.
- * @throws {ApiError} 415
- */
+/** Returns the media type of a body without parameters; '' for an absent header. @throws {ApiError} 415 */
 export function contentTypeOf(header: string, verb: Verb, isCustom = false): string {
   // As in kube-apiserver, the types of patches are case-sensitive.
   if (verb === 'patch') return patchTypeOf(header, isCustom);
@@ -82,7 +79,7 @@ function unknownFormat(types: readonly string[]): ApiError {
   );
 }
 
-/** Undefined: no media type. */
+/** Returns undefined if the header is not a media type. */
 function mediaTypeOf(header: string): string | undefined {
   const [type = '', ...parameters] = header.split(';').map((each) => each.trim());
   const isWhole = parameters.every((each) => each === '' || each.includes('='));

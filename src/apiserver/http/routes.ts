@@ -4,23 +4,23 @@ import type { ResourceDefinition, VersionDefinition } from '../kinds/definition.
 import { booleanParameter } from '../operations/parameters.ts';
 import type { Verb } from '../operations/request.ts';
 
-/** The request line, parsed. */
+/** A parsed request line. */
 export interface RequestTarget {
-  /** Decoded. */
+  /** The decoded path. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** The input of authorization. */
   readonly attributes: Attributes;
-  /** Undefined: the path is not one of a resource. */
+  /** Undefined for a path outside the resource paths. */
   readonly resource: ResourcePath | undefined;
 }
 
-/** The path of a resource, which may not exist. */
+/** A path in the form of a resource path. The resource may not exist. */
 export interface ResourcePath {
   /** '' for the core group. */
   readonly group: string;
   readonly version: string;
-  /** '' for an empty segment: every namespace. */
+  /** '' for an empty segment, which means every namespace. */
   readonly namespace: string | undefined;
   /** The resource, optionally a name, a subresource, and further segments. */
   readonly parts: readonly string[];
@@ -28,7 +28,7 @@ export interface ResourcePath {
 
 const NAMESPACE_SUBRESOURCES: readonly (string | undefined)[] = ['status', 'finalize'];
 
-/** Parses a request line. Undefined: the path cannot be decoded. */
+/** Parses a request line. Returns undefined if the path cannot be decoded. */
 export function parseTarget(method: string, url: string): RequestTarget | undefined {
   const target = url.startsWith('/') ? url : url.replace(/^[a-z]+:\/\/[^/?]*/i, '');
   const mark = target.indexOf('?');
@@ -68,7 +68,7 @@ function parseResourcePath(path: string): ResourcePath | undefined {
   };
 }
 
-/** A regular expression would be quadratic. */
+/** Avoids a regular expression, which would take quadratic time. */
 function withoutTrailingSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end -= 1;
@@ -78,7 +78,7 @@ function withoutTrailingSlashes(path: string): string {
 function resourceAttributes(method: string, path: ResourcePath, query: URLSearchParams): Attributes {
   const { group, parts } = path;
   const [resource = '', name, subresource] = parts;
-  // A Namespace object is authorized as a part of its own namespace.
+  // A request for a Namespace object is authorized in that namespace.
   const namespace = path.namespace ?? (resource === 'namespaces' ? name : undefined);
   return {
     kind: 'resource',
@@ -110,7 +110,7 @@ function verbOf(method: string, isNamed: boolean, query: URLSearchParams): strin
   }
 }
 
-/** A served resource, and the verb. */
+/** A served resource and the verb of a request. */
 export interface ResourceRoute {
   readonly verb: Verb;
   readonly definition: ResourceDefinition;
@@ -159,13 +159,13 @@ export function nothingThere(): ApiError {
   return new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
 
-/** Whether the path can be one of this resource. */
+/** Whether a path with this namespace and name can exist for this resource. */
 function isPlace(path: ResourcePath, { isNamespaced }: ResourceDefinition): boolean {
   const { namespace, parts } = path;
   const [, name, ...beyond] = parts;
   if ((beyond.length > 0 && !isFinalize(path)) || name === '') return false;
   if (!isNamespaced) return namespace === undefined;
-  // A list may be one of every namespace.
+  // A list may span all namespaces; an object needs its namespace.
   return name === undefined || Boolean(namespace);
 }
 

@@ -23,14 +23,14 @@ import { createRouter } from './routes.ts';
 import { refuseBody, streamSink, writeAnswer, writeChunks, writeStreamHead } from './write-answer.ts';
 
 export interface HttpFrontOptions {
-  /** Port 0 takes any free one. */
+  /** Port 0 selects a free port. */
   readonly listen: ListenAddress;
-  /** PEM; plain HTTP without. */
+  /** Certificate and key in PEM. Without them, the server uses plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly resources: readonly ResourceDefinition[];
   readonly access: Access;
   readonly clock: Clock;
-  /** By their paths. */
+  /** The handlers by path. */
   readonly pathHandlers: ReadonlyMap<string, PathHandler>;
   /** Answers one request. An error that is not an ApiError becomes status 500. */
   readonly handle: (request: ResourceRequest) => Reply | Promise<Reply>;
@@ -44,33 +44,30 @@ export interface HttpFrontOptions {
 /** One answered request. */
 export interface RequestLine {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly code: number;
-  /** Until the end of the answer. */
+  /** The time until the end of the answer. */
   readonly durationMs: number;
-  /** Absent for an unknown token. */
+  /** Absent if the token is unknown. */
   readonly user?: string;
 }
 
-/** A server that answers until it is closed. */
+/** A running HTTP server. */
 interface HttpFront {
-  /** With the actual port. */
+  /** The address with the actual port. */
   readonly address: ListenAddress;
-  /** Ends streams, waits for requests in flight, and closes their connections after some seconds. */
+  /** Ends streams, waits for requests in flight, and closes remaining connections after {@link CLOSE_WITHIN_MS}. */
   close(): Promise<void>;
 }
 
-/** Longer than clients keep idle connections, so that the server does not close one while a request is sent. */
+/** Longer than clients keep idle connections: the server must not close a connection while a client sends a request. */
 const IDLE_MS = 95_000;
-/** Of the request line and the headers together. */
+/** The limit for the request line and the headers together. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const CLOSE_WITHIN_MS = 5_000;
 
-/**
- * Serves the API over HTTP or HTTPS.
- * @throws {Error} where it cannot listen on the address, or cannot use the certificate
- */
+/** Serves the API over HTTP or HTTPS. @throws {Error} if it cannot listen on the address or use the certificate */
 export async function startHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   const { listen, clock } = options;
   const streams = new Set<ServerResponse>();
@@ -137,14 +134,13 @@ interface ListenerParts {
   readonly dispatch: Dispatcher;
   readonly clock: Clock;
   readonly connections: Connections;
-  /** The open streams. */
   readonly streams: Set<ServerResponse>;
   readonly isClosing: () => boolean;
   readonly onRequest: ((line: RequestLine) => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** How long a client may take to read a long list, as in kube-apiserver. */
+/** The time limit for sending a long list, as in kube-apiserver. */
 const LONGEST_ANSWER_MS = 60_000;
 
 /** Connects node:http to the dispatcher. */
@@ -157,7 +153,7 @@ function createListener(parts: ListenerParts): RequestListener {
     let user: string | undefined;
     if (onRequest) {
       response.once('close', () => {
-        // The client has left before the answer.
+        // The client closed the connection before the answer.
         if (!response.headersSent) return;
         const { method = '', url = '' } = request;
         onRequest({
@@ -186,9 +182,9 @@ function createListener(parts: ListenerParts): RequestListener {
 }
 
 /**
- * Node pauses a connection if a request arrives while the answer before it is being sent. Over TLS the parser still gets the
- * rest of the body, refuses it as malformed, and Node closes the connection. With a listener for data, Node reads the
- * connection as a stream, which keeps the rest.
+ * Node pauses a connection when a request arrives while the previous answer is being sent. Over TLS, the parser still
+ * gets the rest of the body and rejects it as malformed, and Node closes the connection. With a listener for data, Node
+ * reads the connection as a stream, which keeps the rest.
  */
 function keepBodyWhilePaused({ socket }: IncomingMessage): void {
   if (socket.isPaused() && !socket.listeners('data').includes(ignoreData)) socket.on('data', ignoreData);
@@ -237,7 +233,7 @@ function writeResult(
   if (head.isLast) response.end();
 }
 
-/** The latest request of each connection, so that malformed input does not interfere with an answer. */
+/** The latest request of each connection. Malformed input must not interfere with its answer. */
 interface Connections {
   note(request: IncomingMessage, response: ServerResponse): void;
   /** Answers malformed input with 400, 408 or 431, and closes the connection. */
@@ -259,7 +255,7 @@ function createConnections(): Connections {
       const { request, response } = latest.get(socket) ?? {};
       const hasEarlyAnswer = request?.complete === false && response?.headersSent === true;
       if (request?.complete && response && !response.writableFinished) {
-        // A valid request came before it, and is answered first.
+        // An earlier valid request is answered first.
         response.once('close', () => socket.destroy());
       } else if (!socket.writable || error.code === 'ECONNRESET' || hasEarlyAnswer) {
         socket.destroy();

@@ -6,20 +6,19 @@ import type { Clock } from '../../support/clock.ts';
 import type { StreamSink } from '../watch/served-watch.ts';
 import type { Answer, ExchangeResult } from './answer.ts';
 
-/** Longer answers are compressed if the client accepts gzip. */
+/** Answers above this size are compressed if the client accepts gzip. */
 const MIN_GZIP_BYTES = 128 * 1024;
 const COMPRESSED = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
-/** How long a client has to read the refusal of its body. */
+/** How long the connection stays open after a refused body, so that the client can read the answer. */
 const LINGER_MS = 500;
 
-/** The headers that depend on more than the answer. */
+/** The inputs of the Connection and Date headers. */
 export interface HeadFacts {
-  /** The connection is not used again. */
+  /** Whether the connection closes after this answer. */
   readonly isLast: boolean;
   readonly wallTime: bigint;
 }
 
-/** Writes an answer. */
 export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -47,8 +46,8 @@ export function writeAnswer(
 }
 
 /**
- * Answers a request whose body is not read to its end, and ends the connection. It stays open for a moment: a client that
- * is still sending would otherwise see a reset instead of the answer.
+ * Answers a request without reading its whole body, and closes the connection after a short delay. Without the delay, a
+ * client that is still sending would see a reset instead of the answer.
  */
 export function refuseBody(
   request: IncomingMessage,
@@ -65,7 +64,7 @@ export function refuseBody(
   );
 }
 
-/** Writes a long answer, chunk by chunk, each after the client has read those before it. */
+/** Writes a long answer chunk by chunk, at the speed of the client. */
 export function writeChunks(
   request: IncomingMessage,
   response: ServerResponse,
@@ -78,14 +77,14 @@ export function writeChunks(
   response.writeHead(200, [...headOf(request, { headers }, facts), 'Content-Type', contentType, ...more]);
   const source = Readable.from(chunks, { highWaterMark: 1 });
   const done = (error?: NodeJS.ErrnoException | null) => {
-    // The client has closed the connection.
+    // A connection that the client closed is not an error.
     if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') onError(error);
   };
   if (isCompressed) pipeline(source, createGzip({ level: constants.Z_BEST_SPEED }), response, done);
   else pipeline(source, response, done);
 }
 
-/** Sends the head of a stream at once: the first line may be long in coming. */
+/** Sends the headers of a stream at once, as the first line may come much later. */
 export function writeStreamHead(
   request: IncomingMessage,
   response: ServerResponse,
@@ -96,10 +95,10 @@ export function writeStreamHead(
   response.flushHeaders();
 }
 
-/** The sink of a stream whose head has been sent. */
+/** Returns a sink that writes the body of a stream. Its headers have been sent. */
 export function streamSink(response: ServerResponse): StreamSink {
   return {
-    // A server that closes ends its streams. Their writers learn of it a moment later.
+    // A closing server ends its streams before their writers notice.
     write: (chunk) => !response.writableEnded && response.write(chunk),
     end: () => {
       response.end();
@@ -121,11 +120,11 @@ const MAX_WARNING_CHARACTERS = 4096;
 const MAX_CHARACTERS_EACH = 256;
 
 /**
- * Warning headers, names and values in turn. Duplicates are dropped. If all texts together are too long, each is cut, and
- * those beyond the limit are dropped.
+ * Returns Warning headers as alternating names and values. Drops duplicates. If the texts together are too long, cuts
+ * each text and drops the texts beyond the limit.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
-  // A header cannot have control characters.
+  // A header cannot contain control characters.
   const told = [...new Set(texts)].filter((text) => text !== '' && !/\p{Cc}/u.test(text));
   const total = told.reduce((sum, text) => sum + [...text].length, 0);
   if (total <= MAX_WARNING_CHARACTERS) return told.flatMap(warningHeader);
@@ -142,7 +141,7 @@ export function warningHeaders(texts: readonly string[]): string[] {
 
 function warningHeader(text: string): string[] {
   const quoted = `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
-  // Node writes headers as Latin-1: this makes them the bytes of UTF-8.
+  // Node writes headers as Latin-1. This conversion makes the written bytes UTF-8.
   return ['Warning', Buffer.from(`299 - ${quoted}`, 'utf8').toString('latin1')];
 }
 

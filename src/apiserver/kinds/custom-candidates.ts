@@ -43,7 +43,7 @@ export interface CustomVersion {
   readonly schema: { readonly openAPIV3Schema: Property };
 }
 
-/** A property of the schema. */
+/** A property in the schema of a custom resource definition. */
 export interface Property extends RuledProperty {
   readonly type: 'object' | 'string' | 'integer';
   readonly description: string;
@@ -56,13 +56,13 @@ export interface Property extends RuledProperty {
 const DEFINITION_FILE = new URL('../../../deploy/crd.yaml', import.meta.url);
 const metadataRules: MetadataRules = { isNamespaced: true, nameProblems: dnsSubdomainName };
 
-/** LeaseCandidates of this project's own group, as deploy/crd.yaml defines them. */
+/** Returns the LeaseCandidates of this project's own group, as deploy/crd.yaml defines them. */
 export function customCandidates(): ResourceDefinition {
   const { spec } = parse(readFileSync(DEFINITION_FILE, 'utf8')) as { readonly spec: CustomDefinition };
   return customResource(spec);
 }
 
-/** A resource as a custom resource definition with one version has it. */
+/** Makes a resource from a custom resource definition with one version. */
 export function customResource({ group, names, versions: [served] }: CustomDefinition): ResourceDefinition {
   const { kind, plural, singular, shortNames, categories } = names;
   const root = served.schema.openAPIV3Schema;
@@ -128,7 +128,7 @@ function servedVersion(group: string, schema: StructSchema, served: CustomVersio
   };
 }
 
-/** The steps to the struct that has a field, and the field: of `.spec.leaseName`, `spec` and `leaseName`. */
+/** Splits the path of a field: `.spec.leaseName` becomes [`spec`] and `leaseName`. */
 function stepsOf(jsonPath: string): readonly [path: readonly string[], field: string] {
   const steps = jsonPath.split('.').slice(1);
   return [steps.slice(0, -1), steps.at(-1) ?? ''];
@@ -138,7 +138,7 @@ function structAt(object: JsonObject, path: readonly string[]): JsonObject {
   return path.reduce<JsonObject>(structIn, object);
 }
 
-/** Counts the states of the spec, as Kubernetes does for custom resources. */
+/** Sets the generation, which counts the states of the spec, as Kubernetes does for custom resources. */
 function withGeneration(object: ApiObject, generation: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, generation } };
 }
@@ -147,7 +147,7 @@ function rootSchema(group: string, kind: string, { name, schema }: CustomVersion
   const model = [...group.split('.').reverse(), name, kind].join('.');
   const { fields, ...root } = structSchema(schema.openAPIV3Schema, kind, model);
   const { apiVersion, kind: ofKind, ...others } = fields;
-  // The API server knows of the first three what every object has.
+  // The API server treats apiVersion, kind and metadata as in every object.
   return {
     ...root,
     fields: {
@@ -161,7 +161,7 @@ function rootSchema(group: string, kind: string, { name, schema }: CustomVersion
 
 function structSchema(property: Property, name: string, model: string): StructSchema {
   const { description, properties = {}, required = [] } = property;
-  // Custom resources are written in alphabetical order.
+  // The API server writes the fields of custom resources in alphabetical order.
   const names = Object.keys(properties).sort();
   const fields = names.flatMap((each) => {
     const child = properties[each];

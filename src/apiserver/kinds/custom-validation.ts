@@ -5,24 +5,24 @@ import { type FieldError, invalid, required, tooLong, typeInvalid } from '../err
 import type { ApiObject } from '../schema/api-object.ts';
 import type { FieldSchema, StructSchema } from '../schema/schema.ts';
 
-/** A property of a schema, as far as its rules matter. */
+/** The parts of a schema property that rules need. */
 export interface RuledProperty {
   readonly properties?: Readonly<Record<string, RuledProperty>>;
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }
 
-/** A rule in CEL. */
+/** A CEL rule. */
 export interface ValidationRule {
   readonly rule: string;
   readonly message: string;
-  /** The field below that the rule is about: `.emulationVersion`. */
+  /** The field that the rule is about: `.emulationVersion`. */
   readonly fieldPath?: string;
 }
 
-/** Returns the broken rules of an object; `old` is given for an update. */
+/** Returns the problems of an object that breaks rules. `old` is given for an update. */
 export type Rules = (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 
-/** Rules need values of the right types and lengths: these problems keep the server from evaluating them. */
+/** Problems that prevent the evaluation of rules: rules need values of the right types and lengths. */
 const BLOCKING: readonly FieldError['reason'][] = [
   'FieldValueRequired',
   'FieldValueTypeInvalid',
@@ -31,12 +31,12 @@ const BLOCKING: readonly FieldError['reason'][] = [
   'FieldValueNotSupported',
 ];
 
-/** The field of a problem that is about the object. */
+/** The field of a problem that concerns the whole object. */
 const NO_FIELD = '<nil>';
 const INT32_LIMIT = 2 ** 31;
 const INT64_LIMIT = 2 ** 63;
 
-/** Checks a struct of a custom resource against its schema: what is absent, of another type, or too long. */
+/** Checks a struct of a custom resource against its schema for absent values, wrong types and long texts. */
 export function validateStructure(
   { fields }: StructSchema,
   object: JsonObject,
@@ -50,7 +50,7 @@ export function validateStructure(
   });
 }
 
-/** All problems: rules are only evaluated if no other problem keeps the server from it. */
+/** Returns all problems. The server evaluates rules only if no other problem prevents it. */
 export function withRules(
   problems: readonly FieldError[],
   broken: () => readonly FieldError[],
@@ -66,7 +66,7 @@ function validateValue(
 ): readonly FieldError[] {
   switch (type.kind) {
     case 'struct':
-      // Metadata was decoded by its types.
+      // The decoder has checked the types in metadata.
       if (!type.isStructural) return [];
       return isJsonObject(value)
         ? validateStructure(type, value, place)
@@ -79,7 +79,7 @@ function validateValue(
   }
 }
 
-/** A real server reports a number out of range as a problem of the object. */
+/** kube-apiserver reports a number out of range as a problem of the object. */
 function validateInteger(value: unknown, place: string): readonly FieldError[] {
   if (typeof value !== 'number') return [typeInvalid(place, typeOf(value), 'integer')];
   const outOfRange = invalid(NO_FIELD, value, `${place} must be a whole number of 32 bits`);
@@ -93,18 +93,17 @@ function typeOf(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** One rule, ready to be evaluated. */
 interface CompiledRule {
-  /** Where the value is that the rule is about. */
+  /** The path to the value that the rule checks. */
   readonly path: readonly string[];
-  /** The field to report. */
+  /** The field in the reported problem. */
   readonly field: string;
   readonly message: string;
   readonly usesOld: boolean;
   readonly holds: (variables: JsonObject) => unknown;
 }
 
-/** Compiles the rules of a schema. They are compiled when the first object is validated, as a start must not wait for it. */
+/** Compiles the rules of a schema at the first validation, so that they do not delay the start. */
 export function compileRules(schema: RuledProperty): Rules {
   let compiled: readonly CompiledRule[] | undefined;
   return (object, old) => {
@@ -115,7 +114,7 @@ export function compileRules(schema: RuledProperty): Rules {
   };
 }
 
-/** CEL with the functions that Kubernetes has beside those of the library. Loaded late: it takes some 20 ms. */
+/** Creates a CEL environment with the functions of Kubernetes. Loads the library late: loading takes about 20 ms. */
 function celEnvironment(): Environment {
   const cel = createRequire(import.meta.url)('@marcbachmann/cel-js') as typeof import('@marcbachmann/cel-js');
   return new cel.Environment({ unlistedVariablesAreDyn: true })
@@ -146,7 +145,7 @@ function rulesOf(property: RuledProperty, environment: Environment, path: readon
   return [...compiled, ...below];
 }
 
-/** Whether an object keeps a rule. One about a change is kept where there is no old value. */
+/** Whether an object satisfies a rule. Without an old value, an object satisfies every rule about a change. */
 function isKept({ path, usesOld, holds }: CompiledRule, object: ApiObject, old?: ApiObject): boolean {
   const self = celValue(valueAt(object, path));
   const oldSelf = old === undefined ? undefined : celValue(valueAt(old, path));
@@ -154,12 +153,12 @@ function isKept({ path, usesOld, holds }: CompiledRule, object: ApiObject, old?:
   try {
     return holds({ self, oldSelf }) === true;
   } catch {
-    // A real server, too, refuses a value for which a rule cannot be evaluated.
+    // kube-apiserver also rejects a value if its rule cannot be evaluated.
     return false;
   }
 }
 
-/** A JSON value with its whole numbers as CEL has them. */
+/** Converts a JSON value for CEL, which has separate integers. */
 function celValue(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(celValue);

@@ -136,7 +136,7 @@ function lastSeen(event: ApiObject, nowSeconds: number): string {
 
 function occurrences(event: ApiObject): number {
   if (event['series'] !== undefined) return numberIn(structIn(event, 'series'), 'count') ?? 0;
-  // An Event that stands for one occurrence need not say so.
+  // An Event without a count stands for one occurrence.
   return numberIn(event, 'count') ?? 1;
 }
 
@@ -157,7 +157,7 @@ function teller(event: ApiObject): string {
 const LONGEST_WORD = 128;
 const LONGEST_MESSAGE = 1024;
 
-/** Validates an Event. Those with an eventTime are of the new kind, which requires more fields. */
+/** Validates an Event. An Event with an eventTime is of the new kind, which requires more fields. */
 function validateEvent(event: ApiObject): readonly FieldError[] {
   const { namespace = '' } = event.metadata;
   const involved = textIn(structIn(event, 'involvedObject'), 'namespace');

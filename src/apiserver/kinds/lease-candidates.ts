@@ -22,7 +22,7 @@ import { configMapKeyName, immutable } from './validation.ts';
 
 const NEEDED_BY_OLDEST = `must be specified when \`strategy\` is '${OLDEST_EMULATION_VERSION}'`;
 
-/** What a version that is missing or malformed counts as. */
+/** Replaces a missing or malformed version in comparisons. */
 const NO_VERSION = new SemVer('0.0.0');
 
 const GROUP_MODEL = 'io.k8s.api.coordination';
@@ -43,7 +43,7 @@ const preferredStrategies = field(
   isRequired,
 );
 
-/** Of v1beta1 and v1alpha2, which have the same fields. */
+/** The fields of v1beta1 and v1alpha2. */
 const oneStrategy = {
   ...commonFields,
   binaryVersion: { ...binaryVersion, zero: 'fill', isRequired: true },
@@ -86,8 +86,8 @@ const columns: readonly ColumnDefinition[] = [
 ];
 
 /**
- * LeaseCandidates, in the versions that are served, the preferred one first. They are stored as v1beta1; one that was
- * written as v1alpha1 has its spec.preferredStrategies beside spec.strategy, which is the first of them.
+ * Returns LeaseCandidates in the served versions, preferred version first. They are stored as v1beta1. A candidate that
+ * was written as v1alpha1 also keeps spec.preferredStrategies. Its spec.strategy is the first of these strategies.
  */
 export function leaseCandidates(versions: readonly LeaseCandidateVersion[]): ResourceDefinition {
   return {
@@ -125,7 +125,7 @@ const definitions: Readonly<Record<LeaseCandidateVersion, VersionDefinition>> = 
   },
 };
 
-/** v1beta1 and v1alpha2, which differ in nothing but their name. */
+/** v1beta1 and v1alpha2 differ only in their names. */
 function withOneStrategy(version: 'v1beta1' | 'v1alpha2', schema: StructSchema): VersionDefinition {
   return {
     version,
@@ -137,7 +137,7 @@ function withOneStrategy(version: 'v1beta1' | 'v1alpha2', schema: StructSchema):
   };
 }
 
-/** A client that knows one strategy only does not lose the others, unless it changes the first. */
+/** Keeps preferredStrategies if a client that knows only `strategy` does not change that. */
 function keepList(candidate: ApiObject, previous: ApiObject | undefined): ApiObject {
   if (previous === undefined) return candidate;
   const list = textsIn(structIn(previous, 'spec'), 'preferredStrategies');
@@ -157,7 +157,7 @@ function fromListed(candidate: ApiObject): ApiObject {
   const list = textsIn(structIn(listed, 'spec'), 'preferredStrategies');
   const hub = { ...listed, spec: { ...spec, ...(list[0] !== undefined && { strategy: list[0] }) } };
   const whole = settled(v1beta1Schema, hub, HUB);
-  // Even an empty list is kept: it tells that the rules of v1alpha1 apply.
+  // An empty list is kept, too: it means that the rules of v1alpha1 apply.
   return { ...whole, spec: { ...structIn(whole, 'spec'), preferredStrategies: list } };
 }
 
@@ -174,7 +174,7 @@ function specColumn(name: string, field: string, description: string): ColumnDef
   return column(name, description, (candidate) => textIn(structIn(candidate, 'spec'), field));
 }
 
-/** What is wrong with the spec of a LeaseCandidate in hub form: by the rules of v1alpha1 if it was written as that. */
+/** Returns the problems of a spec in hub form, by the rules of v1alpha1 for a candidate of that version. */
 function validateCandidateSpec(candidate: ApiObject, old?: ApiObject): readonly FieldError[] {
   const spec = structIn(candidate, 'spec');
   const leaseName = textIn(spec, 'leaseName');
@@ -225,7 +225,7 @@ function validateStrategies(spec: JsonObject): readonly FieldError[] {
   ]);
 }
 
-/** OldestEmulationVersion compares versions, so that there must be some. */
+/** OldestEmulationVersion compares versions, so that these versions are required. */
 function neededVersions(spec: JsonObject, fields: readonly string[]): readonly FieldError[] {
   return fields
     .filter((field) => versionOf(textIn(spec, field)).compare(NO_VERSION) === 0)
@@ -236,7 +236,7 @@ function versionOf(text: string): SemVer {
   return readVersion(text) ?? NO_VERSION;
 }
 
-/** A strict semantic version; `v1.2.3`, which node-semver lets pass, is none. */
+/** Parses a strict semantic version. Rejects `v1.2.3`, which node-semver accepts. */
 function readVersion(text: string): SemVer | undefined {
   return /^\d\S*$/.test(text) ? (parse(text) ?? undefined) : undefined;
 }

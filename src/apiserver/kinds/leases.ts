@@ -17,7 +17,7 @@ import { dnsSubdomainName, labelKeyProblems } from './validation.ts';
 const MODEL = 'io.k8s.api.coordination.v1';
 const HUB = 'coordination.k8s.io/v1';
 
-/** The only strategy that Kubernetes itself has. Those of others have a domain: `example.com/theirs`. */
+/** The only strategy of Kubernetes itself. Other strategies have a domain: `example.com/theirs`. */
 export const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion';
 
 const leaseSpecSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and for how long.', {
@@ -36,10 +36,10 @@ const leaseSchema = struct(`${MODEL}.Lease`, 'A Lease is held by one holder at a
   spec: field(leaseSpecSchema, 'fill', 'Who holds the Lease, and for how long.'),
 });
 
-/** The fields that exist only where elections are coordinated. */
+/** The fields of coordinated elections. */
 const COORDINATION_FIELDS = ['strategy', 'preferredHolder'] as const;
 
-/** Leases. Where elections are not `coordinated`, what coordinates them is dropped, as with the feature gate off. */
+/** Returns Leases. The server drops the coordination fields if elections are not `coordinated`. */
 export function leases(options: { readonly coordinated: boolean }): ResourceDefinition {
   return {
     group: 'coordination.k8s.io',
@@ -73,7 +73,7 @@ export function leases(options: { readonly coordinated: boolean }): ResourceDefi
   };
 }
 
-/** A field that the old object uses may stay in use. */
+/** Drops the coordination fields that the old object does not use. */
 function withoutCoordination(lease: ApiObject, old?: ApiObject): ApiObject {
   const usedBefore = old === undefined ? {} : structIn(old, 'spec');
   const spec: Record<string, unknown> = { ...structIn(lease, 'spec') };
@@ -103,7 +103,7 @@ function validateSpec(lease: ApiObject): readonly FieldError[] {
   return problems;
 }
 
-/** What is wrong with a strategy. The real server names the field twice: `spec.strategy.strategy`. */
+/** Returns the problems of a strategy. kube-apiserver names the field twice: `spec.strategy.strategy`. */
 export function validateStrategy(strategy: string, parent: string): readonly FieldError[] {
   const field = `${parent}.strategy`;
   if (!strategy.includes('/')) {

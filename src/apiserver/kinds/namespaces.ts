@@ -19,10 +19,10 @@ import {
 
 const MODEL = 'io.k8s.api.core.v1';
 
-/** The label that has the namespace's name, so that namespaces can be selected by it. */
+/** The label with the namespace's name, which lets clients select namespaces by name. */
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** The finalizer of whoever empties a namespace that is being deleted. */
+/** The finalizer that stays until the namespace is empty. */
 const FINALIZER = 'kubernetes';
 
 const conditionSchema = struct(`${MODEL}.NamespaceCondition`, 'A condition of the deletion.', {
@@ -65,7 +65,7 @@ export const namespaces: ResourceDefinition = {
   updatesUnconditionally: true,
   resetFields: ['status'],
   prepareForCreate: begin,
-  // A plain update changes neither.
+  // A plain update changes neither the spec nor the status.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),
   isHeld: isHeldBySpec,
   validate: (namespace) => [
@@ -92,7 +92,7 @@ export const namespaces: ResourceDefinition = {
   ],
 };
 
-/** Namespaces as `namespaces/NAME/finalize` updates them: their spec, too. That frees those that a finalizer of it holds. */
+/** Namespaces in an update of `namespaces/NAME/finalize`, which can change the finalizers in the spec. */
 export const finalizedNamespaces: ResourceDefinition = {
   ...namespaces,
   subresource: 'finalize',
@@ -100,12 +100,12 @@ export const finalizedNamespaces: ResourceDefinition = {
   validate: (namespace) => validateFinalizers(namespace, (index) => `spec.finalizers[${index}]`),
 };
 
-/** Whether something in its spec holds up the deletion of a namespace, as finalizers of the metadata do. */
+/** Whether finalizers in the spec block the deletion of a namespace, like those in the metadata. */
 export function isHeldBySpec(namespace: ApiObject): boolean {
   return textsIn(structIn(namespace, 'spec'), 'finalizers').length > 0;
 }
 
-/** The namespace once everything in it has gone: others may hold it still. */
+/** Returns an empty namespace without the finalizer `kubernetes`. Other finalizers may still block its deletion. */
 export function emptied(namespace: ApiObject): ApiObject {
   const { finalizers: _, ...spec } = structIn(namespace, 'spec');
   const finalizers = textsIn(structIn(namespace, 'spec'), 'finalizers');
@@ -122,7 +122,7 @@ function begin(namespace: ApiObject): ApiObject {
 
 function labelled(namespace: ApiObject): ApiObject {
   const { name, labels = {} } = namespace.metadata;
-  // The label has to wait where the name is yet to be generated.
+  // The server sets the label after it has generated the name.
   if (!name || labels[NAME_LABEL] === name) return namespace;
   const all = { ...labels, [NAME_LABEL]: name };
   return { ...namespace, metadata: { ...namespace.metadata, labels: all } };

@@ -7,11 +7,11 @@ import { leases } from './leases.ts';
 import { namespaces } from './namespaces.ts';
 
 /**
- * Everything that is served. Without any version of LeaseCandidate of coordination.k8s.io elections are not coordinated, as
- * with the real server's feature gate off.
+ * Returns all served resources. Without a LeaseCandidate version of coordination.k8s.io, elections are not coordinated,
+ * as in kube-apiserver with the feature gate off.
  */
 export function createResources(options: {
-  /** The preferred one first. */
+  /** Preferred version first. */
   readonly leaseCandidateVersions: readonly ServedCandidates[];
 }): readonly ResourceDefinition[] {
   const { leaseCandidateVersions } = options;

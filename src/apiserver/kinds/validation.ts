@@ -13,7 +13,7 @@ const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
-/** The form of a text, and the problem of a text in another form. */
+/** A pattern for texts, and the problem of a text that does not match it. */
 interface Pattern {
   readonly expression: RegExp;
   readonly problem: string;
@@ -42,10 +42,10 @@ const configMapKey: Pattern = {
   problem: "must consist of letters, digits, '-', '_' and '.'",
 };
 
-/** What differs from resource to resource in metadata. */
+/** The rules for metadata that differ between resources. */
 export type MetadataRules = Pick<ResourceDefinition, 'isNamespaced' | 'nameProblems'>;
 
-/** Everything that is wrong with an object in hub form, each thing once. `old` is given for an update. */
+/** Returns all problems of an object in hub form without duplicates. `old` is given for an update. */
 export function validateObject(
   definition: ResourceDefinition,
   object: ApiObject,
@@ -57,14 +57,14 @@ export function validateObject(
   return [...new Map(problems).values()];
 }
 
-/** What is wrong with the metadata of an object. */
+/** Returns the problems of an object's metadata. */
 export function validateMetadataOf(
   { metadata }: ApiObject,
   old: ApiObject | undefined,
   { isNamespaced, nameProblems }: MetadataRules,
 ): readonly FieldError[] {
   return [
-    // A name that an object has got stays valid.
+    // The name of an existing object stays valid.
     ...validateName(metadata, old === undefined ? nameProblems : pathSegmentName),
     ...validateNamespace(metadata, isNamespaced),
     ...validateGeneration(metadata),
@@ -90,7 +90,7 @@ function validateChange(metadata: ObjectMeta, old: ObjectMeta): readonly FieldEr
   ];
 }
 
-/** Finalizers without a domain that the server does not know, which some resources refuse. */
+/** Rejects finalizers without a domain that the server does not know. Some resources use this check. */
 export function validateStandardFinalizers({ finalizers = [] }: ObjectMeta): readonly FieldError[] {
   return finalizers.flatMap((finalizer, index) =>
     standardFinalizerProblems(finalizer).map((problem) =>
@@ -99,12 +99,12 @@ export function validateStandardFinalizers({ finalizers = [] }: ObjectMeta): rea
   );
 }
 
-/** A field that keeps its value. */
+/** Rejects a change of a field. */
 export function immutable(field: string, value: unknown, old: unknown): readonly FieldError[] {
   return isDeepStrictEqual(value, old) ? [] : [invalid(field, value, 'field is immutable')];
 }
 
-/** What is wrong with names of finalizers where those without a domain have to be ones that the server knows. */
+/** Returns the problems of a finalizer that must have a domain or be known to the server. */
 export function standardFinalizerProblems(finalizer: string): readonly string[] {
   const isKnown = finalizer.includes('/') || ['kubernetes', ORPHAN, FOREGROUND].includes(finalizer);
   return isKnown ? [] : ['name is neither a standard finalizer name nor is it fully qualified'];
@@ -147,7 +147,7 @@ function validateAnnotations({ annotations = {} }: ObjectMeta): FieldError[] {
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations)) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-    // Unlike the key of a label, that of an annotation may have capitals in its prefix.
+    // Unlike the key of a label, the key of an annotation may have capitals in its prefix.
     const keyProblems = labelKeyProblems(key.toLowerCase());
     problems.push(...keyProblems.map((problem) => invalid(field, key, problem)));
   }
@@ -176,7 +176,7 @@ function validateOwnerReference(field: string, reference: JsonObject): FieldErro
   return problems;
 }
 
-/** The version in `group/version`; '' where there is none or the whole is malformed. */
+/** Returns the version in `group/version`; '' for an absent version or a malformed text. */
 function versionOf(apiVersion: string): string {
   const parts = apiVersion.split('/');
   return parts.length > 2 ? '' : (parts.at(-1) ?? '');
@@ -237,7 +237,7 @@ function validateManager(entry: ManagedFieldsEntry, field: string): FieldError[]
   return problems;
 }
 
-/** What is wrong with the name of a field manager. */
+/** Returns the problems of a field manager's name. */
 export function managerProblems(manager: string, field: string): readonly FieldError[] {
   return [
     ...(Buffer.byteLength(manager) > LONGEST_MANAGER ? [tooLong(field, LONGEST_MANAGER)] : []),
@@ -245,7 +245,7 @@ export function managerProblems(manager: string, field: string): readonly FieldE
   ];
 }
 
-/** Whether a text has nothing but printable characters; of all kinds of space, only the plain one is. */
+/** Whether a text has only printable characters. The only allowed space is the plain one. */
 export function isPrintable(text: string): boolean {
   return PRINTABLE.test(text);
 }
@@ -255,7 +255,7 @@ export const dnsLabelName: NameRule = (name, isPrefix) => {
   return [...lengthProblems(given, LONGEST_LABEL), ...patternProblems(given, label)];
 };
 
-/** Leases. */
+/** The rule for names of Leases. */
 export const dnsSubdomainName: NameRule = (name, isPrefix) =>
   subdomainProblems(isPrefix ? withoutTrailingDash(name) : name);
 
@@ -265,13 +265,13 @@ export const configMapKeyName: NameRule = (name) => [
   ...(name === '.' || name.startsWith('..') ? ["must not be '.' or start with '..'"] : []),
 ];
 
-/** What every name has to obey, and nothing more: Events. */
+/** The minimum for every name, and the only rule for names of Events. */
 export const pathSegmentName: NameRule = (name, isPrefix) => {
   if (!isPrefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
   return ['/', '%'].filter((each) => name.includes(each)).map((each) => `may not contain '${each}'`);
 };
 
-/** What is wrong with the key of a label, which is also a qualified name: `app`, `example.com/app`. */
+/** Returns the problems of a label key, which is also a qualified name: `app`, `example.com/app`. */
 export function labelKeyProblems(key: string): readonly string[] {
   const [prefix, name, ...more] = key.includes('/') ? key.split('/') : [undefined, key];
   if (more.length > 0) return ['may have one slash, after a DNS subdomain'];
@@ -284,17 +284,17 @@ export function labelKeyProblems(key: string): readonly string[] {
   ];
 }
 
-/** What is wrong with the value of a label. */
+/** Returns the problems of a label value. */
 export function labelValueProblems(value: string): readonly string[] {
   return [...lengthProblems(value, LONGEST_LABEL), ...patternProblems(value, labelValue)];
 }
 
-/** What is wrong with a DNS-1123 subdomain. */
+/** Returns the problems of a DNS-1123 subdomain. */
 export function subdomainProblems(text: string): readonly string[] {
   return [...lengthProblems(text, LONGEST_SUBDOMAIN), ...patternProblems(text, subdomain)];
 }
 
-/** A prefix may end in a dash: a real server replaces its last two characters by an `a` before it checks the prefix. */
+/** A prefix may end in a dash. kube-apiserver replaces its last two characters by an `a` before the check. */
 function withoutTrailingDash(prefix: string): string {
   return prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
 }

@@ -10,10 +10,10 @@ import type { StructSchema } from '../schema/schema.ts';
 import type { FieldValidation } from './parameters.ts';
 import type { ResourceRequest } from './request.ts';
 
-/** The object of a body. */
+/** A parsed body. */
 export interface ParsedBody {
   readonly object: JsonObject;
-  /** The duplicate keys of YAML. The decoder finds those of JSON. */
+  /** The duplicate keys in YAML. The decoder finds duplicates in JSON. */
   readonly duplicates: readonly string[];
 }
 
@@ -29,17 +29,14 @@ export function parseBody(body: Buffer, contentType: string): ParsedBody {
   return { object, duplicates };
 }
 
-/**
- * Reads the object of a create or an update.
- * @throws {ApiError} 400 if it is of another type, or has unknown or duplicate fields and validation is strict.
- */
+/** Reads the object of a create or an update. @throws {ApiError} 400 for another type, or if strict validation fails */
 export function decodeBody(request: ResourceRequest, validation: FieldValidation): ApiObject {
   const { definition, version } = request;
   const { object, duplicates } = parseBody(request.body, request.contentType);
   const refused = (problem: string) =>
     badRequest(`the body is not a ${definition.kind} of ${expected}: ${problem}`);
   const expected = apiVersionOf(definition, version);
-  // A custom resource must have its type. Validation judges its kind.
+  // A custom resource must have apiVersion and kind. Validation checks the kind later.
   const [apiVersion, kind] = [object['apiVersion'], object['kind']];
   if (definition.isCustom && !(isText(apiVersion) && isText(kind))) {
     throw refused('apiVersion or kind is missing');
@@ -48,7 +45,7 @@ export function decodeBody(request: ResourceRequest, validation: FieldValidation
   const actualKind = isText(kind) ? kind : definition.kind;
   if (actualKind !== definition.kind && !definition.isCustom) throw refused(`it is a ${actualKind}`);
   const decoded = decodedAs(version.schema, object, refused);
-  // The fields of other kinds are unknown.
+  // The server does not know the fields of another kind.
   const strictProblems = actualKind === definition.kind ? decoded.strictProblems : [];
   const problems = [...duplicates, ...strictProblems];
   if (validation === 'Strict' && problems.length > 0) {
@@ -58,7 +55,7 @@ export function decodeBody(request: ResourceRequest, validation: FieldValidation
   return asObject(decoded.value, expected, actualKind);
 }
 
-/** Decodes an object. @throws the error that `refused` makes of a problem. */
+/** Decodes an object. @throws {ApiError} made by `refused`. */
 export function decodedAs(
   schema: StructSchema,
   object: JsonObject,
@@ -71,7 +68,7 @@ export function decodedAs(
   }
 }
 
-/** A decoded value as an object of this type. */
+/** Returns a decoded value as an object of this type. */
 export function asObject(value: JsonObject, apiVersion: string, kind: string): ApiObject {
   return { ...value, apiVersion, kind, metadata: (value['metadata'] ?? {}) as ApiObject['metadata'] };
 }
@@ -97,7 +94,7 @@ function parseJson(text: string): Parsed {
   }
 }
 
-/** Parses YAML 1.1 as Kubernetes does: dates are strings, and so is `1:20`. */
+/** Parses YAML 1.1 as Kubernetes does: dates and `1:20` are strings. */
 function parseYaml(text: string): Parsed {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -123,12 +120,12 @@ function contentsOf(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // Too many aliases, unknown ones, or more levels than the stack allows.
+    // Too many aliases, unknown aliases, or too many levels for the stack.
     throw unreadable(messageOf(error));
   }
 }
 
-/** An alias inside of its own anchor has no end of levels. */
+/** Whether a value has more levels. An alias inside its own anchor has endless levels. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));

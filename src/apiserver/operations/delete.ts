@@ -40,11 +40,11 @@ export function remove(context: OperationsContext, request: ResourceRequest): Ob
   }
   const marked = removeStored(context, definition.storage, live, options);
   if (marked === undefined) return { kind: 'object', code: 200, body: deleted(request, live.object) };
-  // As kube-apiserver answers the deprecated option.
+  // kube-apiserver answers 202 for the deprecated option.
   return { kind: 'object', code: options.orphanDependents === false ? 202 : 200, body: show(marked) };
 }
 
-/** Deletes an object, or returns it marked as being deleted if it has finalizers. */
+/** Deletes an object. An object with finalizers is marked as being deleted and returned. */
 export function removeStored(
   context: Pick<OperationsContext, 'store' | 'clock'>,
   storage: string,
@@ -68,7 +68,7 @@ export function removeStored(
   return isDryRun ? marked : context.store.put(storage, marked).object;
 }
 
-/** @throws {ApiError} 409 for another uid or resourceVersion. */
+/** @throws {ApiError} 409 if uid or resourceVersion differ from the preconditions. */
 function checkPreconditions(object: ApiObject, { preconditions }: DeleteOptions): void {
   const { metadata } = object;
   const { uid, resourceVersion } = preconditions;
@@ -97,12 +97,12 @@ function deleted({ definition }: ResourceRequest, { metadata }: ApiObject): Json
   };
 }
 
-/** How many objects are deleted before a pause, so that watchers keep up. */
+/** The number of deletions before a pause, which lets watchers keep up. */
 const MAX_IN_A_ROW = 50;
-/** As in kube-apiserver. Deleted objects remain deleted. */
+/** The time limit, as in kube-apiserver. Objects deleted before it stay deleted. */
 const MAX_MS = 34_000;
 
-/** Deletes the selected objects, and answers with them. @throws {ApiError} */
+/** Deletes the selected objects and returns them. @throws {ApiError} */
 export function* removeCollection(context: OperationsContext, request: ResourceRequest): Steps<ListReply> {
   const { store, clock } = context;
   const { definition, query } = request;
@@ -125,7 +125,7 @@ export function* removeCollection(context: OperationsContext, request: ResourceR
 /** Namespaces that cannot be deleted. */
 const IMMORTAL: readonly string[] = ['default', 'kube-system', 'kube-public'];
 
-/** Marks a namespace as being deleted. It is removed when it is empty. @throws {ApiError} 403 */
+/** Marks a namespace as being deleted. The namespace is removed when it is empty. @throws {ApiError} 403 */
 function deleteNamespace(
   context: OperationsContext,
   request: ResourceRequest,
@@ -150,17 +150,16 @@ function deleteNamespace(
   return isDryRun ? marked : context.store.put('namespaces', marked).object;
 }
 
-/** The validated options of a deletion. */
 interface DeleteOptions {
   readonly isDryRun: boolean;
   /** Undefined: the default of the resource. */
   readonly propagation: 'Background' | 'Foreground' | 'Orphan' | undefined;
-  /** The deprecated option. */
+  /** The deprecated form of `propagation`. */
   readonly orphanDependents: boolean | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** The finalizers for the garbage collector. */
+/** The finalizers that the garbage collector handles. */
 export const ORPHAN = 'orphan';
 export const FOREGROUND = 'foregroundDeletion';
 
@@ -184,7 +183,7 @@ export const deleteOptionsSchema = struct(`${META}.DeleteOptions`, '', {
   ignoreStoreReadErrorWithClusterBreakingPotential: optional({ kind: 'boolean' }),
 });
 
-/** Reads the options from the body, or else from the query. @throws {ApiError} 400 or 422. */
+/** Reads the options from the body, or without a body from the query. @throws {ApiError} 400 or 422. */
 function deleteOptions({ query, body, contentType }: ResourceRequest): DeleteOptions {
   const given = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
   const problems: FieldError[] = [];
@@ -208,7 +207,7 @@ function deleteOptions({ query, body, contentType }: ResourceRequest): DeleteOpt
   };
 }
 
-/** The finalizers of an object that is deleted with this propagation. */
+/** Returns the finalizers of an object that is deleted with this propagation policy. */
 function finalizersFor({ metadata }: ApiObject, propagation: DeleteOptions['propagation']): string[] {
   const given = metadata.finalizers ?? [];
   if (propagation === undefined) return [...given];

@@ -21,8 +21,8 @@ const operations: Readonly<Record<Verb, Operation>> = {
 };
 
 /**
- * Answers a request for a resource. What is about one object is a single step: nothing else is written between reading the
- * state that a write is decided on and the write.
+ * Answers a request for a resource. An operation on one object is a single step: no other write can happen between its
+ * read and its write.
  * @throws {ApiError} the refusal to answer with
  */
 export function* answer(context: OperationsContext, request: ResourceRequest): Steps<Reply> {

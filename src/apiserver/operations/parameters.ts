@@ -18,7 +18,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 export interface ListOptions {
   /** Undefined: all objects. */
   readonly matchesLabels: LabelMatcher | undefined;
-  /** May have fields that the resource does not have. */
+  /** May name fields that the resource does not have. */
   readonly fieldRequirements: readonly FieldRequirement[];
   readonly isWatch: boolean;
   readonly allowsBookmarks: boolean;
@@ -98,7 +98,7 @@ interface Versioning {
   readonly continueToken: string;
 }
 
-/** A watch without a version begins with the present state. */
+/** A watch without a resourceVersion begins with the current state. */
 function defaultsOfWatch<T extends Versioning>(options: T): T {
   const { isWatch, sendInitialEvents, match, resourceVersion } = options;
   const isFromAnywhere = resourceVersion === '' || resourceVersion === '0';
@@ -177,7 +177,7 @@ function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }
 
-/** Any value but `0` and `false` is true, the empty one too. */
+/** Any value except `0` and `false` is true, also the empty value. */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';

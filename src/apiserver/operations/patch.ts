@@ -25,12 +25,11 @@ import {
 import { inNamespaceOf, storeObject } from './store.ts';
 import { checkName, withoutDuplicateOwners } from './write.ts';
 
-/** One type of patch. */
 interface PatchKind {
   readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
-  /** Whether the patch must not change the type of the object. */
+  /** Whether the patch must keep the object's apiVersion and kind. */
   readonly isTyped: boolean;
-  /** The problems of strict validation in the patch itself. */
+  /** Returns the strict validation problems of the patch itself. */
   readonly strictProblems: (patch: unknown, duplicates: readonly string[]) => readonly string[];
 }
 
@@ -96,7 +95,7 @@ export function patch(context: OperationsContext, request: ResourceRequest): Obj
   return storeObject(context, request, next, live, options.isDryRun);
 }
 
-/** The kind of the patched object. @throws {ApiError} 422 if it is of another type. */
+/** Returns the kind of the patched object. @throws {ApiError} 422 if the object is of another type. */
 function kindAfter(
   { definition, version }: ResourceRequest,
   patched: JsonObject,
@@ -113,8 +112,8 @@ function kindAfter(
 }
 
 /**
- * The kind that a patch leaves a custom resource with, which validation judges.
- * @throws {ApiError} 422 if it has none, or is of another version.
+ * Returns the kind of a patched custom resource. Validation checks the kind later.
+ * @throws {ApiError} 422 if the kind is missing or the version is another one.
  */
 function customKindAfter(
   patched: JsonObject,
@@ -124,7 +123,7 @@ function customKindAfter(
   const { kind, apiVersion, metadata } = patched;
   if (!isText(kind)) throw refused('kind is missing');
   if (!isText(apiVersion)) {
-    // As in kube-apiserver.
+    // kube-apiserver answers 500, too.
     throw new ApiError(500, 'InternalError', 'the patch takes away the apiVersion', { causes: [{}] });
   }
   if (apiVersion !== expected) {

@@ -59,7 +59,7 @@ export function* list(context: OperationsContext, request: ResourceRequest): Ste
   return listReply(request, page);
 }
 
-/** A page in the representation of the request. @throws {ApiError} 400 */
+/** Returns a page in the representation of the request. @throws {ApiError} 400 */
 export function listReply(request: ResourceRequest, { items, metadata }: Page): ListReply {
   const { definition, version, representation } = request;
   const form = representation.listForm(metadata, definition, version);
@@ -76,7 +76,7 @@ export function* readPage(
   const prefix = selection.namespace === undefined ? '' : `${selection.namespace}/`;
   const { revision, all, startKey } = snapshot(store, storage, options, selection, prefix);
   const remaining = startKey === '' ? all : all.slice(firstAtOrAfter(all, startKey));
-  // kube-apiserver answers such a list from its cache, without a limit.
+  // kube-apiserver answers such a list from its cache and ignores the limit.
   const limit = options.resourceVersion === '0' && isUncached !== true ? 0 : Math.max(options.limit, 0);
   const items: StoredObject[] = [];
   let evaluated = 0;
@@ -94,7 +94,7 @@ export function* readPage(
     metadata: {
       ...metadata,
       continue: encodeContinue({ revision, startKey: `${lastKey.slice(prefix.length)}\0` }),
-      // Unknown if the list is filtered.
+      // The count is unknown if the list is filtered.
       ...(selection.isEverything && { remainingItemCount: remaining.length - limit }),
     },
   };
@@ -103,7 +103,7 @@ export function* readPage(
 interface Snapshot {
   readonly revision: number;
   readonly all: readonly StoredObject[];
-  /** '' for the beginning. */
+  /** '' for the beginning of the list. */
   readonly startKey: string;
 }
 
@@ -128,7 +128,7 @@ function snapshot(
     throw new ApiError(410, 'Expired', CONTINUE_TOO_OLD, undefined, { continue: next });
   }
   const wanted = parseListVersion(resourceVersion);
-  // A page shows exactly the given version, except for a single object.
+  // A list with a limit shows exactly the given version, except for a list of one object.
   const isPage = resourceVersionMatch === '' && limit > 0 && !isOne;
   const isExact = wanted > 0 && (resourceVersionMatch === 'Exact' || isPage);
   if (wanted > store.revision) throw revisionTooLarge(wanted, store.revision);
@@ -201,21 +201,21 @@ function startOf(options: ListOptions, now: number): WatchStart {
   return { kind: 'revision', revision: revision === 0 ? now : revision };
 }
 
-/** An object without any field set, in hub form. */
+/** Returns an object without any field set, in hub form. */
 function emptyObject(definition: ResourceDefinition, version: VersionDefinition): ApiObject {
   const { value } = decodeObject(version.schema, {});
   return version.toHub(asObject(value, apiVersionOf(definition, version), definition.kind));
 }
 
-/** The selected objects of a list or a watch. */
+/** The objects that a list or a watch selects. */
 interface Selection {
-  /** The namespace of all of them, if known. */
+  /** The namespace of all selected objects, if known. */
   readonly namespace: string | undefined;
-  /** Whether nothing is filtered. */
+  /** Whether the list has no filter. */
   readonly isEverything: boolean;
-  /** Whether it is at most one object, by its name. */
+  /** Whether the selection names a single object. */
   readonly isOne: boolean;
-  /** Takes the hub form of an object in that namespace. */
+  /** Takes an object in `namespace`, in hub form. */
   selects(object: ApiObject): boolean;
 }
 
@@ -246,16 +246,15 @@ export function selectionOf(request: ResourceRequest, options: ListOptions): Sel
   };
 }
 
-/** The names of the selectable fields of a version. */
 function fieldsOf({ selectableFields }: VersionDefinition): readonly string[] {
   return Object.keys(selectableFields({ apiVersion: '', kind: '', metadata: { name: '' } }));
 }
 
 /** The position where a list continues. */
 interface ContinueToken {
-  /** The revision of the list. Undefined: the present one, as the first one is no longer known. */
+  /** The revision of the list. Undefined: the current revision, as the history no longer has the first one. */
   readonly revision: number | undefined;
-  /** The list continues with this key or the next one. */
+  /** The list continues at this key or at the next existing key. */
   readonly startKey: string;
 }
 
@@ -268,12 +267,12 @@ export function encodeContinue({ revision = LATEST, startKey }: ContinueToken): 
   );
 }
 
-/** @throws {ApiError} 400 */
+/** @throws {ApiError} 400 for a malformed token. */
 export function decodeContinue(text: string): ContinueToken {
   const json = /^[\w-]*$/.test(text) ? Buffer.from(text, 'base64url').toString('latin1') : '';
   const { v, rv, start } = parseJsonObject(json) ?? {};
   const path = typeof start === 'string' && start !== '' ? `/${start.replace(/^\//, '')}` : '';
-  // It must not leave the list.
+  // The key must not lead out of the list.
   const isInside = path !== '' && posix.normalize(path) === path;
   if (v !== CONTINUE_VERSION || typeof rv !== 'number' || rv === 0 || !isInside) {
     throw badRequest('the continue token is not valid');

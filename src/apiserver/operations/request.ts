@@ -23,18 +23,18 @@ export type Verb =
   | 'delete'
   | 'deletecollection';
 
-/** A request for a resource: authenticated, authorized, its body read. */
+/** A request for a resource, authenticated and authorized, with its body read. */
 export interface ResourceRequest {
   readonly verb: Verb;
   readonly definition: ResourceDefinition;
   readonly version: VersionDefinition;
-  /** Undefined: every namespace, or a resource that is in none. */
+  /** Undefined for every namespace, and for a resource without namespaces. */
   readonly namespace: string | undefined;
   /** Undefined for the collection. */
   readonly name: string | undefined;
   readonly query: URLSearchParams;
   readonly user: User;
-  /** Whether the user may create the object: an update or an apply creates an absent one. */
+  /** Whether the user may create the object. An update or an apply creates an absent object. */
   readonly mayCreate: boolean;
   /** '' if absent. */
   readonly userAgent: string;
@@ -42,22 +42,22 @@ export interface ResourceRequest {
   readonly contentType: string;
   readonly body: Buffer;
   readonly representation: Representation;
-  /** Adds a Warning header to the answer, also to a refusal. */
+  /** Adds a Warning header to the answer, also to an error. */
   warn(text: string): void;
 }
 
-/** The form of the answer, by the Accept header. */
+/** The form of the answer, selected by the Accept header. */
 export interface Representation {
   /** Identifies the representation in caches: `object`, `table/Metadata`, ... */
   readonly id: string;
-  /** The form of the later events of a watch: a table has its columns in the first one only. */
+  /** The form of later events of a watch: only the first event of a table has the columns. */
   readonly following?: Representation;
   show(object: ApiObject, version: VersionDefinition): JsonObject;
-  /** `metadata` is the one of the list. @throws {ApiError} for an invalid `includeObject` */
+  /** `metadata`: the metadata of the list. @throws {ApiError} for an invalid `includeObject` */
   listForm(metadata: JsonObject, definition: ResourceDefinition, version: VersionDefinition): ListForm;
 }
 
-/** The form of a list, which is written object by object. */
+/** The form of a list. The server writes a list object by object. */
 export interface ListForm {
   /** The fields before the objects. */
   readonly head: JsonObject;
@@ -66,17 +66,17 @@ export interface ListForm {
   show(object: ApiObject): JsonObject;
 }
 
-/** The result of an operation. Refusals are thrown, as {@link ApiError}. */
+/** The result of an operation. Refusals are thrown as {@link ApiError}. */
 export type Reply = ObjectReply | ListReply | StreamReply;
 
 export interface ObjectReply {
   readonly kind: 'object';
   readonly code: number;
-  /** In its representation. */
+  /** The object in the requested representation. */
   readonly body: JsonObject;
 }
 
-/** Objects at one revision. */
+/** The objects of a list at one revision. */
 export interface ListReply {
   readonly kind: 'list';
   readonly form: Omit<ListForm, 'show'>;
@@ -84,7 +84,7 @@ export interface ListReply {
   show(stored: StoredObject): JsonObject;
 }
 
-/** A watch: lines of JSON until either side ends it. */
+/** A watch: a stream of JSON lines that either side can end. */
 export interface StreamReply {
   readonly kind: 'stream';
   /** Called once, after the head of the answer has been sent. */
@@ -100,12 +100,12 @@ export interface OperationsContext {
 const MAX_OBJECT_CHARACTERS = 64 * 1024;
 const LONGEST_MANAGER = 128;
 
-/** The resource of a request, for errors. */
+/** Names the resource of a request in errors. */
 export function resourceOf({ definition }: Pick<ResourceRequest, 'definition'>): Subject {
   return { group: definition.group, name: definition.resource };
 }
 
-/** The kind of a stored object, for errors of validation: with the group of the stored form. */
+/** Names the kind of a stored object in validation errors, with the group of the stored form. */
 export function storedKindOf({ apiVersion, kind }: ApiObject): Subject {
   const [group = '', version] = apiVersion.split('/');
   return { group: version === undefined ? '' : group, name: kind };
@@ -115,17 +115,16 @@ export function keyOf(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-/** The stored object of a request. */
 export function liveObject({ store }: OperationsContext, request: ResourceRequest, name: string) {
   return store.get(request.definition.storage, keyOf(request.namespace, name));
 }
 
-/** Now, as the API writes it: RFC 3339 to the second. */
+/** Returns the current time as the API writes it: RFC 3339 to the second. */
 export function timestamp(clock: Clock): string {
   return `${new Date(Number(clock.wallTime() / 1000n)).toISOString().slice(0, 19)}Z`;
 }
 
-/** The manager of a change: the given one, or the first part of the User-Agent. */
+/** Returns the change of a request. Its manager is `fieldManager`, or the first part of the User-Agent. */
 export function changeBy(context: OperationsContext, request: ResourceRequest, fieldManager: string): Change {
   const { subresource } = request.definition;
   return {
@@ -140,12 +139,12 @@ function programOf(userAgent: string): string {
   return [...program].filter(isPrintable).join('').slice(0, LONGEST_MANAGER);
 }
 
-/** The object as it will be stored, with defaults, in the version of the request. Ownership is recorded in this form. */
+/** Returns the object as it will be stored, in the request's version. Ownership is recorded in this form. */
 export function asStored({ version }: ResourceRequest, object: ApiObject, live?: StoredObject): ApiObject {
   return version.fromHub(version.toHub(object, live?.object));
 }
 
-/** @throws {ApiError} 413 for an object that is too large, with its managedFields. */
+/** @throws {ApiError} 413 if the object with its managedFields is too large. */
 export function checkSize(object: ApiObject): void {
   const { length } = JSON.stringify(object);
   if (length <= MAX_OBJECT_CHARACTERS) return;
@@ -153,7 +152,7 @@ export function checkSize(object: ApiObject): void {
   throw new ApiError(413, 'RequestEntityTooLarge', problem);
 }
 
-/** All versions of the objects of a resource, in all of its groups. */
+/** Returns all versions of a resource, in all of its groups. */
 export function versionsOf({ resources }: OperationsContext, definition: ResourceDefinition): Versions {
   const views = new Map<string, VersionDefinition>();
   for (const each of resources) {
@@ -172,14 +171,14 @@ export function versionsOf({ resources }: OperationsContext, definition: Resourc
   };
 }
 
-/** A copy of the object with other metadata. Removes undefined fields. */
+/** Copies an object with changed metadata. Removes undefined fields of metadata. */
 export function withMetadata(object: ApiObject, changes: Readonly<Record<string, unknown>>): ApiObject {
   const metadata: Record<string, unknown> = { ...object.metadata, ...changes };
   for (const [field, value] of Object.entries(changes)) if (value === undefined) delete metadata[field];
   return { ...object, metadata: metadata as unknown as ApiObject['metadata'] };
 }
 
-/** Parses the resourceVersion of a list; '' and "0" are 0: any. @throws {ApiError} 400 */
+/** Parses the resourceVersion of a list. '' and "0" become 0, which means any version. @throws {ApiError} 400 */
 export function parseListVersion(text: string): number {
   const version = parse(text);
   if (version === undefined) {
@@ -188,14 +187,14 @@ export function parseListVersion(text: string): number {
   return version;
 }
 
-/** Parses the resourceVersion of a get or a watch; '' and "0" are 0: any. @throws {ApiError} */
+/** Parses the resourceVersion of a get or a watch. '' and "0" become 0, which means any version. @throws {ApiError} */
 export function parseReadVersion(text: string): number {
   const version = parse(text);
   if (version === undefined) throw plainError(invalidVersion(text));
   return version;
 }
 
-/** Parses the resourceVersion of an object in a request; absent, '' and "0" are 0: none. @throws {ApiError} */
+/** Parses the resourceVersion of an object in a request. Absent, '' and "0" become 0. @throws {ApiError} */
 export function parseObjectVersion(text = ''): number {
   const version = parse(text);
   if (version === undefined)

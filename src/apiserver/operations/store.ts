@@ -29,7 +29,7 @@ import {
   withMetadata,
 } from './request.ts';
 
-/** Creates the object, or updates the `live` one, and answers with the result. @throws {ApiError} */
+/** Creates the object or updates `live`, and returns the result. @throws {ApiError} */
 export function storeObject(
   context: OperationsContext,
   request: ResourceRequest,
@@ -49,13 +49,13 @@ export function storeObject(
   };
 }
 
-/** How often a generated name is drawn. */
+/** How often the server tries to generate an unused name. */
 const NAME_ATTEMPTS = 8;
 
 /**
- * Stores a new object, given in the version of the request with its ownership recorded.
- * Returns its hub form, in a dry run with the given resourceVersion.
- * @throws {ApiError} if it is forbidden, not valid, or exists already.
+ * Stores a new object, given in the request's version with its ownership recorded. Returns the hub form, in a dry run
+ * with the given resourceVersion.
+ * @throws {ApiError} if the object is forbidden, invalid, or exists already.
  */
 export function storeNew(
   context: OperationsContext,
@@ -92,7 +92,7 @@ function storeNamed(
   const hub = definition.prepareForCreate(version.toHub(initialized));
   const problems = validateObject(definition, hub);
   if (problems.length > 0) throw invalidObject(storedKindOf(hub), name ?? '', problems);
-  // An update or an apply has not been authorized to create.
+  // The authorization of an update or an apply does not cover the create.
   if (!request.mayCreate) throw forbidden(request.user, creationOf(request));
   if (!isDryRun && /^\d+$/.test(resourceVersion ?? '') && Number(resourceVersion) !== 0) {
     throw plainError('resourceVersion should not be set on objects to be created');
@@ -112,7 +112,7 @@ function taken(request: ResourceRequest, { metadata }: ApiObject, existing: ApiO
   return new ApiError(409, 'AlreadyExists', `${state}${message}`, retry);
 }
 
-/** The object in the namespace of the request. @throws {ApiError} 400 if it has another one. */
+/** Returns the object with the namespace of the request. @throws {ApiError} 400 if the object has another namespace. */
 export function inNamespaceOf({ namespace }: ResourceRequest, object: ApiObject): ApiObject {
   const given = object.metadata.namespace;
   if (given === namespace) return object;
@@ -122,10 +122,7 @@ export function inNamespaceOf({ namespace }: ResourceRequest, object: ApiObject)
   return withMetadata(object, { namespace });
 }
 
-/**
- * A creation by PUT or apply ignores the given resourceVersion, but a dry run shows it.
- * @throws {ApiError} for a malformed one.
- */
+/** A create by PUT or apply ignores the given resourceVersion, but a dry run returns it. @throws {ApiError} */
 function withoutVersion(object: ApiObject, isDryRun: boolean): ApiObject {
   parseObjectVersion(object.metadata.resourceVersion);
   return isDryRun ? object : withMetadata(object, { resourceVersion: undefined });
@@ -135,9 +132,9 @@ const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /**
- * Stores the next state of an object, given in the version of the request with its ownership recorded. Returns its hub form.
+ * Stores the next state of an object, given in the request's version with its ownership recorded. Returns the hub form.
  * An unchanged object is not written. An object that is being deleted is removed with its last finalizer.
- * @throws {ApiError} for another resourceVersion, or if it is not valid.
+ * @throws {ApiError} for another resourceVersion or an invalid object.
  */
 function storeUpdate(
   context: OperationsContext,
@@ -178,7 +175,7 @@ function checkResourceVersion(request: ResourceRequest, next: ApiObject, live: S
   if (given !== live.revision) throw conflict(resourceOf(request), name, MODIFIED);
 }
 
-/** Keeps the fields that clients cannot change, and fills in those of the server. */
+/** Keeps the fields that clients cannot change, and fills in absent server fields. */
 function withServerFields(hub: ApiObject, { metadata: old }: ApiObject): ApiObject {
   const { metadata } = hub;
   return withMetadata(hub, {
@@ -211,10 +208,7 @@ function isDeletionComplete({ metadata }: ApiObject, { metadata: old }: ApiObjec
 
 const NAMESPACES = { group: '', name: 'namespaces' };
 
-/**
- * Refuses a write in an absent namespace, and a creation in a namespace that is being deleted.
- * @throws {ApiError} 404 or 403.
- */
+/** Rejects a write in an absent namespace, and a create in a terminating one. @throws {ApiError} 404 or 403 */
 function admitToNamespace(
   { store }: OperationsContext,
   request: ResourceRequest,
@@ -241,7 +235,7 @@ function admitToNamespace(
   });
 }
 
-/** What is authorized before an update or an apply creates an absent object. */
+/** The permission that an update or an apply needs to create an absent object. */
 export function creationOf({
   definition,
   namespace,
@@ -259,10 +253,10 @@ export function creationOf({
 
 const LONGEST_NAME = 63;
 const SUFFIX_LENGTH = 5;
-/** As in kube-apiserver: no vowels, so that no words appear. */
+/** No vowels, so that names contain no words, as in kube-apiserver. */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A name that begins with `prefix`, at most as long as a DNS label. */
+/** Generates a name that begins with `prefix` and is at most as long as a DNS label. */
 function generateName(prefix: string, clock: Clock): string {
   let name = Buffer.from(prefix)
     .subarray(0, LONGEST_NAME - SUFFIX_LENGTH)

@@ -64,7 +64,7 @@ export function update(context: OperationsContext, request: ResourceRequest): Ob
   return storeObject(context, request, next, live, options.isDryRun);
 }
 
-/** @throws {ApiError} 400 if the object has another name than the request. */
+/** @throws {ApiError} 400 if the name of the object differs from the name in the request. */
 export function checkName({ metadata }: ApiObject, name: string): void {
   const given = metadata.name ?? '';
   if (given === '') {
@@ -77,7 +77,7 @@ export function checkName({ metadata }: ApiObject, name: string): void {
   }
 }
 
-/** @throws {ApiError} 409 if the body has another uid than the object. */
+/** @throws {ApiError} 409 if the uid in the body differs from the uid of the object. */
 function checkUid(request: ResourceRequest, given: ApiObject, live: StoredObject | undefined): void {
   const { uid = '' } = given.metadata;
   const found = live?.object.metadata.uid ?? '';
@@ -105,7 +105,7 @@ export function withoutDuplicateOwners(
   return withMetadata(object, { ownerReferences: unique });
 }
 
-/** Independent of the order of the fields. */
+/** Serializes a reference, independently of the order of its fields. */
 function contentOf(reference: JsonObject): string {
   return JSON.stringify(Object.entries(reference).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -45,32 +45,33 @@ import {
   type Versions,
 } from './versions.ts';
 
-/** A configuration to apply to an object. */
+/** The input of a server-side apply. */
 export interface Application {
-  /** The object before, in the version of the configuration; undefined: it is created. */
+  /** The object before the apply, in the version of the configuration; undefined for a create. */
   readonly live: ApiObject | undefined;
   /**
-   * As it was parsed, not decoded: null and empty values say that a field is wanted, and unknown fields are refused here.
-   * It is of the kind and version of the request.
+   * The parsed configuration, not decoded: null and empty values claim a field, and unknown fields are rejected here.
+   * It has the kind and the version of the request.
    */
   readonly config: JsonObject;
-  /** Whether fields are taken from those who own them. */
+  /** Whether to take fields from their owners. */
   readonly force: boolean;
   readonly change: Change;
   readonly versions: Versions;
 }
 
-/** What an apply comes to. */
+/** The result of an apply. */
 export interface Applied {
   readonly object: ApiObject;
-  /** Whether there is more to write than times of managedFields. */
+  /** Whether anything has changed except the times of managedFields. */
   readonly hasChanged: boolean;
 }
 
 /**
- * Makes an object have what a configuration says, and no longer what it said the last time and nobody else wants.
+ * Sets the fields of a configuration. Removes the fields that its manager applied before, if the configuration no
+ * longer has them and no other manager owns them.
  * @throws {ApiError} 409 with every field that others own and `force` would take; 400 for managedFields in the
- * configuration; 500 without a reason where it does not fit its schema, as the real server.
+ * configuration; 500 without a reason if the configuration does not fit its schema, as in kube-apiserver.
  */
 export function applyConfiguration(application: Application): Applied {
   try {
@@ -108,7 +109,7 @@ function typeOf(config: JsonObject): { apiVersion: string; kind: string } {
   return { apiVersion: String(config['apiVersion']), kind: String(config['kind']) };
 }
 
-/** @throws {ApiError} where the configuration cannot be applied to whatever object. */
+/** @throws {ApiError} if the configuration is invalid for every object. */
 function checkApplied(schema: StructSchema, config: JsonObject): void {
   const metadata = config['metadata'];
   if (isJsonObject(metadata) && Array.isArray(metadata['managedFields'])) {
@@ -118,7 +119,7 @@ function checkApplied(schema: StructSchema, config: JsonObject): void {
   if (problem !== undefined) throw failed(problem);
 }
 
-/** @throws {ApiError} 409 if fields would be taken from other managers. */
+/** @throws {ApiError} 409 if the apply would take fields from other managers. */
 function checkConflicts(taken: readonly Taken[], managers: Managers): void {
   const causes = taken.flatMap(({ id, fields }) => {
     const owner = ownerText(managers.get(id));
@@ -139,7 +140,7 @@ function ownerText(manager: Manager | undefined): string {
   return `${JSON.stringify(name)}${operation === 'Update' ? ` using ${apiVersion}` : ''}`;
 }
 
-/** An object of which nobody has said who owns what is somebody's that comes before the first applier. */
+/** If a live object has no managedFields, the manager `before-first-apply` owns all of its fields. */
 function managersOf(
   live: ApiObject | undefined,
   blank: ApiObject,
@@ -154,7 +155,7 @@ function managersOf(
   return afterUpdate(blank, object, managers, unknown, versions);
 }
 
-/** The applier's own entry: without what nobody owns, and gone if that is all. */
+/** Drops fields that never have an owner from the applier's entry, and then drops an empty entry. */
 function settleApplier(managers: Map<string, Manager>, id: string, time: string | undefined): void {
   const applier = managers.get(id);
   if (applier === undefined) return;
@@ -163,7 +164,7 @@ function settleApplier(managers: Map<string, Manager>, id: string, time: string 
   else managers.set(id, { ...applier, ...(time !== undefined && { time }), fields });
 }
 
-/** The answer to an error that is about the configuration, or about the owners of fields. */
+/** Returns the refusal for an error about the configuration or about the owners of fields. */
 function refusalOf(error: unknown): ApiError | undefined {
   return error instanceof VersionError || error instanceof DecodeError ? failed(error.message) : undefined;
 }
@@ -184,8 +185,8 @@ function withoutTimes(object: ApiObject): ApiObject {
 }
 
 /**
- * Takes out of a merged object what an applier applied the last time, and nobody wants any more: neither that applier,
- * whose new fields are among the `managers`, nor another.
+ * Removes fields from a merged object that the applier applied before and no manager owns any more. `managers` already
+ * contains the applier's new fields.
  */
 function prune(
   merged: JsonObject,
@@ -200,13 +201,14 @@ function prune(
   const bare = removeFields(schema, whole, withNamedFields(schema, last.fields));
   const owned = withOwnedFields(whole, bare, ownedByVersion(managers, last.apiVersion), versions);
   const kept = inVersion(owned, last.apiVersion, versions);
-  // Only what this applier owned may go: not what nobody owned, nor what lies below but was never applied.
+  // Only fields that this applier owned are removed: not fields without an owner, and not fields below that were never
+  // applied.
   const gone = difference(allFields(schema, whole), allFields(schema, kept));
   const pruned = removeFields(schema, whole, intersection(gone, withNamedFields(schema, last.fields)));
   return inVersion(pruned, apiVersion, versions);
 }
 
-/** What is owned in each version, this one first: what it lacks might be needed to convert to others. */
+/** Returns the owned fields by version. `first` comes first: conversion to other versions might need its fields. */
 function ownedByVersion(managers: Managers, first: string): ReadonlyMap<string, FieldSet> {
   const owned = new Map<string, FieldSet>([[first, emptyFieldSet()]]);
   for (const { apiVersion, fields } of managers.values()) {
@@ -215,7 +217,7 @@ function ownedByVersion(managers: Managers, first: string): ReadonlyMap<string, 
   return owned;
 }
 
-/** Puts back what was taken out although somebody owns it, version by version. */
+/** Restores removed fields that a manager owns, version by version. */
 function withOwnedFields(
   whole: JsonObject,
   bare: JsonObject,

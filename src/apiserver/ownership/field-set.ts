@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ListSchema } from '../schema/schema.ts';
 
-/** A set of fields, each named by its path. A field in the set says nothing about the fields below it. */
+/** A set of fields, each named by its path. A field in the set does not include the fields below it. */
 export interface FieldSet {
-  /** The fields right here. */
+  /** The fields at this level. */
   readonly members: ReadonlySet<PathElement>;
-  /** What is in the set below them; none of these is empty. */
+  /** The fields below, by element. No value is an empty set. */
   readonly children: ReadonlyMap<PathElement, FieldSet>;
 }
 
@@ -21,7 +21,7 @@ export function emptyFieldSet(): FieldSetDraft {
   return { members: new Set(), children: new Map() };
 }
 
-/** Adds a field. The empty path is that of the whole object, which has no owner. */
+/** Adds a field. The empty path is the whole object, which has no owner. */
 export function insertPath(set: FieldSetDraft, path: Path): void {
   const [element, ...below] = path;
   if (element === undefined) return;
@@ -93,14 +93,14 @@ function keepChildren(
   return children;
 }
 
-/** Every path of the set, sorted: the fields of one place before those below them. */
+/** Returns every path of the set, sorted. The fields of a level precede the fields below it. */
 export function pathsOf(set: FieldSet, prefix: Path = []): Path[] {
   const members = [...set.members].sort().map((element) => [...prefix, element]);
   const below = [...set.children].sort(([one], [other]) => (one < other ? -1 : 1));
   return [...members, ...below.flatMap(([element, child]) => pathsOf(child, [...prefix, element]))];
 }
 
-/** The notation of managedFields: `{"f:spec":{".":{},"f:holderIdentity":{}}}`. */
+/** Writes the notation of managedFields: `{"f:spec":{".":{},"f:holderIdentity":{}}}`. */
 export function toFieldsV1({ members, children }: FieldSet): JsonObject {
   const elements = [...new Set([...members, ...children.keys()])].sort();
   return Object.fromEntries(
@@ -112,13 +112,10 @@ export function toFieldsV1({ members, children }: FieldSet): JsonObject {
   );
 }
 
-/** No type of the API is nested as deeply. More would exhaust the stack of recursive code. */
+/** No type of the API has as many levels. More levels would exhaust the stack of recursive code. */
 const MAX_LEVELS = 100;
 
-/**
- * Reads {@link toFieldsV1}'s notation. Unknown kinds of elements are left out.
- * @throws {PathElementError} where it is something else.
- */
+/** Reads the notation of {@link toFieldsV1}. Drops unknown kinds of elements. @throws {PathElementError} */
 export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
   if (level > MAX_LEVELS) throw new PathElementError('fields are nested too deeply');
   const set = emptyFieldSet();
@@ -135,12 +132,12 @@ export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
 }
 
 /**
- * One step of the way to a field, in the notation of FieldsV1, in which there is only one way to write each:
- * `f:name` a field or a key of a map, `k:{"uid":"x"}` the item with that key, `v:"x"` the item of a set, `i:0` an index.
+ * One step of the path to a field, in FieldsV1 notation. Each step has exactly one text: `f:name` for a field or a key
+ * of a map, `k:{"uid":"x"}` for the item with that key, `v:"x"` for the item of a set, `i:0` for an index.
  */
 export type PathElement = string;
 
-/** A text is no element of a path. */
+/** A text is not a valid path element. */
 export class PathElementError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -152,12 +149,12 @@ export function fieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
-/** The name of a field or the key of a map; undefined for an item of a list. */
+/** Returns the name of a field or the key of a map; undefined for an item of a list. */
 export function fieldName(element: PathElement): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
 
-/** The element for an item of a list that is a set or has keys; a key that the item lacks has its default. */
+/** Returns the element of an item in a list of type set or map. An absent key counts as its default. */
 export function itemElement(list: ListSchema, item: unknown): PathElement {
   if (list.listType !== 'map' || !isJsonObject(item)) return `v:${JSON.stringify(item)}`;
   const key: Record<string, unknown> = {};
@@ -178,10 +175,7 @@ function keyElement(key: JsonObject): PathElement {
   return `k:${JSON.stringify(Object.fromEntries(names.map((name) => [name, key[name]])))}`;
 }
 
-/**
- * Reads an element in whatever way it is written; undefined if it is of a kind that is not known.
- * @throws {PathElementError}
- */
+/** Reads an element in any spelling. Returns undefined for an unknown kind of element. @throws {PathElementError} */
 export function parseElement(text: string): PathElement | undefined {
   if (text.length < 2 || text[1] !== ':') throw new PathElementError(`missing colon: ${text}`);
   const content = text.slice(2);
@@ -211,7 +205,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A path as messages show it: `.metadata.ownerReferences[uid="x"].name`. */
+/** Formats a path for messages: `.metadata.ownerReferences[uid="x"].name`. */
 export function pathText(path: Path): string {
   return path.map(elementText).join('');
 }

@@ -1,9 +1,9 @@
 import type { ApiObject, ManagedFieldsEntry } from '../schema/api-object.ts';
 import { type FieldSet, fromFieldsV1, PathElementError, toFieldsV1, union } from './field-set.ts';
 
-/** Who changes an object, and when. */
+/** The author and the time of a change. */
 export interface Change {
-  /** The field manager: the fieldManager parameter, or the first part of the User-Agent. */
+  /** The fieldManager parameter, or the first part of the User-Agent. */
   readonly manager: string;
   /** RFC 3339, to the second. */
   readonly time: string;
@@ -11,11 +11,11 @@ export interface Change {
   readonly subresource?: string;
 }
 
-/** An owner of fields: one entry of managedFields, read. */
+/** An owner of fields, read from one entry of managedFields. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
-  /** The version that the fields are those of. */
+  /** The version in which the fields are named. */
   readonly apiVersion: string;
   /** '' for the main resource. */
   readonly subresource: string;
@@ -27,10 +27,7 @@ export interface Manager {
 /** All owners of an object, each under its {@link managerId}. */
 export type Managers = ReadonlyMap<string, Manager>;
 
-/**
- * What makes two entries those of the same manager; managers are sorted by it. An applier is one, whatever the
- * version that it applies.
- */
+/** Returns the identity of a manager, by which managers are sorted. An applier has one identity for all versions. */
 export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields'>): string {
   return JSON.stringify({
     ...(manager !== '' && { manager }),
@@ -40,7 +37,7 @@ export function managerId({ manager, operation, apiVersion, subresource }: Omit<
   });
 }
 
-/** The manager that makes a change, as yet without fields. */
+/** Returns the manager that makes a change, without its fields. */
 export function managerOf(
   { manager, subresource = '' }: Change,
   operation: 'Apply' | 'Update',
@@ -49,7 +46,7 @@ export function managerOf(
   return { manager: manager || 'unknown', operation, apiVersion, subresource };
 }
 
-/** Reads managedFields; undefined if an entry of it is not valid. */
+/** Reads managedFields. Returns undefined if an entry is invalid. */
 export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers | undefined {
   const managers = new Map<string, Manager>();
   for (const entry of entries) {
@@ -73,7 +70,7 @@ function readManager(entry: ManagedFieldsEntry): Manager | undefined {
   }
 }
 
-/** Writes managedFields sorted as in a real server; undefined if no field has an owner. */
+/** Writes managedFields, sorted as in kube-apiserver. Returns undefined if no field has an owner. */
 export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
   if (managers.size === 0) return undefined;
   return [...managers.values()].sort(compareManagers).map((each) => ({
@@ -97,7 +94,7 @@ function compareManagers(one: Manager, other: Manager): number {
   );
 }
 
-/** Unix time; 0 where there is none. */
+/** Returns the Unix time of a manager, or 0 without a time. */
 export function secondsOf({ time }: Manager): number {
   return time === undefined ? 0 : Date.parse(time) / 1000;
 }
@@ -107,17 +104,17 @@ export function compareText(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** The most managers that update and are kept by name. */
+/** The most updating managers that keep separate entries. */
 const MAX_UPDATERS = 10;
 
-/** Merges the oldest managers that update into one for each version, if there are too many. */
+/** If there are too many updating managers, merges the oldest ones into one entry per version. */
 export function mergeAncient(managers: Managers): Managers {
   const result = new Map(managers);
   const updaters = [...managers].filter(([, { operation }]) => operation === 'Update');
   updaters.sort(
     ([id, one], [otherId, other]) => secondsOf(one) - secondsOf(other) || compareText(id, otherId),
   );
-  /** The first one of each version. It is merged if there is a second. */
+  /** The first updating manager of each version. It is merged only with a second one. */
   const firsts = new Map<string, string>();
   let left = updaters.length;
   for (const [id, updater] of updaters) {
@@ -145,7 +142,7 @@ function mergeInto(managers: Map<string, Manager>, first: string, id: string, up
   managers.delete(id);
 }
 
-/** The object with these managedFields, or with none. */
+/** Copies the object with these managedFields, or without any. */
 export function withManagedFields(
   object: ApiObject,
   managedFields: readonly ManagedFieldsEntry[] | undefined,

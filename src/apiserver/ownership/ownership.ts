@@ -25,19 +25,20 @@ import {
 import { type Comparison, compareObjects, withAtomicFields } from './typed-objects.ts';
 import { blankObject, inVersion, schemaOf, VersionError, type Versions } from './versions.ts';
 
-/** A write that is no apply: a create, a PUT or a patch of another kind. */
+/** A write other than apply: a create, a PUT or a patch of another kind. */
 export interface Update {
-  /** The object before, in the version of `next`; undefined: it is created. */
+  /** The object before the write, in the version of `next`; undefined for a create. */
   readonly live: ApiObject | undefined;
-  /** The object that the client wants, decoded; with the managedFields that it sent, `[]` included. */
+  /** The decoded object from the client, with the managedFields that the client sent, also `[]`. */
   readonly next: ApiObject;
   readonly change: Change;
   readonly versions: Versions;
 }
 
 /**
- * The object with the managedFields that come of a write: who makes it owns what it changed, and others lose that. An
- * object that has none when it is changed gets none; nor does one of which the owned fields cannot be told any more.
+ * Returns the object with its managedFields after a write. The writer owns the fields that it changed, and other
+ * managers lose them. An existing object without managedFields gets none. An object that cannot be converted to a
+ * manager's version loses its managedFields.
  */
 export function recordUpdate({ live, next, change, versions }: Update): ApiObject {
   const managers = managersOf(next, live, change);
@@ -52,7 +53,7 @@ export function recordUpdate({ live, next, change, versions }: Update): ApiObjec
   }
 }
 
-/** Clients may send managedFields. Those that are not valid, or not there, are as if the old ones had been sent. */
+/** Returns the managers before the write. Clients may send managedFields. Absent or invalid ones leave the old ones. */
 function managersOf(next: ApiObject, live: ApiObject | undefined, { subresource = '' }: Change): Managers {
   const sent = next.metadata.managedFields ?? [];
   const old = readManagers(live?.metadata.managedFields ?? []) ?? new Map();
@@ -62,13 +63,13 @@ function managersOf(next: ApiObject, live: ApiObject | undefined, { subresource 
   return managers === undefined || managers.size === 0 ? old : managers;
 }
 
-/** An empty list, or one with an empty entry, forgets all ownership. */
+/** Whether a client resets all ownership: with an empty list, or a list with one empty entry. */
 function isReset(sent: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (sent === undefined || sent.length > 1) return false;
   return sent.every((entry) => Object.keys(entry).length === 0);
 }
 
-/** What the server sets, or what says which object it is, belongs to nobody. */
+/** Fields without an owner: the server sets them, or they identify the object. */
 const NEVER_OWNED = fieldSetOfPaths(
   [
     ['apiVersion'],
@@ -86,21 +87,21 @@ const NEVER_OWNED = fieldSetOfPaths(
   ].map((path) => path.map(fieldElement)),
 );
 
-/** What a write changes, as each version shows it. */
+/** The change of an object by a write, as each version shows it. */
 export interface ObjectChange {
-  /** In the version of the write itself. */
+  /** In the version of the write. */
   readonly own: Comparison;
-  /** Undefined for a version that is not served any more. */
+  /** Undefined for a version that is no longer served. */
   comparison(apiVersion: string): Comparison | undefined;
 }
 
-/** What a write would take from a manager. */
+/** The fields that a write would take from a manager. */
 export interface Taken {
   readonly id: string;
   readonly fields: FieldSet;
 }
 
-/** How an object changes, both states being of the same version. */
+/** Compares an object before and after a write. Both states have the same version. */
 export function objectChange(
   live: JsonObject,
   next: JsonObject,
@@ -131,7 +132,7 @@ function withoutResetFields(comparison: Comparison, versions: Versions): Compari
   };
 }
 
-/** The set without the fields that these writes never set, and what is below them. */
+/** Returns the set without the fields that these writes never set, and without the fields below them. */
 export function withoutReset(set: FieldSet, { resetFields = [] }: Versions): FieldSet {
   const reset = new Set(resetFields.map(fieldElement));
   return {
@@ -140,14 +141,14 @@ export function withoutReset(set: FieldSet, { resetFields = [] }: Versions): Fie
   };
 }
 
-/** The set without what nobody owns. */
+/** Returns the set without the fields that never have an owner. */
 export function withoutNeverOwned(set: FieldSet): FieldSet {
   return difference(set, NEVER_OWNED);
 }
 
 /**
- * The managers whose version is still served, with their fields as its schema has them.
- * @throws {VersionError} where the object cannot be shown in one of these versions.
+ * Returns the managers whose version is still served, with their fields adapted to the current schema.
+ * @throws {VersionError} if the object cannot be converted to one of these versions.
  */
 export function reconcileManagers(managers: Managers, live: ApiObject, versions: Versions): Managers {
   const reconciled = new Map<string, Manager>();
@@ -164,7 +165,7 @@ export function reconcileManagers(managers: Managers, live: ApiObject, versions:
   return reconciled;
 }
 
-/** Which fields a change takes from all but the manager with this id, in the order of their ids. */
+/** Returns the fields that a change takes from managers other than `id`, sorted by manager id. */
 export function takenFrom(managers: Managers, change: ObjectChange, id: string): readonly Taken[] {
   const taken: Taken[] = [];
   for (const [each, { apiVersion, fields }] of managers) {
@@ -176,7 +177,7 @@ export function takenFrom(managers: Managers, change: ObjectChange, id: string):
   return taken.sort((one, other) => compareText(one.id, other.id));
 }
 
-/** The managers after a change: all but the one with this id lose what it set or removed. Who owns nothing goes. */
+/** Returns the managers after a change. Managers other than `id` lose all changed fields. Drops empty managers. */
 export function afterChange(managers: Managers, change: ObjectChange, id?: string): Managers {
   const left = new Map<string, Manager>();
   for (const [each, manager] of managers) {
@@ -190,10 +191,7 @@ export function afterChange(managers: Managers, change: ObjectChange, id?: strin
   return left;
 }
 
-/**
- * The managers after a write that is no apply: who makes it owns what it changed.
- * @throws {VersionError}
- */
+/** Returns the managers after a write other than apply. The writer owns its changes. @throws {VersionError} */
 export function afterUpdate(
   live: ApiObject,
   next: ApiObject,

@@ -14,13 +14,13 @@ import {
   type PathElement,
 } from './field-set.ts';
 
-/** Whether a value of this type is owned as one, whatever is in it. */
+/** Whether a value of this type has one owner for all of its content. */
 export function isAtomic(type: TypeSchema): boolean {
   if (type.kind === 'list') return type.listType === 'atomic';
   return type.kind === 'struct' ? type.isAtomic === true : type.kind !== 'map';
 }
 
-/** The type of what an element of a path leads to; undefined where the schema does not know it. */
+/** Returns the type that a path element leads to, or undefined if the schema does not know the element. */
 export function typeBelow(type: TypeSchema, element: PathElement): TypeSchema | undefined {
   const name = fieldName(element);
   if (type.kind === 'list') return name === undefined ? type.items : undefined;
@@ -29,7 +29,7 @@ export function typeBelow(type: TypeSchema, element: PathElement): TypeSchema | 
   return type.kind === 'struct' && Object.hasOwn(type.fields, name) ? type.fields[name]?.type : undefined;
 }
 
-/** Every field that an object mentions: what an applier of it owns. Fields that the schema does not know are not among them. */
+/** Returns every field that an object mentions, which an applier of the object owns. Skips unknown fields. */
 export function fieldSetOf(schema: StructSchema, object: JsonObject): FieldSet {
   const set = emptyFieldSet();
   visitMembers(schema, object, [], set);
@@ -48,7 +48,7 @@ function visitMembers(type: TypeSchema, object: JsonObject, path: Path, set: Fie
     if (below === undefined) continue;
     const place = [...path, fieldElement(name)];
     visit(below, value, place, set);
-    // Of a struct, the fields are owned and not the struct, unless it has none.
+    // The fields of a struct have owners. The struct itself has an owner only if it is empty.
     const isEmpty = value === null || (isJsonObject(value) && Object.keys(value).length === 0);
     if (isEmpty || type.kind === 'map') insertPath(set, place);
   }
@@ -62,7 +62,7 @@ function visitItems(list: ListSchema, items: readonly unknown[], path: Path, set
   }
 }
 
-/** The items of a list by their elements; a plain update may store an item twice. */
+/** Groups the items of a list by their elements. A plain update may store an item twice. */
 export function itemsByElement(
   list: ListSchema,
   items: readonly unknown[],
@@ -77,7 +77,7 @@ export function itemsByElement(
   return found;
 }
 
-/** The set with the fields of structs as members that lead to other members, as if they were owned, too. */
+/** Adds the struct fields that lead to other members, as if they had an owner, too. */
 export function withNamedFields(type: TypeSchema | undefined, set: FieldSet): FieldSet {
   const named = [...set.children.keys()].filter(
     (element) => type?.kind === 'struct' && typeBelow(type, element) !== undefined,
@@ -88,7 +88,7 @@ export function withNamedFields(type: TypeSchema | undefined, set: FieldSet): Fi
   return { members: new Set([...set.members, ...named]), children: new Map(children) };
 }
 
-/** The set where what is below a value that is owned as one stands for that value. Clients may send anything. */
+/** Replaces fields below an atomic list or struct by the list or struct itself. Clients may send such fields. */
 export function withAtomicFields(type: TypeSchema, set: FieldSet): FieldSet {
   const members = new Set(set.members);
   const children = new Map<PathElement, FieldSet>();
@@ -102,10 +102,10 @@ export function withAtomicFields(type: TypeSchema, set: FieldSet): FieldSet {
   return { members, children };
 }
 
-/** How one object differs from another. No field is in two of these. */
+/** The differences between two objects. No field is in two of these sets. */
 export interface Comparison {
   readonly added: FieldSet;
-  /** Fields that both have, with other values. */
+  /** Fields that both objects have, with different values. */
   readonly modified: FieldSet;
   readonly removed: FieldSet;
 }
@@ -116,14 +116,14 @@ interface ComparisonDraft {
   readonly removed: FieldSetDraft;
 }
 
-/** Which fields change from one object to the next. */
+/** Returns the fields that change from one object to the next. */
 export function compareObjects(schema: StructSchema, from: JsonObject, to: JsonObject): Comparison {
   const found = { added: emptyFieldSet(), modified: emptyFieldSet(), removed: emptyFieldSet() };
   compareMembers(schema, from, to, [], found);
   return found;
 }
 
-/** Undefined: it is not there. */
+/** `from` or `to` is undefined if the value is absent. */
 function compare(type: TypeSchema, from: unknown, to: unknown, path: Path, found: ComparisonDraft): void {
   if (isAtomic(type) || (isHollow(from) && isHollow(to))) {
     const isSame = from !== undefined && to !== undefined && isDeepStrictEqual(from, to);
@@ -143,7 +143,7 @@ function changeOf(from: unknown, to: unknown, found: ComparisonDraft): FieldSetD
   return to === undefined ? found.removed : found.modified;
 }
 
-/** Whether a list or an object has nothing in it; then it is compared as a whole, so that null and empty differ. */
+/** Whether a value contains no other value. Such values are compared as a whole, so that null and empty differ. */
 function isHollow(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }
@@ -167,7 +167,7 @@ function memberOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** An item that is there twice is compared as a whole. */
+/** Compares the items of two lists. Duplicate items are compared as a whole. */
 function compareItems(
   list: ListSchema,
   from: readonly unknown[],
@@ -188,7 +188,7 @@ function compareItems(
   }
 }
 
-/** The live object with everything that a configuration says. Nothing is taken out of it. */
+/** Merges a configuration into the live object. Removes nothing. */
 export function mergeObjects(schema: StructSchema, live: JsonObject, config: JsonObject): JsonObject {
   return mergeMembers(schema, live, config);
 }
@@ -214,10 +214,7 @@ function mergeMembers(type: TypeSchema, live: JsonObject, config: JsonObject): J
   return Object.fromEntries([...Object.entries(live), ...changed]);
 }
 
-/**
- * Both lists in one: the items of the configuration in its order, those of the live list alone where they were between
- * the others.
- */
+/** Merges two lists. The configuration's items keep their order. Other items keep their place between them. */
 function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly unknown[]): unknown[] {
   const found = itemsByElement(list, live);
   const before = live.map((item) => itemElement(list, item));
@@ -233,7 +230,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly
   function placeNext(): void {
     const [element, item] = [wanted[index] ?? '', config[index]];
     const [same, ...others] = found.get(element) ?? [];
-    // One that is there twice is not merged: what is given takes its place.
+    // The configuration's item replaces duplicate items of the live list, without a merge.
     merged.push(others.length === 0 ? merge(list.items, same, item) : item);
     placed.add(element);
     if (shared[nextShared] === element) nextShared += 1;
@@ -255,7 +252,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly
       nextShared < shared.length &&
       shared[nextShared] !== element
     ) {
-      // It has been placed, or will be when the order of the configuration comes to it.
+      // The loop has placed this item, or places it later, in the order of the configuration.
       at += 1;
     } else {
       if (element !== undefined && placed.has(element)) at += 1;
@@ -265,7 +262,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly
   return merged;
 }
 
-/** The object without these fields; what becomes empty by that is left as null. */
+/** Removes fields from an object. A value that becomes empty is left as null. */
 export function removeFields(type: TypeSchema, object: JsonObject, removed: FieldSet): JsonObject {
   const result = removeBelow(type, object, removed);
   return isJsonObject(result) ? result : {};

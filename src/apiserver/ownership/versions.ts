@@ -13,13 +13,13 @@ import { parseTime } from '../schema/time-text.ts';
 import { fieldElement, itemElement, pathText } from './field-set.ts';
 import { typeBelow } from './typed-objects.ts';
 
-/** The version of an object that field sets are about, and the conversion to the others. */
+/** The version of an object that its field sets describe, and the conversion to other versions. */
 export interface Versions {
-  /** The schema of an apiVersion (`coordination.k8s.io/v1beta1`); undefined: no longer served. */
+  /** Returns the schema of an apiVersion (`coordination.k8s.io/v1beta1`); undefined if it is no longer served. */
   schema(apiVersion: string): StructSchema | undefined;
-  /** Converts an object; only called for versions that have a schema. */
+  /** Converts an object. Called only for versions that have a schema. */
   convert(object: ApiObject, apiVersion: string): ApiObject;
-  /** Top-level fields that these writes never set, so that they have no owner: `status`. */
+  /** Top-level fields that these writes never set and thus never own: `status`. */
   readonly resetFields?: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export class VersionError extends Error {
   }
 }
 
-/** The schema of a version that is known to be served. */
+/** Returns the schema of a served version. */
 export function schemaOf(versions: Versions, apiVersion: string): StructSchema {
   const schema = versions.schema(apiVersion);
   if (schema === undefined) throw new Error(`no schema for ${apiVersion}`);
@@ -39,8 +39,10 @@ export function schemaOf(versions: Versions, apiVersion: string): StructSchema {
 }
 
 /**
- * Converts an object to a version that has a schema. An object of that version is returned as it is, zero values included.
- * @throws {VersionError} if the converted object does not fit the schema, for example with an item twice in a list.
+ * Converts an object to a version that has a schema. An object of that version is returned unchanged, zero values
+ * included.
+ * @throws {VersionError} if the converted object does not fit the schema, for example because of a duplicate item in a
+ * list.
  */
 export function inVersion(object: JsonObject, apiVersion: string, versions: Versions): JsonObject {
   const given = String(object['apiVersion']);
@@ -51,10 +53,7 @@ export function inVersion(object: JsonObject, apiVersion: string, versions: Vers
   return converted;
 }
 
-/**
- * Decodes an object that was merged as plain JSON.
- * @throws {DecodeError} if it does not fit its schema.
- */
+/** Decodes an object that was merged as plain JSON. @throws {DecodeError} if the object does not fit its schema. */
 export function typedObject(schema: StructSchema, object: JsonObject): ApiObject {
   const value = schema.isStructural
     ? settle(schema, {
@@ -65,7 +64,7 @@ export function typedObject(schema: StructSchema, object: JsonObject): ApiObject
   return { ...value, metadata: value['metadata'] ?? {} } as unknown as ApiObject;
 }
 
-/** Metadata of a custom resource without invalid times, which a real server drops. */
+/** Returns the metadata of a custom resource without invalid times, which kube-apiserver drops. */
 function readableMetadata(value: unknown): JsonObject {
   const fields = isJsonObject(value) ? Object.entries(value) : [];
   return Object.fromEntries(fields.filter(([name, each]) => !isInvalidTime(name, each)));
@@ -76,7 +75,7 @@ function isInvalidTime(name: string, value: unknown): boolean {
   return isTime && typeof value === 'string' && parseTime(value, 'time') === undefined;
 }
 
-/** An object of a type before anything is set in it. */
+/** Returns an object of a type without any field set. */
 export function blankObject(
   schema: StructSchema,
   { apiVersion, kind }: Pick<ApiObject, 'apiVersion' | 'kind'>,
@@ -85,9 +84,9 @@ export function blankObject(
 }
 
 /**
- * Checks a configuration against its schema: no unknown fields, no item twice, no value of another type. Null is allowed
- * anywhere.
- * @returns the first problem; undefined: none.
+ * Checks a configuration against its schema: no unknown fields, no duplicate items, no values of another type. Null is
+ * allowed anywhere.
+ * @returns the first problem, or undefined.
  */
 export function checkConfiguration(type: TypeSchema, value: unknown, path = ''): string | undefined {
   if (value === null) return undefined;
@@ -147,7 +146,7 @@ function checkItems(list: ListSchema, items: readonly unknown[], path: string): 
   return undefined;
 }
 
-/** Whether an item can be told from the others: it has a key in a list with keys, or is a scalar in a set. */
+/** Whether an item is distinct from the others: it has a key in a list with keys, or is a scalar in a set. */
 function hasIdentity(list: ListSchema, item: unknown): boolean {
   return list.listType === 'map'
     ? isJsonObject(item) && itemElement(list, item) !== 'k:{}'

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { ApiError, badRequest, invalidObject } from '../errors/api-error.ts';
 import { invalid } from '../errors/field-error.ts';
 
-/** Limit for everything that one patch copies, in bytes of JSON. */
+/** The limit for all copies of one patch, in bytes of JSON. */
 const MAX_COPIED_BYTES = 256 * 1024;
 
 /** The fields of an operation that must be strings. */
@@ -11,10 +11,11 @@ const TEXTS: readonly string[] = ['op', 'path', 'from'];
 const FIELDS: readonly string[] = [...TEXTS, 'value'];
 
 /**
- * Applies a JSON patch (RFC 6902) as kube-apiserver does, which is laxer than the standard: `replace` creates an absent
- * member, negative indices count from the end, `test` of an absent member passes for null, `copy` of an absent member copies
- * null, and the path is what follows its first slash.
- * @throws {ApiError} 400 if it is no list of operations, 422 if an operation fails or the patch copies too much.
+ * Applies a JSON patch (RFC 6902) as kube-apiserver does. kube-apiserver is laxer than the standard: `replace` creates
+ * an absent member, negative indices count from the end, `test` treats an absent member as null, `copy` of an absent
+ * member copies null, and the text before the first slash of a path is ignored.
+ * @throws {ApiError} 400 if the patch is not a list of operations, 422 if an operation fails or the patch copies too
+ * much.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {
   const operations = readOperations(patch);
@@ -23,7 +24,7 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject
   throw invalidObject({ group: '', name: '' }, '', [invalid('patch', root, 'leads to a list')]);
 }
 
-/** The paths of unknown fields of operations, `[0].comment`. */
+/** Returns the paths of unknown fields in operations: `[0].comment`. */
 export function unknownOperationFields(patch: unknown): string[] {
   return readOperations(patch).flatMap((operation, index) =>
     Object.keys(operation)
@@ -48,14 +49,14 @@ function isTextOrNull(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'string';
 }
 
-/** kube-apiserver has one message for everything that is wrong with an operation. */
+/** kube-apiserver has one message for all problems of an operation. */
 function rejected(): ApiError {
   const message = 'the server rejected our request due to an error in our request';
   return new ApiError(422, 'Invalid', message, {});
 }
 
 type Container = Record<string, unknown> | unknown[];
-/** A container, and the key of a member or an item in it, which may be absent. */
+/** A container and the key of a member or an item in it. The member or item may be absent. */
 type Place = readonly [container: Container, key: string];
 
 class PatchedDocument {
@@ -71,7 +72,7 @@ class PatchedDocument {
       for (const operation of operations) this.#perform(operation);
       return this.#root;
     } catch (error) {
-      // Copies of copies can be nested more deeply than the stack allows.
+      // Copies of copies can be nested too deeply for the stack.
       throw error instanceof RangeError ? rejected() : error;
     }
   }
@@ -126,7 +127,7 @@ class PatchedDocument {
     return JSON.parse(json);
   }
 
-  /** @throws {ApiError} 422 for a pointer without a slash, or into what is no container. */
+  /** @throws {ApiError} 422 if the pointer has no slash or passes through a value that is not a container. */
   #place(pointer: unknown): Place {
     if (typeof pointer !== 'string' || !pointer.includes('/')) throw rejected();
     const tokens = pointer.split('/').slice(1);
@@ -143,7 +144,7 @@ function containerOf(value: unknown): Container {
   return value as Container;
 }
 
-/** Undefined for an absent member. @throws {ApiError} 422 for an absent item. */
+/** Returns undefined for an absent member. @throws {ApiError} 422 for an absent item. */
 function read([container, key]: Place): unknown {
   if (Array.isArray(container)) return container[itemIndex(key, container.length)];
   return Object.hasOwn(container, key) ? container[key] : undefined;
@@ -161,12 +162,12 @@ function remove([container, key]: Place): void {
   else delete container[key];
 }
 
-/** Unlike an assignment, this accepts the key `__proto__`. */
+/** Unlike an assignment, defineProperty accepts the key `__proto__`. */
 function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The index of a token in a list. @throws {ApiError} 422 */
+/** Returns the list index that a token names. @throws {ApiError} 422 */
 function itemIndex(token: string, length: number): number {
   const number = /^[+-]?\d+$/.test(token) ? Number(token) : Number.NaN;
   const index = number < 0 ? number + length : number;

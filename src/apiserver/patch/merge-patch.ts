@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
 
 /**
- * Applies a merge patch (RFC 7386). Unlike the standard, the real server takes nulls out of objects in lists, too.
- * @throws {ApiError} 400 if it is no object.
+ * Applies a merge patch (RFC 7386). Unlike the standard, kube-apiserver also removes nulls from objects in lists.
+ * @throws {ApiError} 400 if the patch is not an object.
  */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {
   if (!isJsonObject(patch)) throw badRequest('a merge patch must be an object');

@@ -9,9 +9,10 @@ const ELEMENT_ORDER = '$setElementOrder';
 const RETAIN_KEYS = '$retainKeys';
 
 /**
- * Applies a strategic merge patch: lists are merged if the schema says so, and the directives $patch, $setElementOrder and
+ * Applies a strategic merge patch. Lists are merged if the schema says so. The directives $patch, $setElementOrder and
  * $deleteFromPrimitiveList, which kubectl sends, replace, delete and order objects and items. Unknown fields stay.
- * @throws {ApiError} 400 for a malformed or unsupported directive, 500 for a value of the wrong type, as in kube-apiserver.
+ * @throws {ApiError} 400 for a malformed or unsupported directive, 500 for a value of the wrong type, as in
+ * kube-apiserver.
  */
 export function applyStrategicMergePatch(
   schema: StructSchema,
@@ -63,13 +64,13 @@ function replaceObject({ $patch: directive, ...fields }: JsonObject): JsonObject
   throw plainError(`unknown $patch: ${JSON.stringify(directive)}`);
 }
 
-/** The list of a directive: `$setElementOrder/finalizers`. */
+/** Returns the list that a directive names: `finalizers` for `$setElementOrder/finalizers`. */
 function listOf(key: string, directive: string): string {
   if (key[directive.length] === '/') return key.slice(directive.length + 1);
   throw badRequest(`${directive} needs the name of a list, as in ${directive}/finalizers`);
 }
 
-/** The new value of a field; undefined if the patch removes it. */
+/** Returns the new value of a field, or undefined if the patch removes the field. */
 function mergeField(original: unknown, patch: unknown, field: string, schema: TypeSchema): unknown {
   if (isJsonObject(original) && isJsonObject(patch)) {
     return mergeObject(original, patch, structField(schema, field));
@@ -82,8 +83,8 @@ function mergeField(original: unknown, patch: unknown, field: string, schema: Ty
 }
 
 /**
- * The value of a patch for an absent field: without nulls and without objects that have a directive. Undefined if nothing
- * remains.
+ * Returns the value of a patch for an absent field, without nulls and without objects that contain a directive.
+ * Undefined if nothing remains.
  */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
@@ -96,7 +97,6 @@ function withoutDirectives(value: unknown): unknown {
   );
 }
 
-/** Merges the items of a patch into a list. */
 function mergeList(original: List, patch: List, list: ListSchema): List {
   if (original.length === 0 && patch.length === 0) return original;
   if (areObjects([...original, ...patch])) return mergeItems(original, patch, list);
@@ -108,7 +108,7 @@ function mergeList(original: List, patch: List, list: ListSchema): List {
   );
 }
 
-/** The items of both lists. A new item follows the one that precedes it in `patch`; a first one comes first. */
+/** Joins both lists. A new item follows its predecessor in `patch`. A new item without a predecessor comes first. */
 function joined<T>(
   original: readonly T[],
   patch: readonly T[],
@@ -127,7 +127,7 @@ function joined<T>(
   return result;
 }
 
-/** @throws {ApiError} 500 for lists in the list, and for items of different types. */
+/** @throws {ApiError} 500 if the list contains lists or items of different types. */
 function areObjects(items: List): boolean {
   const [type, ...others] = new Set(items.map((item) => (Array.isArray(item) ? 'list' : typeof item)));
   if (others.length > 0 || type === 'list') throw plainError('the items of a list cannot be merged');

@@ -8,11 +8,11 @@ import {
   struct,
 } from './schema.ts';
 
-/** The metadata of an object as this server keeps it. Fields that are not listed are kept too. */
+/** The metadata of an object as this server stores it. Unlisted fields are stored, too. */
 export interface ObjectMeta {
   readonly name: string;
   readonly generateName?: string;
-  /** Absent for objects that are in no namespace. */
+  /** Absent for objects without a namespace. */
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -28,7 +28,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
-/** Who set which fields: one element of metadata.managedFields. */
+/** One element of metadata.managedFields: a manager and its fields. */
 export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: 'Apply' | 'Update';
@@ -40,8 +40,8 @@ export interface ManagedFieldsEntry {
 }
 
 /**
- * An object of the API: plain JSON, decoded against its schema, so that every field is known and of its type. Never
- * changed in place, as caches, watchers and answers share it.
+ * An API object: plain JSON, decoded against its schema, so that every field is known and has its type. Never changed
+ * in place, because caches, watchers and answers share it.
  */
 export interface ApiObject extends JsonObject {
   readonly apiVersion: string;
@@ -55,7 +55,7 @@ const isRequired = { isRequired: true } as const;
 
 export const text: ScalarSchema = { kind: 'string' };
 
-/** What every object and list begins with. */
+/** The first fields of every object and list. */
 export const typeFields: Readonly<Record<'kind' | 'apiVersion', FieldSchema>> = {
   kind: field(text, 'omit', 'The kind of the object, in CamelCase.'),
   apiVersion: field(text, 'omit', 'The group and version of the API: group/version, or v1.'),
@@ -119,7 +119,7 @@ export const objectMetaSchema: StructSchema = struct(
       'omit',
       'The object is deleted when this is empty.',
     ),
-    // An empty list is how a client asks to forget them. None is stored.
+    // A client sends an empty list to reset all ownership. The server stores no empty list.
     managedFields: field(
       { kind: 'list', items: managedFieldsEntrySchema, listType: 'atomic' },
       'keep',

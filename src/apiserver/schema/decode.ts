@@ -14,15 +14,14 @@ import {
 } from './schema.ts';
 import { formatTime, parseTime } from './time-text.ts';
 
-/** A decoded object. */
 export interface Decoded {
-  /** Its fields in the order of its schema, keys of maps sorted: as the API server writes it. */
+  /** The fields in schema order with sorted map keys, as the API server writes them. */
   readonly value: JsonObject;
-  /** What strict reading refuses: `duplicate field "spec.bar"` (only for values of readJson), `unknown field "spec.foo"`. */
+  /** The problems in strict validation: `unknown field "spec.foo"`, `duplicate field "spec.bar"` (after readJson). */
   readonly strictProblems: readonly string[];
 }
 
-/** A value is not of the type of its field. */
+/** The type of a value differs from the type of its field. */
 export class DecodeError extends Error {
   constructor(message: string) {
     super(message);
@@ -30,14 +29,14 @@ export class DecodeError extends Error {
   }
 }
 
-/** The most strict problems that are reported, as in a real server. */
+/** The most strict problems in one report, as in kube-apiserver. */
 const MAX_STRICT_PROBLEMS = 100;
 const INT32_LIMIT = 2 ** 31;
 const INT64_LIMIT = 2 ** 63;
 
 /**
- * Reads a JSON value as an object of a type of the API. Unknown fields are left out, null counts as absent.
- * @throws {DecodeError} if a field has another type, or holds no valid time.
+ * Reads a JSON value as an object of an API type. Drops unknown fields. Null counts as absent.
+ * @throws {DecodeError} if a field has another type or an invalid time.
  */
 export function decodeObject(schema: StructSchema, value: unknown): Decoded {
   if (!isJsonObject(value)) throw mismatch('an object', value, '');
@@ -52,7 +51,7 @@ export function decodeObject(schema: StructSchema, value: unknown): Decoded {
   return { value: decoded, strictProblems: problems.slice(0, MAX_STRICT_PROBLEMS) };
 }
 
-/** Decodes a typed struct; the paths of its unknown fields are added to `unknownFields`. */
+/** Decodes a typed struct. Adds the paths of unknown fields to `unknownFields`. */
 function decodeStruct(
   schema: StructSchema,
   value: JsonObject,
@@ -119,7 +118,7 @@ function decodeList(
 function decodeScalar(kind: ScalarSchema['kind'], value: unknown, path: string): unknown {
   switch (kind) {
     case 'string':
-      // JSON can hold halves of surrogate pairs, which UTF-8 cannot.
+      // JSON can contain unpaired surrogates, which UTF-8 cannot.
       if (typeof value === 'string') return value.toWellFormed();
       throw mismatch('a string', value, path);
     case 'boolean':
@@ -136,27 +135,27 @@ function decodeScalar(kind: ScalarSchema['kind'], value: unknown, path: string):
       const limit = kind === 'int32' ? INT32_LIMIT : INT64_LIMIT;
       const fits = typeof value === 'number' && Number.isInteger(value) && value >= -limit && value < limit;
       if (!fits) throw mismatch(`a whole number of ${kind === 'int32' ? 32 : 64} bits`, value, path);
-      // Not the negative zero of JSON.
+      // Avoids the negative zero of JSON.
       return value === 0 ? 0 : value;
     }
   }
 }
 
 /**
- * Decodes a custom resource: unknown fields are pruned, null counts as absent, defaults are set. Values of any type are
- * read, as validation judges them. Only metadata is typed.
+ * Decodes a custom resource. Unknown fields are pruned, null counts as absent, and defaults are set. Only metadata is
+ * typed: validation checks the types of all other values.
  */
 function decodeStructural(schema: StructSchema, value: JsonObject, unknownFields: string[]): JsonObject {
   const given = value['metadata'] ?? {};
   if (!isJsonObject(given)) throw mismatch('an object', given, 'metadata');
   const { managedFields, ...metadata } = decodeStruct(objectMetaSchema, given, 'metadata', unknownFields);
-  // Empty managedFields do not make the server forget the owners of a custom resource.
+  // Empty managedFields do not reset the ownership of a custom resource.
   const isOwned = Array.isArray(managedFields) && managedFields.length > 0;
   const kept = prune(schema, { ...value, metadata: undefined }, '', unknownFields) as JsonObject;
   return settle(schema, { ...kept, metadata: isOwned ? { ...metadata, managedFields } : metadata });
 }
 
-/** The value without the fields that its type does not have. */
+/** Returns the value without the fields that its type does not have. */
 function prune(type: TypeSchema, value: unknown, path: string, unknownFields: string[]): unknown {
   if (!isJsonObject(value)) return value;
   const fields = type.kind === 'struct' ? type.fields : {};

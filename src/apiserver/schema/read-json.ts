@@ -1,6 +1,6 @@
-/** An object or a list that the scan is in. */
+/** An object or a list that the scan has entered. */
 interface Container {
-  /** The keys of an object so far; undefined for a list. */
+  /** The keys of an object read so far; undefined for a list. */
   readonly keys: Set<string> | undefined;
   /** The current key or index. */
   place: string | number;
@@ -15,19 +15,16 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** The most duplicates that are reported, as in a real server. */
+/** The most duplicates in one report, as in kube-apiserver. */
 const MAX_DUPLICATES = 100;
 
-/** No object of the API comes near. Deeper values would exhaust the stack of recursive code. */
+/** No API object has as many levels. More levels would exhaust the stack of recursive code. */
 export const MAX_JSON_DEPTH = 1000;
 
-/** The duplicate fields of a document, under its root value. The value itself stays plain JSON. */
+/** The duplicate fields of each document, by its root value. The value itself stays plain JSON. */
 const duplicates = new WeakMap<object, readonly string[]>();
 
-/**
- * Parses JSON as JSON.parse does, and remembers the fields that were given twice.
- * @throws {SyntaxError} also if the text is nested too deeply.
- */
+/** Parses JSON like JSON.parse, and remembers duplicate fields. @throws {SyntaxError} also for too deep nesting */
 export function readJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const found = duplicateFields(text);
@@ -35,14 +32,14 @@ export function readJson(text: string): unknown {
   return value;
 }
 
-/** The fields that a value of {@link readJson} had twice. */
+/** Returns the duplicate fields of a value from {@link readJson}. */
 export function duplicatesOf(value: object): readonly string[] {
   return duplicates.get(value) ?? [];
 }
 
 /**
- * The paths (`metadata.labels.app`, `spec.items[0].name`) of fields that one object of a JSON text has more than once.
- * JSON.parse keeps the last one. Scans the characters once; the text must be valid JSON.
+ * Returns the paths (`metadata.labels.app`, `spec.items[0].name`) of duplicate fields in a JSON text. JSON.parse keeps
+ * only the last duplicate. Scans the characters once. The text must be valid JSON.
  * @throws {SyntaxError} if the text is nested too deeply.
  */
 export function duplicateFields(text: string): readonly string[] {
@@ -78,25 +75,25 @@ export function duplicateFields(text: string): readonly string[] {
       awaitsKey = container?.keys !== undefined;
       if (typeof container?.place === 'number') container.place += 1;
     }
-    // Anything else is space or part of a literal.
+    // Other characters are spaces or parts of literals.
     at += 1;
   }
   return [...found];
 }
 
-/** The text of an object's key, without its quotes. */
+/** Returns the key of an object without its quotes. */
 function keyOf(quoted: string): string {
   return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
 }
 
-/** The index after the string that begins at `start`. */
+/** Returns the index after the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
   return at + 1;
 }
 
-/** `spec.items[0].name` */
+/** Formats a path: `spec.items[0].name`. */
 function pathText(containers: readonly Container[]): string {
   let shown = '';
   for (const { place } of containers) {

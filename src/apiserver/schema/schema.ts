@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 
 /**
- * A type of the API, as data. What is decoded, pruned, defaulted, merged, owned and documented all follows from it, so that
- * a field is described in one place.
+ * A type of the API as data. Decoding, pruning, defaults, merging, ownership and documentation all use it, so that a
+ * field is described in one place.
  */
 export type TypeSchema = ScalarSchema | MapSchema | ListSchema | StructSchema | OpaqueSchema;
 
 export interface ScalarSchema {
-  /** `time` is RFC 3339 to the second, `microTime` with exactly six decimals; both are strings in JSON. */
+  /** `time` is RFC 3339 to the second, `microTime` has exactly six decimals. Both are strings in JSON. */
   readonly kind: 'string' | 'boolean' | 'int32' | 'int64' | 'time' | 'microTime';
 }
 
-/** A map from text to values of one type; each key is owned on its own. */
+/** A map from strings to values of one type. Each key has its own owners. */
 export interface MapSchema {
   readonly kind: 'map';
   readonly values: TypeSchema;
@@ -20,11 +20,11 @@ export interface MapSchema {
 export interface ListSchema {
   readonly kind: 'list';
   readonly items: TypeSchema;
-  /** x-kubernetes-list-type: whether the list is owned as one, by its values, or by the `keys` of its items. */
+  /** x-kubernetes-list-type: the owned unit is the whole list, each value, or each item by its `keys`. */
   readonly listType: 'atomic' | 'set' | 'map';
-  /** x-kubernetes-list-map-keys, where listType is `map`. */
+  /** x-kubernetes-list-map-keys, if listType is `map`. */
   readonly keys?: readonly string[];
-  /** How a strategic merge patch treats it: absent, it is replaced; else merged, by the key of its items if they are objects. */
+  /** In a strategic merge patch: absent, the list is replaced; else merged, by key if its items are objects. */
   readonly patchStrategy?: { readonly mergeKey?: string };
 }
 
@@ -34,43 +34,43 @@ export interface StructSchema {
   readonly name: string;
   /** The name of its OpenAPI model: `io.k8s.api.coordination.v1.LeaseSpec`. */
   readonly model: string;
-  /** Our own words, for `kubectl explain`. */
+  /** The project's own text for `kubectl explain`. */
   readonly description: string;
   readonly fields: Readonly<Record<string, FieldSchema>>;
-  /** x-kubernetes-map-type atomic: owned as one. */
+  /** x-kubernetes-map-type atomic: the struct is owned as a whole. */
   readonly isAtomic?: true;
   /**
-   * It is, or is part of, a custom resource: values of any type are read and kept, and validation says what is wrong with
-   * them. Of metadata the types are known as everywhere.
+   * The struct is a custom resource or a part of one. Values of any type are read and stored, and validation reports
+   * wrong types. Metadata is typed as everywhere.
    */
   readonly isStructural?: true;
 }
 
-/** Any JSON object, kept as it came: FieldsV1. */
+/** Any JSON object, stored unchanged: FieldsV1. */
 export interface OpaqueSchema {
   readonly kind: 'opaque';
 }
 
 export interface FieldSchema {
   readonly type: TypeSchema;
-  /** Our own words, for `kubectl explain`. */
+  /** The project's own text for `kubectl explain`. */
   readonly description: string;
   /**
-   * What becomes of the type's zero value (`""`, 0, false, an empty list or map; null counts as absent everywhere):
-   * `omit`: left out (Go's omitempty on a plain field); `keep`: kept where given (a pointer); `fill`: written even where
-   * absent (no omitempty): a struct as `{}` with what it fills itself, a time as null. The zero of a time is the year 1;
-   * it is written as null.
+   * The handling of the zero value (`""`, 0, false, an empty list or map). Null always counts as absent. `omit`:
+   * dropped (Go's omitempty on a plain field). `keep`: kept if given (a pointer). `fill`: written even if absent (no
+   * omitempty): a struct as `{}` with its own filled fields, a time as null. The zero of a time is the year 1, which is
+   * written as null.
    */
   readonly zero: 'omit' | 'keep' | 'fill';
-  /** Listed as required in OpenAPI; in a custom resource, refused where it is absent. */
+  /** OpenAPI lists the field as required. The server rejects a custom resource without it. */
   readonly isRequired?: true;
-  /** Of a custom resource: what stands for an absent value. */
+  /** In a custom resource: the value for an absent field. */
   readonly default?: string;
-  /** Of a custom resource: the most characters that a text may have. */
+  /** In a custom resource: the most characters of a string. */
   readonly maxLength?: number;
 }
 
-/** A struct of the API, by its OpenAPI model, which ends in the name of the Go type. */
+/** Defines a struct by its OpenAPI model, whose name ends in the name of the Go type. */
 export function struct(
   model: string,
   description: string,
@@ -81,7 +81,7 @@ export function struct(
   return { kind: 'struct', name, model, description, fields, ...more };
 }
 
-/** A field of a struct. `zero`: what becomes of an empty value. */
+/** Defines a field of a struct. `zero`: the handling of an empty value. */
 export function field(
   type: TypeSchema,
   zero: FieldSchema['zero'],
@@ -92,8 +92,8 @@ export function field(
 }
 
 /**
- * An object whose fields are of the types that its schema says, as the API server writes it: fields in the order of the
- * schema, keys of maps sorted, each zero value left out, kept or filled in, whatever the schema does not have left out.
+ * Returns an object of the right types as the API server writes it: fields in schema order, sorted map keys, zero
+ * values dropped, kept or filled in. Drops unknown fields.
  */
 export function settle(schema: StructSchema, object: JsonObject): JsonObject {
   const settled: Record<string, unknown> = {};
@@ -108,7 +108,7 @@ export function settle(schema: StructSchema, object: JsonObject): JsonObject {
   return settled;
 }
 
-/** What becomes of a field by its value, which is settled itself; undefined: it is left out. */
+/** Drops, keeps or fills in a field, given its settled value. Undefined: the field is dropped. */
 export function settleField(field: FieldSchema, value: unknown): unknown {
   switch (field.zero) {
     case 'keep':
@@ -120,7 +120,7 @@ export function settleField(field: FieldSchema, value: unknown): unknown {
   }
 }
 
-/** The value of a field that nobody has set. */
+/** Returns the value of an unset field. */
 export function zeroOf(type: TypeSchema): unknown {
   switch (type.kind) {
     case 'string':
@@ -137,13 +137,13 @@ export function zeroOf(type: TypeSchema): unknown {
   }
 }
 
-/** A map with its keys in the order in which Go writes them. */
+/** Returns a map with its keys in the order in which Go writes them. */
 export function sortedMap(entries: Iterable<readonly [string, unknown]>): JsonObject {
-  // Unlike an assignment, this takes __proto__ for a key like any other.
+  // Unlike an assignment, fromEntries accepts the key `__proto__`.
   return Object.fromEntries([...entries].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** A field of a custom resource: as it was given, whatever its type, or else its default. */
+/** Returns the given value of a custom resource's field, of any type, or else the default. */
 function settleStructural({ type, default: fallback }: FieldSchema, value: unknown): unknown {
   if (type.kind === 'struct' && isJsonObject(value)) return settle(type, value);
   return value ?? fallback ?? value;

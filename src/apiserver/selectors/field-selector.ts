@@ -12,7 +12,7 @@ export interface FieldRequirement {
 export interface FieldSelector {
   /** Takes the selectable fields of an object. An absent field counts as ''. */
   matches(fields: Readonly<Record<string, string>>): boolean;
-  /** The value that a field must have, if there is one. */
+  /** Returns the required value of a field, if any. */
   exact(field: string): string | undefined;
 }
 
@@ -31,7 +31,7 @@ export function parseFieldRequirements(text: string): readonly FieldRequirement[
   });
 }
 
-/** The selector of a resource with these selectable fields. @throws {ApiError} 400 for any other field. */
+/** Makes a selector for a resource with these selectable fields. @throws {ApiError} 400 for any other field. */
 export function fieldSelector(
   requirements: readonly FieldRequirement[],
   supported: readonly string[],

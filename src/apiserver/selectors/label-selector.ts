@@ -32,7 +32,7 @@ export function parseLabelSelector(text: string): LabelMatcher {
   };
 }
 
-/** Joins all excluded values of one label. */
+/** Joins the excluded values of each label into one requirement. */
 function joined(requirements: readonly Requirement[]): readonly Requirement[] {
   const others = requirements.filter(({ operator }) => operator !== '!=');
   const excluded = Map.groupBy(
@@ -72,7 +72,7 @@ function parseRequirements(text: string): readonly Requirement[] {
     return take();
   };
 
-  /** `(a,b)`. Empty values are allowed. */
+  /** Reads a set of values: `(a,b)`. Empty values are allowed. */
   function set(): readonly string[] {
     if (peek() !== '(') throw unexpected("'('");
     const values: string[] = [];
@@ -123,7 +123,7 @@ function checked(requirement: Requirement): Requirement {
   throw badRequest(`the label selector is not valid: ${problems[0]}`);
 }
 
-/** Whether a value of the label is allowed. */
+/** Returns the check for the values of a label. */
 function matcherOf({ operator, values }: Requirement): (value: string) => boolean {
   const among = new Set(values);
   const bound = parseInt64(values[0] ?? '') ?? 0n;
@@ -145,7 +145,7 @@ function matcherOf({ operator, values }: Requirement): (value: string) => boolea
   };
 }
 
-/** Undefined: not an integer of 64 bits. */
+/** Returns undefined for a text that is not a 64-bit integer. */
 function parseInt64(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,20}$/.test(text)) return undefined;
   const number = BigInt(text.replace(/^\+/, ''));

@@ -1,33 +1,32 @@
 import { ApiError } from '../errors/api-error.ts';
 import type { StoredObject, StoreEvent } from './stored-objects.ts';
 
-/** How much of the past is kept. */
 export interface HistoryLimits {
   readonly events: number;
-  /** Of all that the events tell of, before and after, in characters of JSON: an object may be as large as 1.5 MB. */
+  /** The size of all states in the events, before and after, in characters of JSON. One object may have 1.5 MB. */
   readonly characters: number;
 }
 
 /**
- * The last events of one kind of object, for all watchers together: each of them is no more than a position in it.
- * Positions count events, from 0 on, and are never used again.
+ * The latest events of one kind of object, shared by all watchers. Each watcher has only a position in it. Positions
+ * count events from 0 and are never reused.
  */
 export class History {
   readonly #limits: HistoryLimits;
-  /** A ring: the event at a position is at that position modulo the limit. */
+  /** A ring buffer: the index of an event is its position modulo the limit. */
   readonly #events: (StoreEvent | undefined)[] = [];
   #start = 0;
   #end = 0;
   #characters = 0;
   #since: number;
 
-  /** `since`: the revision from which on all events will be in it. */
+  /** `since`: the history receives every event after this revision. */
   constructor(limits: HistoryLimits, since: number) {
     this.#limits = limits;
     this.#since = since;
   }
 
-  /** The earliest revision after which every event is known. */
+  /** The earliest revision after which all events are known. */
   get since(): number {
     return this.#since;
   }
@@ -37,7 +36,7 @@ export class History {
     return this.#end;
   }
 
-  /** Adds the next event, whose revision is above those of all others. The oldest ones may drop out. */
+  /** Adds an event with a higher revision than all others. May drop the oldest events. */
   append(event: StoreEvent): void {
     if (this.#end - this.#start === this.#limits.events) this.#drop();
     this.#events[this.#end % this.#limits.events] = event;
@@ -45,11 +44,11 @@ export class History {
     this.#characters += charactersOf(event);
     while (this.#characters > this.#limits.characters && this.#start < this.#end - 1) this.#drop();
     const oldest = this.#events[this.#start % this.#limits.events];
-    // As the real server does: the revisions of other kinds of objects just before the oldest event count as gone too.
+    // As in kube-apiserver, revisions of other kinds of objects just before the oldest event count as gone.
     if (this.#start > 0 && oldest) this.#since = oldest.stored.revision - 1;
   }
 
-  /** The position of the first event after a revision, which may lie in the future; `expired`: not all are known any more. */
+  /** Returns the position of the first event after a revision, even a future one; `expired` if events are gone. */
   positionAfter(revision: number): number | 'expired' {
     if (revision < this.#since) return 'expired';
     let [low, high] = [this.#start, this.#end];
@@ -62,7 +61,7 @@ export class History {
     return low;
   }
 
-  /** The event at a position; undefined: it has not happened yet. */
+  /** Returns the event at a position; undefined if the event has not happened yet. */
   at(position: number): StoreEvent | undefined | 'expired' {
     if (position < this.#start) return 'expired';
     return position < this.#end ? this.#events[position % this.#limits.events] : undefined;
@@ -81,7 +80,7 @@ function charactersOf({ stored, previous }: StoreEvent): number {
   return stored.characters + (previous?.characters ?? 0);
 }
 
-/** What changed from `position` on, as it was before: an object's first event from there on tells that. */
+/** Returns the former states of objects that changed from `position` on: those before their first events. */
 export function statesBefore(
   history: History,
   position: number,
@@ -95,12 +94,12 @@ export function statesBefore(
   return before;
 }
 
-/** What came after `revision` is not all known any more, but what came after `since` is. */
+/** Some events after `revision` are gone. All events after `since` are known. */
 export function revisionTooOld(revision: number, since: number): ApiError {
   return new ApiError(410, 'Expired', `too old resource version: ${revision} (${since})`);
 }
 
-/** `revision` has not come about yet. */
+/** `revision` is in the future. */
 export function revisionTooLarge(revision: number, current: number): ApiError {
   return new ApiError(
     504,

@@ -6,31 +6,31 @@ import { messageOf } from '../../support/text.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from './stored-objects.ts';
 
-/** Where writes are kept beyond the life of the process. Every method throws a {@link JournalError} when it fails. */
+/** Stores writes beyond the life of the process. Every method throws a {@link JournalError} if it fails. */
 export interface Journal {
-  /** What has been kept; called once, before any write. */
+  /** Loads the stored state. Called once, before any write. */
   load(): JournalContents;
-  /** Keeps an object's new state, and its revision as that of the last write. Durable, or not done at all. */
+  /** Stores an object's new state, and its revision as the last one. The write is durable or has no effect. */
   write(storage: string, stored: StoredObject): void;
-  /** Forgets an object, and keeps the revision of its deletion. Durable, or not done at all. */
+  /** Removes an object and stores the revision of its deletion. The write is durable or has no effect. */
   remove(storage: string, key: string, revision: number): void;
   close(): void;
 }
 
 export interface JournalContents {
-  /** Of the last write, deletions included; undefined when nothing was ever written. */
+  /** The revision of the last write, deletions included; undefined without any write. */
   readonly revision: number | undefined;
-  /** In no order. */
+  /** In any order. */
   readonly objects: readonly { readonly storage: string; readonly stored: StoredObject }[];
 }
 
-/** State cannot be kept, or what was kept cannot be read. The message says what to do about it. */
+/** The state cannot be stored or read. The message says what to do. */
 export class JournalError extends Error {
   override readonly name = 'JournalError';
 }
 
 const FILE_NAME = 'objects.sqlite';
-/** Marks a file as ours, in its header: any number that nobody else uses. */
+/** Marks our files in the SQLite header. The number must differ from those of other programs. */
 const APPLICATION_ID = 0x434c4531;
 const FORMAT = 1;
 
@@ -45,23 +45,22 @@ const TABLES = `
   CREATE TABLE last_write (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL) STRICT;
 `;
 
-// Result codes of SQLite, their extensions cut off.
+// Primary result codes of SQLite.
 const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
 /**
- * Keeps state in a database in `directory`, which no other process can use meanwhile. What does not exist of the directory
- * and its files is created, readable by its owner alone.
- *
- * @throws {JournalError} when another process uses it, when the file in it is not ours, newer than this program or
- * damaged, or when it cannot be read and written.
+ * Stores the state in a database in `directory`, which no other process can use meanwhile. Creates the directory and
+ * its files if they are absent, readable only by their owner.
+ * @throws {JournalError} if another process uses the database, if the file is not ours, newer than this program or
+ * damaged, or if it cannot be read and written.
  */
 export function openSqliteJournal(directory: string): Journal {
   const file = join(directory, FILE_NAME);
   const { database, insert, remove, setRevision } = explaining(file, () => {
     makePrivateDirectory(directory);
-    // SQLite gives its other files, -wal and -shm, the mode of this one.
+    // SQLite gives its other files, -wal and -shm, the mode of this file.
     createPrivateFile(file);
     return openDatabase(file);
   });
@@ -94,12 +93,12 @@ interface OpenDatabase {
 function openDatabase(file: string): OpenDatabase {
   const database = new DatabaseSync(file);
   try {
-    // Once locked, the file stays locked until the process ends, however it ends.
+    // The lock lasts until the process ends, also in a crash.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     checkOrigin(database, file);
     database.exec('PRAGMA journal_mode = WAL');
-    // A write is with the disk, not only with the kernel, before anyone is told of it: an election may hang on it, and
-    // a power cut must not undo that. NORMAL would survive kill -9 too, but not a power cut.
+    // Each write reaches the disk, not only the kernel, before the server reports it: an election may depend on it, and
+    // a power cut must not undo it. NORMAL would survive kill -9, but not a power cut.
     database.exec('PRAGMA synchronous = FULL');
     database.exec('BEGIN EXCLUSIVE');
     if (!hasTables(database)) {
@@ -124,7 +123,7 @@ function openDatabase(file: string): OpenDatabase {
   }
 }
 
-/** Nothing is written to a file before it is known to be ours, or empty. */
+/** Checks that a file is ours or empty, before anything is written to it. */
 function checkOrigin(database: DatabaseSync, file: string): void {
   const applicationId = pragma(database, 'application_id');
   const format = pragma(database, 'user_version');
@@ -140,7 +139,7 @@ function checkOrigin(database: DatabaseSync, file: string): void {
 
 function checkWhole(database: DatabaseSync, file: string): void {
   const found = String(pragma(database, 'quick_check(1)'));
-  // The finding comes below a heading.
+  // The problem is on the last line, below a heading.
   if (found !== 'ok') throw new JournalError(damaged(file, found.split('\n').at(-1) ?? found));
 }
 
@@ -188,7 +187,7 @@ function inTransaction(database: DatabaseSync, file: string, work: () => void): 
   });
 }
 
-/** Does it, and says of whatever goes wrong what that means and what to do. */
+/** Runs `act`. Turns errors into messages that say what the problem is and what to do. */
 function explaining<T>(file: string, act: () => T): T {
   try {
     return act();

@@ -12,13 +12,12 @@ import {
   withoutKey,
 } from './stored-objects.ts';
 
-/** How an {@link ObjectStore} is kept. */
 export interface ObjectStoreOptions {
-  /** Absent: state lives and dies with the process. */
+  /** Absent: the state is lost when the process ends. */
   readonly journal?: Journal;
-  /** How many events are kept for watchers and for lists of past revisions, per kind of object; default 10,000. */
+  /** The number of events per kind of object, for watchers and for lists of past revisions; default 10,000. */
   readonly historyLimit?: number;
-  /** How much they may tell of, in characters of JSON; default 64 Mi. */
+  /** The size limit of these events, in characters of JSON; default 64 Mi. */
   readonly historyCharacters?: number;
 }
 
@@ -28,24 +27,24 @@ interface Shelf {
   readonly listeners: Set<() => void>;
 }
 
-/** What a store knows before its first write: revision 0 stands for "any" in the API. */
+/** The revision of an empty store. Revision 0 means "any" in the API. */
 const FIRST_REVISION = 1;
 const DEFAULT_HISTORY_LIMIT = 10_000;
 const DEFAULT_HISTORY_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * The state of the server: objects of several kinds (`storage` names each) under one sequence of revisions. Everything is
- * synchronous, so that nothing comes between a decision and its write.
+ * The state of the server: objects of several kinds, each with a `storage` name, under one sequence of revisions. All
+ * methods are synchronous: no other write can happen between a decision and its write.
  */
 export class ObjectStore {
   readonly #journal: Journal | undefined;
   readonly #historyLimits: HistoryLimits;
   readonly #shelves = new Map<string, Shelf>();
-  /** No event before this revision is known. */
+  /** Events before this revision are unknown. */
   readonly #since: number;
   #revision: number;
 
-  /** @throws {JournalError} when what was kept cannot be read; the journal is closed then. */
+  /** @throws {JournalError} if the stored state cannot be read. The journal is then closed. */
   constructor(options: ObjectStoreOptions = {}) {
     this.#journal = options.journal;
     this.#historyLimits = {
@@ -61,7 +60,7 @@ export class ObjectStore {
     }
   }
 
-  /** That of the last write, of whatever object; 1 on an empty store. */
+  /** The revision of the last write to any object; 1 for an empty store. */
   get revision(): number {
     return this.#revision;
   }
@@ -70,12 +69,12 @@ export class ObjectStore {
     return findObject(this.#shelf(storage).objects, key);
   }
 
-  /** In the order of the keys. */
+  /** Sorted by key. */
   list(storage: string, namespace?: string): readonly StoredObject[] {
     return listObjects(this.#shelf(storage).objects, namespace);
   }
 
-  /** The list as it was at a revision; undefined: that is not known any more, or not yet. */
+  /** Returns the list as it was at a revision; undefined if that state is gone or in the future. */
   listAt(storage: string, revision: number, namespace?: string): readonly StoredObject[] | undefined {
     const { objects, history } = this.#shelf(storage);
     if (revision > this.#revision) return undefined;
@@ -84,14 +83,15 @@ export class ObjectStore {
     return listBefore(objects, statesBefore(history, position), namespace);
   }
 
-  /** The present state, which stays what it is while the store goes on. */
+  /** Returns the current state, which later writes do not change. */
   snapshot(storage: string): SortedObjects {
     return this.#shelf(storage).objects;
   }
 
   /**
-   * Creates or replaces the object of this namespace and name and gives it the next resourceVersion. Durable when it
-   * returns. @throws {JournalError} when it could not be kept; then nothing has changed.
+   * Creates or replaces the object with this namespace and name, and assigns the next resourceVersion. The write is
+   * durable when the method returns.
+   * @throws {JournalError} if the write cannot be stored. Nothing has changed then.
    */
   put(storage: string, object: ApiObject): StoredObject {
     const shelf = this.#shelf(storage);
@@ -106,8 +106,9 @@ export class ObjectStore {
   }
 
   /**
-   * Deletes an object, which must exist, and returns its last state under the resourceVersion of the deletion. Durable
-   * when it returns. @throws {JournalError} when it could not be kept; then nothing has changed.
+   * Deletes an object, which must exist. Returns its last state with the resourceVersion of the deletion. The deletion
+   * is durable when the method returns.
+   * @throws {JournalError} if the deletion cannot be stored. Nothing has changed then.
    */
   remove(storage: string, key: string): StoredObject {
     const shelf = this.#shelf(storage);
@@ -126,7 +127,7 @@ export class ObjectStore {
     return this.#shelf(storage).history;
   }
 
-  /** Calls `listener` right after each write to `storage`, before that returns; the returned function ends that. */
+  /** Calls `listener` after each write to `storage`, before the write returns. Returns an unsubscribe function. */
   onChange(storage: string, listener: () => void): () => void {
     const { listeners } = this.#shelf(storage);
     listeners.add(listener);

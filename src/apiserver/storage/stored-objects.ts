@@ -1,38 +1,38 @@
 import type { ApiObject } from '../schema/api-object.ts';
 
-/** One state of one object. Never changed: a write makes another. */
+/** One state of one object. Immutable: a write creates a new state. */
 export interface StoredObject {
-  /** `namespace/name`, or the name alone where there is no namespace. Lists are in the order of their keys. */
+  /** `namespace/name`, or only the name without a namespace. Lists are sorted by key. */
   readonly key: string;
-  /** The revision of the write that brought this state about; metadata.resourceVersion is the same as text. */
+  /** The revision of the write that created this state. metadata.resourceVersion has the same number. */
   readonly revision: number;
-  /** In the hub form of its resource. */
+  /** In the hub form of the resource. */
   readonly object: ApiObject;
-  /** How long it is in JSON. */
+  /** The length of the object in JSON. */
   readonly characters: number;
 }
 
-/** One write, as watchers learn of it. */
+/** One write, as watchers see it. */
 export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** The new state. Of a deletion: the last state, under the resourceVersion of the deletion. */
+  /** The new state. For a deletion: the last state, with the resourceVersion of the deletion. */
   readonly stored: StoredObject;
-  /** The state before; absent for ADDED. */
+  /** The previous state; absent for ADDED. */
   readonly previous?: StoredObject;
 }
 
 /**
- * Objects in the order of their keys. Never changed: a write makes another one, which shares all chunks but one with the
- * former. So whoever reads slowly keeps a whole state at the price of what has changed since.
+ * Objects sorted by key. Immutable: a write creates a new list, which shares all chunks except one. A slow reader can
+ * thus keep an old list at the cost of the chunks that have changed since.
  */
 export interface SortedObjects {
-  /** None of them is empty. */
+  /** No chunk is empty. */
   readonly chunks: readonly (readonly StoredObject[])[];
 }
 
 export const noObjects: SortedObjects = { chunks: [] };
 
-/** A write copies one chunk and the list of chunks: at 100,000 objects these are about equally long. */
+/** A write copies one chunk and the list of chunks. With 100,000 objects, both have about the same length. */
 const MAX_CHUNK = 512;
 
 export function findObject({ chunks }: SortedObjects, key: string): StoredObject | undefined {
@@ -64,7 +64,7 @@ export function withoutKey(objects: SortedObjects, key: string): SortedObjects {
   };
 }
 
-/** All of them, or those of one namespace, in the order of their keys. */
+/** Returns all objects or the objects of one namespace, sorted by key. */
 export function listObjects({ chunks }: SortedObjects, namespace?: string): readonly StoredObject[] {
   if (namespace === undefined) return chunks.flat();
   // The keys of a namespace lie between its slash and the character after that.
@@ -79,7 +79,7 @@ export function listObjects({ chunks }: SortedObjects, namespace?: string): read
   return found;
 }
 
-/** The same, of a past in which the objects of some keys were others, or not there: their states then, by key. */
+/** Returns a past list. `before` has the former states of changed objects by key; undefined for absent objects. */
 export function listBefore(
   objects: SortedObjects,
   before: ReadonlyMap<string, StoredObject | undefined>,
@@ -102,12 +102,12 @@ export function listBefore(
   return past.concat(others.slice(at));
 }
 
-/** One after the other, for whoever does not take them all at once. */
+/** Yields objects one by one, for readers that do not need all of them at once. */
 export function* eachObject({ chunks }: SortedObjects): Generator<StoredObject, void, void> {
   for (const chunk of chunks) yield* chunk;
 }
 
-/** The chunk that holds the key, or that it belongs into: the last one that does not begin after it. */
+/** Returns the index of the chunk for a key: the last chunk that does not begin after the key. */
 function chunkFor(chunks: SortedObjects['chunks'], key: string): number {
   let [low, high] = [0, chunks.length];
   while (low < high) {
@@ -118,7 +118,7 @@ function chunkFor(chunks: SortedObjects['chunks'], key: string): number {
   return Math.max(low - 1, 0);
 }
 
-/** The index of the first object whose key is not before this one. */
+/** Returns the index of the first object with this key or a later one. */
 function firstFrom(chunk: readonly StoredObject[], key: string): number {
   let [low, high] = [0, chunk.length];
   while (low < high) {

@@ -3,22 +3,22 @@ import type { Status } from '../errors/api-error.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject, StoreEvent } from '../storage/stored-objects.ts';
 
-/** Encodes the lines of a watch in one view: a version and a representation. */
+/** Encodes the lines of a watch for one view: a version and a representation. */
 export interface EventEncoder {
-  /** The line of an event. Watchers of this view share it, if it has the same type for them. */
+  /** Returns the line of an event. Watchers of this view share the line if the event has the same type for them. */
   event(event: StoreEvent, type: WatchEventType): Buffer;
-  /** The line of an object of the initial state. */
+  /** Returns the line of an object in the initial state. */
   initial(stored: StoredObject): Buffer;
-  /** The line of a bookmark: the watcher has seen everything up to `revision`. */
+  /** Returns the line of a bookmark: the watcher has seen everything up to `revision`. */
   bookmark(revision: number, isEndOfInitialEvents: boolean): Buffer;
 }
 
-/** In bytes. Watchers of one view read an event at nearly the same time. A late one encodes it again. */
+/** In bytes. Watchers of one view read an event at nearly the same time. A late watcher encodes the event again. */
 const MAX_SHARED_BYTES = 16 * 1024 * 1024;
 
 /**
- * The latest encoded lines, which the watchers of one view share. One event can have lines in some 27 views, so that the limit
- * of the history does not bound them.
+ * The latest encoded lines, shared by the watchers of one view. One event can have lines in about 27 views, so that the
+ * limit of the history does not bound them.
  */
 export class SharedLines {
   readonly #maxBytes: number;
@@ -39,7 +39,7 @@ export class SharedLines {
     return this.#bytes;
   }
 
-  /** The line of an event for a view and a type, encoded if it is unknown. */
+  /** Returns the line of an event for a view and a type. Encodes an unknown line. */
   lineOf(event: StoreEvent, key: string, encode: () => Buffer): Buffer {
     const lines = this.#byEvent.get(event) ?? new Map<string, Buffer>();
     const known = lines.get(key);
@@ -62,8 +62,9 @@ export class SharedLines {
 const sharedLines = new SharedLines();
 
 /**
- * `cacheKey` identifies the view: encoders with the same key must write the same. `encodeObject` takes the hub form.
- * `emptyObject`, in hub form, is an object without any field set: a bookmark is such an object with a resourceVersion.
+ * Creates the encoder of a view. `cacheKey` identifies the view: encoders with the same key must write the same lines.
+ * `encodeObject` takes the hub form. `emptyObject` is an object without any field set, in hub form: a bookmark is this
+ * object with a resourceVersion.
  */
 export function createEventEncoder(
   cacheKey: string,
@@ -87,14 +88,14 @@ export function createEventEncoder(
   };
 }
 
-/** The line of an error, which ends a watch. It is the same in every view. */
+/** Returns the line of an error, which ends a watch. The line is the same in every view. */
 export function encodeError(status: Status): Buffer {
   return encodeLine('ERROR', status);
 }
 
 function shownObject({ stored, previous }: StoreEvent, type: WatchEventType): ApiObject {
   if (type !== 'DELETED' || previous === undefined) return stored.object;
-  // A deleted object has its last state, with the resourceVersion of the deletion.
+  // A deletion shows the last state of the object, with the resourceVersion of the deletion.
   const resourceVersion = String(stored.revision);
   return { ...previous.object, metadata: { ...previous.object.metadata, resourceVersion } };
 }
@@ -103,10 +104,10 @@ function encodeLine(type: WatchEventType | 'BOOKMARK' | 'ERROR', object: object)
   return Buffer.from(`{"type":"${type}","object":${JSON.stringify(object)}}\n`);
 }
 
-/** The type of an event for one watcher: a change can add an object to the selected ones, or remove it from them. */
+/** The type of an event for one watcher. A change can add an object to the watcher's selection, or remove it. */
 type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** The type of an event for a watcher of the objects that `selects` accepts; undefined: it does not concern them. */
+/** Returns the type of an event for a watcher with this selection; undefined if the watcher does not see it. */
 export function watchEventType(
   event: StoreEvent,
   selects: (object: ApiObject) => boolean,

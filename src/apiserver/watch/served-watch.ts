@@ -7,17 +7,14 @@ import { eachObject, type StoredObject } from '../storage/stored-objects.ts';
 import { type EventEncoder, encodeError, watchEventType } from './event-encoder.ts';
 import { type Watcher, type WatchRounds, watchRounds } from './watch-rounds.ts';
 
-/** Where a watch begins. */
 export type WatchStart =
   /** With the events after a revision, which may be in the future. */
   | { readonly kind: 'revision'; readonly revision: number }
   | {
-      /**
-       * With the present objects as ADDED events, then a bookmark if `sendBookmark` is set, then the events.
-       */
+      /** With the present objects as ADDED events, then a bookmark if `sendBookmark` is set, then the events. */
       readonly kind: 'state';
       readonly sendBookmark: boolean;
-      /** The oldest allowed revision of the state. */
+      /** The lowest allowed revision of the state. */
       readonly minimum?: number;
     };
 
@@ -30,26 +27,26 @@ export interface WatchOptions {
   /** Takes the hub form. */
   readonly selects: (object: ApiObject) => boolean;
   readonly encode: EventEncoder;
-  /** For the first line, if it differs: a table has its columns only there. */
+  /** The encoder of the first line, if it differs: only the first line of a table has the columns. */
   readonly encodeFirst?: EventEncoder;
   /** Whether the client wants bookmarks. */
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
 }
 
-/** The bytes of one write: many small events. */
+/** The size of one write, which can contain many small events. */
 const BATCH_BYTES = 64 * 1024;
-/** How many objects and events are examined for one write: a selector may select none of them. */
+/** The most objects and events examined for one write: a selector may select none of them. */
 const BATCH_LOOKS = 1000;
 const BOOKMARK_INTERVAL_MS = 60_000;
 /** Spreads the bookmarks of watches that began together. */
 const BOOKMARK_JITTER_MS = 1250;
-/** The last bookmark comes so long before the timeout. */
+/** How long before the timeout the last bookmark is sent. */
 const BOOKMARK_BEFORE_TIMEOUT_MS = 2000;
 
 /**
- * Serves a watch until either side ends it, it times out, or the history no longer has the next event of a slow client. Sends an
- * ERROR event if the start is not available.
+ * Serves a watch until the client or the server ends it, it times out, or the history no longer has the next event of a
+ * slow client. Sends an ERROR event if the start is not available.
  */
 export function startWatch(options: WatchOptions): void {
   const { store, storage, from, sink } = options;
@@ -77,7 +74,7 @@ class WatchStream implements Watcher {
   readonly #rounds: WatchRounds;
   readonly #since: number;
   readonly #endsAt: Instant;
-  /** The objects of the initial state that were not sent yet. */
+  /** The unsent objects of the initial state. */
   #initial: Iterator<StoredObject, void> | undefined;
   #position: number;
   #hasWritten = false;
@@ -87,7 +84,7 @@ class WatchStream implements Watcher {
   #cancelTimeout = () => {};
   #cancelBookmark = () => {};
 
-  /** The client knows everything up to the revision `since`, or gets it as initial state. */
+  /** The client knows everything up to the revision `since`, or gets it as the initial state. */
   constructor(options: WatchOptions, position: number, since: number) {
     const { store, storage, clock, from, timeoutMs } = options;
     this.#options = options;
@@ -157,7 +154,7 @@ class WatchStream implements Watcher {
     const event = this.#history.at(this.#position);
     if (event === undefined || event === 'expired') return undefined;
     this.#position++;
-    // A client that asked for what comes after a revision in the future waits for that.
+    // A client may start at a revision in the future. It gets only events after that revision.
     if (event.stored.revision <= this.#since) return undefined;
     const type = watchEventType(event, this.#options.selects);
     return type === undefined ? undefined : this.#encoder().event(event, type);
@@ -184,7 +181,7 @@ class WatchStream implements Watcher {
     if (delay > 0) this.#cancelBookmark = clock.setTimer(() => this.#sendBookmark(), delay);
   }
 
-  /** A client that is behind gets no bookmark. */
+  /** Sends a bookmark, unless the client is behind. */
   #sendBookmark(): void {
     const { revision } = this.#options.store;
     this.#rounds.advance(this);
@@ -193,7 +190,7 @@ class WatchStream implements Watcher {
     if (!this.#isEnded) this.#setBookmark();
   }
 
-  /** A slow client first gets what was already written. */
+  /** Ends the watch. A slow client first gets the lines that were already written. */
   #timeOut(): void {
     this.#isTimedOut = true;
     if (!this.#isBlocked) this.#end();
@@ -214,13 +211,13 @@ class WatchStream implements Watcher {
 
 /** The output of a stream. It buffers at most one write beyond the buffer of the socket. */
 export interface StreamSink {
-  /** False if the client is slow: then write again only after the callback of `onDrain`. */
+  /** Returns false if the client is slow. The next write must then wait for the callback of `onDrain`. */
   write(chunk: Buffer): boolean;
   /** Ends the answer. */
   end(): void;
   /** Closes the connection. */
   destroy(): void;
-  /** Calls back each time that the client can take more. */
+  /** Calls back each time the client can take more data. */
   onDrain(callback: () => void): void;
   /** Calls back once, after the end of the stream. */
   onClose(callback: () => void): void;

@@ -11,8 +11,8 @@ export interface Watcher {
 const ROUND_MS = 10;
 
 /**
- * Advances the watchers of one kind of object in rounds: many writes in one turn of the event loop cost one round, and no long
- * initial state delays the other watchers.
+ * Advances the watchers of one kind of object in rounds. Many writes in one turn of the event loop cost one round, and
+ * a long initial state does not delay other watchers.
  */
 export class WatchRounds {
   /** The shared batches of one round. */
@@ -43,7 +43,6 @@ export class WatchRounds {
     this.#setRound();
   }
 
-  /** Advances one watcher at once. */
   advance(watcher: Watcher): void {
     if (watcher.advance()) this.wake(watcher);
     this.batches.forget();
@@ -62,7 +61,7 @@ export class WatchRounds {
 
   #goRound(): void {
     const until = this.#clock.now() + ROUND_MS;
-    // The watchers that the last round did not reach come first.
+    // Watchers that the last round did not reach come first.
     if (this.#isEveryoneDue) for (const watcher of this.#watchers) this.#due.add(watcher);
     this.#isEveryoneDue = false;
     this.#isRoundSet = false;
@@ -78,7 +77,7 @@ export class WatchRounds {
 
 const roundsByStore = new WeakMap<ObjectStore, Map<string, WatchRounds>>();
 
-/** The instance for this kind of object in this store. */
+/** Returns the rounds of a store for one kind of object. */
 export function watchRounds(store: ObjectStore, storage: string, clock: Clock): WatchRounds {
   let rounds = roundsByStore.get(store);
   if (rounds === undefined) {
@@ -94,8 +93,8 @@ export function watchRounds(store: ObjectStore, storage: string, clock: Clock): 
 }
 
 /**
- * Joins lines into batches. Watchers of one view that get the same events share the bytes: with thousands of watchers, copying
- * would cost more than everything else.
+ * Joins lines into batches. Watchers of one view with the same events share the bytes. With thousands of watchers,
+ * copying would cost more than everything else.
  */
 export class LineBatches {
   readonly #byFirstLine = new Map<Buffer, { readonly lines: readonly Buffer[]; readonly joined: Buffer }>();
