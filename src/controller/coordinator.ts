@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sourceOf } from '../coordination/candidate-sources.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { coordinatorLease, type ElectionSettings } from '../election/model.ts';
+import { KEEP_ALIVE_MS } from '../kubernetes/channel.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
-import { type Clock, within } from '../support/clock.ts';
+import { type Clock, sleep, within } from '../support/clock.ts';
+import type { ControllerObserver } from './controller-parts.ts';
 import { ElectionController } from './election-controller.ts';
-import { HeldLocks } from './held-locks.ts';
 import { type LabelObserver, LeaderLabels } from './leader-label/leader-labels.ts';
-import { createApiLockStorage } from './lock/api-lock-storage.ts';
 import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
-import type { LockEvent } from './lock/lock-settings.ts';
-import type { LockState } from './lock/lock-state.ts';
-import { isOwnLock, lockRefusal } from './lock-namespace.ts';
-import type { ControllerObserver } from './observers.ts';
-import { keepConnectionsOpen } from './open-connections.ts';
+import type { LockEvent, LockState } from './lock/lock-settings.ts';
+import { createApiLockStorage } from './lock/lock-storage.ts';
+import { HeldLocks, isOwnLock, lockRefusal } from './other-locks.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
@@ -195,4 +194,38 @@ function assembleLock(
       user.onActive(state.kind === 'active');
     },
   });
+}
+
+/** Soon enough for answers to come before the first of the connections is closed, in milliseconds. */
+const EVERY_MS = KEEP_ALIVE_MS - 10_000;
+const DEADLINE_MS = 5000;
+
+/**
+ * Keeps connections open by a small request on each idle one every {@link EVERY_MS}, until `signal` aborts. To open them when
+ * many Leases lose their leaders at once would cost both sides more than all the writes: a TLS handshake takes several times as
+ * long. A write never waits for these requests: it ends one of them, where they hold all connections.
+ */
+export async function keepConnectionsOpen(
+  client: Pick<KubernetesClient, 'request'>,
+  {
+    clock,
+    connections,
+    signal,
+  }: { readonly clock: Clock; readonly connections: number; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    // All at once: a connection that is free would be used again.
+    const uses = Array.from({ length: connections }, () =>
+      client.request({
+        method: 'GET',
+        path: resourcePaths.leaseApi,
+        deadlineMs: DEADLINE_MS,
+        signal,
+        isBackground: true,
+      }),
+    );
+    // The requests that need an answer report that the server gives none.
+    await Promise.allSettled(uses);
+    await sleep(clock, EVERY_MS, signal);
+  }
 }

@@ -7,9 +7,7 @@ import type { ElectionInput } from '../election/view.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
 import { EventLoopShare, unhurried } from '../support/event-loop.ts';
-import { createActionWriter } from './action-writer.ts';
-import { CandidateSourcesWatch } from './candidate-sources-watch.ts';
-import type { ElectionControllerParts, SeenListener } from './controller-parts.ts';
+import type { ElectionControllerParts, SeenListener, WatchedResource } from './controller-parts.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -19,13 +17,13 @@ import {
 } from './elections-survey.ts';
 import { LastDecisions } from './last-decisions.ts';
 import type { OwnLock } from './lock/lock-record.ts';
-import { NamespacedReflectors } from './namespaced-reflectors.ts';
-import type { WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
+import { createActionWriter } from './sender.ts';
 import { TakeOver } from './take-over.ts';
+import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
 
 /**
  * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
@@ -94,7 +92,7 @@ export class ElectionController {
       observer: this.#lastDecisions.noting(observer),
       writeQueueObserver: parts.writeQueueObserver,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
-      lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
+      requeue: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
     });
   }
 
@@ -242,7 +240,7 @@ export class ElectionController {
     // All are looked at again when it has ended.
     if (this.#takeOver.isPending) return;
     await this.#share.take(() => {
-      this.queue.requeue(key, this.#reconciler.look(key));
+      this.queue.requeue(key, this.#reconciler.reconcile(key));
       this.queue.forget(key);
     });
   }

@@ -15,8 +15,8 @@ import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
 import { versionOf } from '../election/strategies.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { MISSED_FOR_MS } from './candidate-sources-watch.ts';
-import { isLock } from './held-locks.ts';
+import { isLock } from './other-locks.ts';
+import { MISSED_FOR_MS } from './watches.ts';
 
 /**
  * Everything known about Leases and their candidates: what the caches say, and what this process has seen of it and when.

@@ -2,8 +2,8 @@ import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { surveyTenure } from '../election/view.ts';
 import type { Clock, Instant } from '../support/clock.ts';
+import type { DecisionObserver } from './controller-parts.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { DecisionObserver } from './observers.ts';
 import { SETTLED } from './renewal-only.ts';
 
 /** What is kept of a decision. */

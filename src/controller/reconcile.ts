@@ -4,16 +4,18 @@ import { type Action, type Decision, isLeaseWrite } from '../election/decision.t
 import { earliest, type LeaseCandidate } from '../election/model.ts';
 import { observeUnseen } from '../election/observe-lease.ts';
 import type { ElectionInput } from '../election/view.ts';
-import type { Instant } from '../support/clock.ts';
-import { DecisionBudget } from './decision-budget.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import { unledSince } from './elections-survey.ts';
-import { type Urgency, urgencyOf } from './queue/urgency.ts';
+import { type Urgency, urgencyOf } from './queue/order-and-limit.ts';
 import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
-import { recordDecision } from './recording.ts';
 import { Sender, type SenderParts } from './sender.ts';
-import { WriteBackoff } from './write-backoff.ts';
-import { WriteExpectations } from './write-expectations.ts';
-import { type WrittenObject, writtenBy } from './written-objects.ts';
+import {
+  recordDecision,
+  WriteBackoff,
+  WriteExpectations,
+  type WrittenObject,
+  writtenBy,
+} from './write-outcomes.ts';
 
 /** What a {@link Reconciler} works with. */
 export interface ReconcilerParts
@@ -25,12 +27,9 @@ export interface ReconcilerParts
   readonly writeQueueObserver?: WriteQueueObserver | undefined;
   /** Lists anew all Leases, or all candidates: what is cached of them is not in step with the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
-  /** Asks for a look at the Lease, at once or at `at`. */
-  readonly lookAgain: (key: LeaseKey, at?: Instant) => void;
+  /** Requests another reconcile of the Lease, at once or at `at`. */
+  readonly requeue: (key: LeaseKey, at?: Instant) => void;
 }
-
-/** When to look at the Lease again, on the monotonic clock; undefined: when something about it changes. */
-export type NextLook = Instant | undefined;
 
 /** A decision, and what of it is still to be done. */
 interface Plan {
@@ -38,13 +37,14 @@ interface Plan {
   readonly input: ElectionInput;
   /** Most urgent first. */
   readonly actions: readonly Action[];
-  readonly nextLook: NextLook;
-  readonly goodUntil: Instant;
-  readonly isTold: boolean;
+  /** On the monotonic clock; undefined: when something about the Lease changes. */
+  readonly nextReconcileAt: Instant | undefined;
+  readonly validUntil: Instant;
+  readonly isReported: boolean;
 }
 
 /** What waited longer than this for its turn is decided anew, whether anything has been seen to change or not. */
-const GOOD_MS = 250;
+const PLAN_VALID_MS = 250;
 /**
  * A decision takes less than a microsecond for each candidate. Those about a crowd come further apart, in milliseconds for
  * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
@@ -94,13 +94,13 @@ export class Reconciler {
         onEnded: (key, object) => {
           if (object.kind === 'candidate' && !records.candidate(key, object.name, object.uid))
             this.#forgetObject(key, object);
-          if (!this.writes.isWaiting(key)) parts.lookAgain(key);
+          if (!this.writes.isWaiting(key)) parts.requeue(key);
         },
       });
   }
 
   /** Decides on one Lease; what there is to do about it waits for its turn. */
-  look(key: LeaseKey): NextLook {
+  reconcile(key: LeaseKey): Instant | undefined {
     if (this.forgetIfGone(key)) return undefined;
     const plan = this.#plan(key);
     if (typeof plan !== 'object') return plan;
@@ -109,9 +109,9 @@ export class Reconciler {
     } else {
       this.writes.drop(key);
       this.#plans.delete(key);
-      this.#tell(key, plan);
+      this.#report(key, plan);
     }
-    return plan.nextLook;
+    return plan.nextReconcileAt;
   }
 
   /** Forgets what is kept of a Lease that is gone with all its candidates. Returns whether it is. */
@@ -169,7 +169,7 @@ export class Reconciler {
   }
 
   /** What to do about the Lease, or until when there is nothing to be decided. */
-  #plan(key: LeaseKey): Plan | NextLook {
+  #plan(key: LeaseKey): Plan | Instant | undefined {
     const { records, clock, mayWrite, observer } = this.#parts;
     const nextDecisionAt = this.#budget.opensAt(key) ?? this.#nextDecisionAt.get(key);
     if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) {
@@ -179,7 +179,7 @@ export class Reconciler {
     const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
       this.#drop(key);
-      return nextLookAt(closedUntil);
+      return reconcileTime(closedUntil);
     }
     this.#endWait(key, LEASE);
     const at = clock.now();
@@ -199,9 +199,9 @@ export class Reconciler {
       decision: { ...decision, actions },
       input,
       actions,
-      nextLook: nextLookAt(earliest([again, ...opensAt])),
-      goodUntil: at + Math.max(GOOD_MS, spacingMs),
-      isTold: false,
+      nextReconcileAt: reconcileTime(earliest([again, ...opensAt])),
+      validUntil: at + Math.max(PLAN_VALID_MS, spacingMs),
+      isReported: false,
     };
     this.#plans.set(key, plan);
     return plan;
@@ -230,41 +230,41 @@ export class Reconciler {
 
   /** The Lease's turn has come: does as much of what is most urgent as there are seats for. */
   #serve(key: LeaseKey, urgency: Urgency, seats: number): void {
-    const plan = this.#goodPlan(key);
+    const plan = this.#validPlan(key);
     if (typeof plan !== 'object') {
-      if (plan !== undefined) this.#parts.lookAgain(key, plan);
+      if (plan !== undefined) this.#parts.requeue(key, plan);
       return;
     }
-    if (plan.nextLook !== undefined) this.#parts.lookAgain(key, plan.nextLook);
+    if (plan.nextReconcileAt !== undefined) this.#parts.requeue(key, plan.nextReconcileAt);
     const [first] = plan.actions;
     if (!first) {
       this.#plans.delete(key);
-      this.#tell(key, plan);
+      this.#report(key, plan);
       return;
     }
     if (urgencyOf(first, plan.decision) !== urgency) {
       this.#want(key, plan);
       return;
     }
-    this.#tell(key, plan);
+    this.#report(key, plan);
     const due = plan.actions.slice(0, seats).filter((action) => urgencyOf(action, plan.decision) === urgency);
     // What else was decided has to wait until it is known what a write to the Lease has come to.
     const actions = due.some(isLeaseWrite) ? [] : plan.actions.slice(due.length);
-    const left = { ...plan, actions, isTold: true };
+    const left = { ...plan, actions, isReported: true };
     if (actions.length > 0) this.#plans.set(key, left);
     else this.#plans.delete(key);
     for (const action of due) this.#sender?.send(key, action, plan.decision, plan.input);
     this.#want(key, left);
   }
 
-  #goodPlan(key: LeaseKey): Plan | NextLook {
+  #validPlan(key: LeaseKey): Plan | Instant | undefined {
     const { clock, mayWrite } = this.#parts;
     const known = this.#plans.get(key);
-    return known && clock.now() < known.goodUntil && mayWrite() ? known : this.#plan(key);
+    return known && clock.now() < known.validUntil && mayWrite() ? known : this.#plan(key);
   }
 
-  #tell(key: LeaseKey, { decision, input, isTold }: Plan): void {
-    if (isTold) return;
+  #report(key: LeaseKey, { decision, input, isReported }: Plan): void {
+    if (isReported) return;
     const { observer, records, clock } = this.#parts;
     observer.decided(key, decision, input);
     if (this.#sender) recordDecision(records, key, decision, clock.now());
@@ -272,7 +272,7 @@ export class Reconciler {
 }
 
 /** What has no known end, as a write that is under way or a lock of others, asks for the next look once it is over. */
-function nextLookAt(at: Instant | undefined): NextLook {
+function reconcileTime(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
@@ -285,4 +285,48 @@ function neededSince({ decision, input }: Plan, action: Action, now: Instant): I
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
   const isFirst = decision.tenure.kind === 'vacant';
   return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);
+}
+
+/** What a decision costs of the time that a Lease is given, in milliseconds for each candidate: many times what it takes. */
+const COST_PER_CANDIDATE_MS = 0.1;
+/** As if there were so many at least: not all of a decision is about candidates. */
+const FEWEST_CANDIDATES = 10;
+/** So much may be spent ahead, in milliseconds: a whole component that starts at once is decided on a hundred times. */
+const BURST_MS = 1000;
+
+/**
+ * How often each Lease may be decided on. Whoever may change a candidate a thousand times a second must not make the
+ * coordinator decide so often: no Lease gets more than a few hundredths of its time.
+ */
+export class DecisionBudget {
+  readonly #clock: Pick<Clock, 'now'>;
+  /** By Lease, until when its decisions have used up the time that it is given. */
+  readonly #spentUntil = new Map<LeaseKey, Instant>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** When the Lease may be decided on again; undefined when it may be right now. */
+  opensAt(key: LeaseKey): Instant | undefined {
+    const at = (this.#spentUntil.get(key) ?? Number.NEGATIVE_INFINITY) - BURST_MS;
+    return at > this.#clock.now() ? at : undefined;
+  }
+
+  /** A decision was made on so many candidates. */
+  spend(key: LeaseKey, candidates: number): void {
+    const costMs = Math.max(FEWEST_CANDIDATES, candidates) * COST_PER_CANDIDATE_MS;
+    const spentUntil = this.#spentUntil.get(key) ?? Number.NEGATIVE_INFINITY;
+    this.#spentUntil.set(key, Math.max(spentUntil, this.#clock.now()) + Math.min(costMs, BURST_MS));
+  }
+
+  /** There is nothing left to decide on. */
+  forget(key: LeaseKey): void {
+    this.#spentUntil.delete(key);
+  }
+
+  /** Of how many Leases something is remembered. */
+  get size(): number {
+    return this.#spentUntil.size;
+  }
 }

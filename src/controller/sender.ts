@@ -1,19 +1,31 @@
-import { decodeLease } from '../coordination/lease.ts';
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
+import { decodeLease, FIELD_MANAGER } from '../coordination/lease.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
+import { leasePatch, newLease, pingPatch, type RequestBody } from '../coordination/lease-patch.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { type Action, type Decision, isLeaseWrite } from '../election/decision.ts';
-import type { ElectionSettings } from '../election/model.ts';
+import type { CandidateSource, ElectionSettings } from '../election/model.ts';
 import type { WrittenLease } from '../election/notes.ts';
 import type { ElectionInput } from '../election/view.ts';
+import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError, isConflict } from '../kubernetes/errors.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import type { ActionWriter } from './action-writer.ts';
+import type { DecisionObserver } from './controller-parts.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { DecisionObserver } from './observers.ts';
+import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
-import { recordFailure, recordRefusal, recordSending, recordSuccess } from './recording.ts';
-import type { WriteBackoff } from './write-backoff.ts';
-import type { AwaitedAnswer, WriteExpectations } from './write-expectations.ts';
-import { type WrittenObject, writtenBy } from './written-objects.ts';
+import {
+  type AwaitedAnswer,
+  recordFailure,
+  recordRefusal,
+  recordSending,
+  recordSuccess,
+  type WriteBackoff,
+  type WriteExpectations,
+  type WrittenObject,
+  writtenBy,
+} from './write-outcomes.ts';
 
 /** What a {@link Sender} works with. */
 export interface SenderParts {
@@ -138,4 +150,68 @@ function isRefusedForGood(error: unknown): boolean {
 /** The server has too much to do, or is not what it should be. */
 function isOverload({ status }: ApiError): boolean {
   return status === 429 || status >= 500;
+}
+
+/** Carries out single actions. Every write names the resourceVersion that it was decided on (rule 8). */
+export interface ActionWriter {
+  /** Resolves to the object as the server has it now. Rejects as the client does. */
+  write(namespace: string, leaseName: string, action: Action): Promise<KubernetesObject | undefined>;
+}
+
+/** An {@link ActionWriter} for a real API server; `apiVersionOf` tells in which version it has candidates by now. */
+export function createActionWriter(
+  client: KubernetesClient,
+  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
+): ActionWriter {
+  return {
+    async write(namespace, leaseName, action) {
+      const request = requestFor(namespace, leaseName, action, apiVersionOf);
+      const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });
+      return isKubernetesObject(answer) ? answer : undefined;
+    },
+  };
+}
+
+/** The request that carries out `action`. */
+function requestFor(
+  namespace: string,
+  leaseName: string,
+  action: Action,
+  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
+): ApiRequest {
+  const candidate = ({ source, name }: { readonly source: CandidateSource; readonly name: string }) => {
+    const apiVersion = apiVersionOf(source);
+    if (apiVersion === undefined)
+      throw new Error(`no version of ${source} LeaseCandidates is served any more`);
+    return resourcePaths.candidate(apiVersion, namespace, name);
+  };
+  switch (action.kind) {
+    case 'CreateLease':
+      return {
+        method: 'POST',
+        path: resourcePaths.leases(namespace),
+        query: { fieldManager: FIELD_MANAGER },
+        body: newLease(namespace, leaseName, action),
+      };
+    case 'UpdateLease':
+      return mergePatch(resourcePaths.lease(namespace, leaseName), leasePatch(action));
+    case 'PingCandidate':
+      return mergePatch(candidate(action), pingPatch(action));
+    case 'DeleteCandidate':
+      return {
+        method: 'DELETE',
+        path: candidate(action),
+        body: { preconditions: { uid: action.uid, resourceVersion: action.resourceVersion } },
+      };
+  }
+}
+
+function mergePatch(path: string, body: RequestBody): ApiRequest {
+  return {
+    method: 'PATCH',
+    path,
+    query: { fieldManager: FIELD_MANAGER },
+    contentType: 'application/merge-patch+json',
+    body,
+  };
 }

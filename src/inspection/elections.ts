@@ -1,5 +1,5 @@
-import { CandidateSourcesWatch } from '../controller/candidate-sources-watch.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
+import { CandidateSourcesWatch } from '../controller/watches.ts';
 import {
   type CandidateApiVersion,
   candidateResources,

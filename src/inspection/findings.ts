@@ -1,4 +1,4 @@
-import { isOwnLock, lockRefusal } from '../controller/lock-namespace.ts';
+import { isOwnLock, lockRefusal } from '../controller/other-locks.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import type { Reason } from '../election/decision.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { assembleCoordinator, type Coordinator, QUIET_AFTER_MS } from '../controller/coordinator.ts';
-import { refusalOfLock } from '../controller/lock-namespace.ts';
+import { refusalOfLock } from '../controller/other-locks.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import { type RunSettings, readOtlpSettings } from '../settings/run-settings.ts';

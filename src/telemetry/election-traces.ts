@@ -1,4 +1,4 @@
-import type { DecisionObserver } from '../controller/observers.ts';
+import type { DecisionObserver } from '../controller/controller-parts.ts';
 import { ackDueAt, type Ping } from '../election/candidate-observation.ts';
 import {
   type Action,

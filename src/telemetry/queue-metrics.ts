@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { URGENCIES, type Urgency } from '../controller/queue/urgency.ts';
+import { URGENCIES, type Urgency } from '../controller/queue/order-and-limit.ts';
 import type { WriteQueue, WriteQueueObserver } from '../controller/queue/write-queue.ts';
 
 /** Events of a workqueue. */

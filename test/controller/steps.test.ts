@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
-import { FairKeys } from '../../src/controller/queue/fair-keys.ts';
+import { FairKeys } from '../../src/controller/queue/order-and-limit.ts';
 import { Workqueue } from '../../src/controller/queue/workqueue.ts';
 import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
 import type { Clock } from '../../src/support/clock.ts';

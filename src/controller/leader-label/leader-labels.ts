@@ -8,13 +8,14 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { Workqueue } from '../queue/workqueue.ts';
 import {
   decideLabels,
+  findLabelled,
   type KnownLabels,
   type LabelWrite,
   type Leadership,
+  labelKeyOf,
   leadershipOf,
-} from './decide-labels.ts';
-import { labelKeyOf } from './label-key.ts';
-import { findLabelled, writeLabel } from './pod-labels.ts';
+  writeLabel,
+} from './pod-labels.ts';
 
 /** Told of what becomes of labels. Must not throw. */
 export interface LabelObserver {

@@ -4,7 +4,6 @@ import { isConflict } from '../../kubernetes/errors.ts';
 import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import { type Instant, InterruptibleSleep } from '../../support/clock.ts';
-import { LockCalls } from './lock-calls.ts';
 import {
   decideLock,
   type LockDecision,
@@ -17,10 +16,13 @@ import {
   type CoordinatorLockOptions,
   checkLockSettings,
   DEFAULT_LOCK_TIMING,
+  isSameState,
   LONGEST_WRITE_MS,
+  type LockState,
   type LockTiming,
+  stateOf,
 } from './lock-settings.ts';
-import { isSameState, type LockState, stateOf } from './lock-state.ts';
+import { LockCalls } from './lock-storage.ts';
 
 /** Calls of replicas that started together drift apart by up to this fraction of the retry period. */
 const JITTER = 0.1;

@@ -3,7 +3,6 @@ import type { LeaseKey } from '../../coordination/lease-key.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
 import { specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
-import type { LockStorage } from './lock-storage.ts';
 
 /** What every identity of this program's replicas begins with; any other is taken for the built-in controller's. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
@@ -82,7 +81,7 @@ export function release(holder: string, settlingMs: number): Omit<RecordChange, 
 
 /** A Lease for a lock that has none. */
 export function newLockLease(
-  { namespace, name }: LockStorage['lease'],
+  { namespace, name }: { readonly namespace: string; readonly name: string },
   change: RecordChange,
 ): KubernetesObject {
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };

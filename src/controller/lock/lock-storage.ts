@@ -1,4 +1,12 @@
-import type { KubernetesObject } from '../../kubernetes/objects.ts';
+import { FIELD_MANAGER } from '../../coordination/lease.ts';
+import { resourcePaths } from '../../coordination/resource-paths.ts';
+import type { ApiRequest, KubernetesClient } from '../../kubernetes/client.ts';
+import { Deadline } from '../../kubernetes/deadline.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import { isKubernetesObject, type KubernetesObject } from '../../kubernetes/objects.ts';
+import { Reflector, type ReflectorErrorContext } from '../../kubernetes/reflector.ts';
+import type { Clock } from '../../support/clock.ts';
+import { newLockLease, type RecordChange, withRecord } from './lock-record.ts';
 
 /**
  * Where the coordinator's lock is kept: one Lease on a connection of its own, so that load on elections cannot starve
@@ -21,4 +29,104 @@ export interface LockStorage {
    * called; resumes by itself after failures. It may lag, and repeat states, but not reorder them.
    */
   watch?(onChange: (lease: KubernetesObject | undefined) => void): () => void;
+}
+
+/**
+ * The lock's Lease on an API server. `client` must serve nothing else: its connections are then free for renewals
+ * whatever the load on elections (rule 10).
+ */
+export function createApiLockStorage(
+  client: KubernetesClient,
+  clock: Clock,
+  lease: LockStorage['lease'],
+  onWatchError: (error: unknown, context: ReflectorErrorContext) => void,
+): LockStorage {
+  const path = resourcePaths.lease(lease.namespace, lease.name);
+  const query = { fieldManager: FIELD_MANAGER };
+  const write = async (request: ApiRequest): Promise<KubernetesObject> => {
+    const answer = await client.request({ ...request, query });
+    if (!isKubernetesObject(answer))
+      throw new TypeError(`${request.method} ${request.path} was answered without a Lease`);
+    return answer;
+  };
+  return {
+    lease,
+    async get(signal) {
+      try {
+        const answer = await client.request({ method: 'GET', path, signal });
+        return isKubernetesObject(answer) ? answer : undefined;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    create: (body, signal) =>
+      write({ method: 'POST', path: resourcePaths.leases(lease.namespace), body, signal }),
+    update: (body, signal) => write({ method: 'PUT', path, body, signal }),
+    watch(onChange) {
+      const reflector = new Reflector({
+        client,
+        clock,
+        path: resourcePaths.leases(lease.namespace),
+        // By its name alone, so that a role may be limited to this one Lease.
+        query: { fieldSelector: `metadata.name=${lease.name}` },
+        decode: (raw) => raw,
+        handler: ({ type, object }) => onChange(type === 'deleted' ? undefined : object),
+        onError: onWatchError,
+      });
+      reflector.start();
+      return () => void reflector.stop();
+    },
+  };
+}
+
+export type LockCall = 'get' | 'create' | 'update';
+
+/** What {@link LockCalls} needs. */
+export interface LockCallsParts {
+  readonly clock: Clock;
+  readonly storage: LockStorage;
+  readonly timeoutMs: number;
+  /** A call failed: it is open what the server has now. */
+  readonly onFailure: (call: LockCall, error: unknown) => void;
+}
+
+/** The requests about the lock, each with a deadline of its own. */
+export class LockCalls {
+  readonly #parts: LockCallsParts;
+
+  constructor(parts: LockCallsParts) {
+    this.#parts = parts;
+  }
+
+  get(): Promise<KubernetesObject | undefined> {
+    return this.#call('get', (signal) => this.#parts.storage.get(signal));
+  }
+
+  /** Writes on what was last seen; undefined: there is no Lease. */
+  write(
+    lease: KubernetesObject | undefined,
+    change: Omit<RecordChange, 'wallTime'>,
+  ): Promise<KubernetesObject> {
+    const { clock, storage } = this.#parts;
+    const timed = { ...change, wallTime: clock.wallTime() };
+    if (lease === undefined) {
+      return this.#call('create', (signal) => storage.create(newLockLease(storage.lease, timed), signal));
+    }
+    return this.#call('update', (signal) => storage.update(withRecord(lease, timed), signal));
+  }
+
+  async #call<T>(call: LockCall, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, timeoutMs, onFailure } = this.#parts;
+    const deadline = new Deadline(clock, timeoutMs, undefined);
+    try {
+      return await deadline.race(request(deadline.signal));
+    } catch (cause) {
+      const error = deadline.exceeded ? new Error(`no answer within ${timeoutMs} ms`, { cause }) : cause;
+      onFailure(call, error);
+      throw error;
+    } finally {
+      deadline.dispose();
+    }
+  }
 }

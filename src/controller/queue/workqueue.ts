@@ -1,7 +1,7 @@
 import { backoffDelayMs } from '../../support/backoff.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { DeadlineHeap } from '../../support/deadline-heap.ts';
-import { Fifo } from './fifo.ts';
+import { Fifo } from './order-and-limit.ts';
 
 /**
  * Told of what happens in a queue, as it happens; the customary `workqueue_*` metrics follow from it. Work that is still

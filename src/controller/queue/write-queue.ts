@@ -1,8 +1,6 @@
 import { type LeaseKey, splitLeaseKey } from '../../coordination/lease-key.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
-import { FairKeys } from './fair-keys.ts';
-import { RequestLimit } from './request-limit.ts';
-import { URGENCIES, type Urgency } from './urgency.ts';
+import { FairKeys, RequestLimit, URGENCIES, type Urgency } from './order-and-limit.ts';
 
 /** Told of what happens in the queue. Must not throw. */
 export interface WriteQueueObserver {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { URGENCIES, type Urgency } from '../../../src/controller/queue/urgency.ts';
+import { URGENCIES, type Urgency } from '../../../src/controller/queue/order-and-limit.ts';
 import { WriteQueue } from '../../../src/controller/queue/write-queue.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
