@@ -9,62 +9,60 @@ import type { Clock } from '../support/clock.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
-/** What a controller is made of. */
 export interface ElectionControllerParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   /** Empty: all. */
   readonly namespaces: readonly string[];
-  /** How many requests may ever be under way at once. */
+  /** Upper bound of writes in flight. */
   readonly workers: number;
   readonly isDryRun: boolean;
   readonly mayWrite: () => boolean;
   readonly observer: ControllerObserver;
   readonly workqueueObserver?: WorkqueueObserver;
   readonly writeQueueObserver?: WriteQueueObserver;
-  /** What canElect of the controller says may have changed. */
-  readonly onSighted?: () => void;
+  /** Called when `canElect()` of the controller may have changed. */
+  readonly onCanElectChange?: () => void;
 }
 
-/** Told that something about a Lease, or a candidate for it, was seen to change; most often that its holder has renewed it. */
+/** Called when a Lease or one of its candidates changes, most often by a renewal of the holder. */
 export type SeenListener = (key: LeaseKey, isRenewalOnly: boolean) => void;
 
-/** Told of every decision and of what became of it. */
+/** Reports every decision and its results. */
 export interface DecisionObserver {
-  /** A decision was made, before anything of it is applied; `input` is what it was made on. */
+  /** A decision was made from `input` and is not applied yet. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void;
-  /** A look at the Lease was put off: its decisions have used up the time that it is given. */
+  /** A reconcile was delayed, because the decisions about the Lease have used up their time budget. */
   heldBack(key: LeaseKey): void;
-  /** A write was answered, or not; `error` is undefined when it succeeded. */
+  /** A write ended; `error` is undefined after a success. */
   written(key: LeaseKey, action: Action, error: unknown, decision: Decision): void;
   /**
-   * A decision's write to the Lease, or its deletion of a candidate, succeeded; `decision` has that one action. `lease` is
-   * the Lease as the server has it now, where it was written.
+   * A write to the Lease, or the deletion of a candidate, succeeded; `decision` has this action only. `lease` is the written
+   * Lease.
    */
   applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void;
-  /** There is neither a Lease of that name any more nor a candidate for it. */
+  /** The Lease and all its candidates are gone. */
   forgotten(key: LeaseKey): void;
 }
 
-/** What a controller watches. */
 export type WatchedResource = 'leases' | 'leasecandidates';
 
-/** What happens in the controller, for whoever logs and measures. Must not throw. */
+/** For logs and metrics. Must not throw. */
 export interface ControllerObserver extends DecisionObserver {
-  /** All LeaseCandidates of one source are known. */
+  /** All LeaseCandidates of one source are cached. */
   synced(apiVersion: CandidateApiVersion): void;
-  /** LeaseCandidates are served no more as what they were watched as. */
+  /** The API server no longer serves the watched version of LeaseCandidates. */
   gone(apiVersion: CandidateApiVersion): void;
-  /** Two candidates for the Lease have that name: the native one counts, the custom one does not. */
+  /** A native and a custom candidate for the Lease have the same name; only one of them counts. */
   twinSeen(key: LeaseKey, name: string): void;
-  /** An annotation about the candidate's priority cannot be read, and does not count: `name: "value"` (rule 16). */
+  /** A priority annotation of the candidate is invalid and ignored: `name: "value"` (rule 16). */
   priorityUnreadable(key: LeaseKey, name: string, annotation: string): void;
-  /** No LeaseCandidates are served at all. */
+  /** The API server serves no LeaseCandidates. */
   notServed(): void;
   discoveryFailed(error: unknown): void;
   reflectorFailed(error: unknown, context: ReflectorErrorContext): void;
   reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
-  /** A reconcile ended in a way that nobody foresaw; it is repeated with backoff. */
+  /** A reconcile threw; it is retried with backoff. */
   reconcileFailed(key: LeaseKey, error: unknown): void;
 }

@@ -6,19 +6,18 @@ import type { DecisionObserver } from './controller-parts.ts';
 import type { ElectionRecords } from './election-records.ts';
 import { SETTLED } from './renewal-only.ts';
 
-/** What is kept of a decision. */
 interface LastDecision {
   readonly reason: Reason;
-  /** When time alone changes it, if it does. */
+  /** When time alone changes the decision. */
   readonly nextAt: Instant | undefined;
-  /** The same for as long as the Lease's holder renews it. */
+  /** The same if the holder renews the Lease. */
   readonly steadyUntil: Instant;
 }
 
-/** So long a Lease in good order goes without a decision, in milliseconds: priorities end by a clock that may be set (rule 16). */
+/** Longest time between decisions about a settled Lease, in ms: priorities end by a wall clock, which may be set (rule 16). */
 const LONGEST_REST_MS = 60_000;
 
-/** What was last decided about each Lease, which tells what is no reason to decide again. */
+/** Keeps the last decision about each Lease, and tells which changes need no new one. */
 export class LastDecisions {
   readonly #records: ElectionRecords;
   readonly #clock: Clock;
@@ -37,14 +36,14 @@ export class LastDecisions {
     return this.#decisions.get(key)?.reason;
   }
 
-  /** Whether a renewal changes nothing: the Lease is its holder's, and the next look is planned, before that ends. */
+  /** Whether a renewal changes nothing: the Lease is held, and the next reconcile is scheduled before it expires. */
   isSettled(key: LeaseKey): boolean {
     const decision = this.#decisions.get(key);
     if (decision?.nextAt === undefined || !SETTLED.has(decision.reason)) return false;
     return this.#clock.now() < decision.nextAt;
   }
 
-  /** Whether a candidate that comes changes nothing yet: the first election of the Lease is decided later, with it (rule 6). */
+  /** Whether a new candidate changes nothing yet: the first election of the Lease will include it (rule 6). */
   isSettling(key: LeaseKey): boolean {
     const decision = this.#decisions.get(key);
     if (decision?.nextAt === undefined || decision.reason !== 'FirstElectionSettling') return false;
@@ -52,10 +51,10 @@ export class LastDecisions {
   }
 
   /**
-   * Until when the look that is due at `at` can wait: it was to find out whether the holder is late, which has renewed since.
-   * Undefined when it cannot.
+   * Returns until when the reconcile at `at` can wait; undefined if it cannot. It can if it only had to check whether the
+   * holder is late, and the holder has renewed since.
    */
-  putOff(key: LeaseKey, at: Instant): Instant | undefined {
+  postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const decision = this.#decisions.get(key);
     if (decision?.nextAt !== at || decision.reason !== 'LeaderOptimal') return undefined;
     const nextAt = Math.min(decision.steadyUntil, this.#lateAt(key) ?? at);
@@ -64,16 +63,16 @@ export class LastDecisions {
     return nextAt;
   }
 
-  /** Tells `observer` what it is told, and takes note of what is decided. */
-  noting(observer: DecisionObserver): DecisionObserver {
+  /** Returns an observer that forwards to `observer` and keeps the decisions. */
+  observing(observer: DecisionObserver): DecisionObserver {
     return {
       decided: (key, decision, input) => {
-        this.#decisions.set(key, this.#noteOf(decision));
+        this.#decisions.set(key, this.#summaryOf(decision));
         observer.decided(key, decision, input);
       },
       heldBack: (key) => observer.heldBack(key),
-      written: (...told) => observer.written(...told),
-      applied: (...told) => observer.applied(...told),
+      written: (...args) => observer.written(...args),
+      applied: (...args) => observer.applied(...args),
       forgotten: (key) => {
         this.#decisions.delete(key);
         observer.forgotten(key);
@@ -81,8 +80,8 @@ export class LastDecisions {
     };
   }
 
-  #noteOf({ reason, requeue, steadyUntil, actions }: Decision): LastDecision {
-    // What there is to do is done first, and then decided anew.
+  #summaryOf({ reason, requeue, steadyUntil, actions }: Decision): LastDecision {
+    // Actions change the Lease, which needs another decision.
     const restMs = actions.length === 0 ? LONGEST_REST_MS : 0;
     return {
       reason,
@@ -91,7 +90,7 @@ export class LastDecisions {
     };
   }
 
-  /** When the holder is late; undefined while the Lease has no valid one. */
+  /** When the holder is late; undefined while the Lease has no valid holder. */
   #lateAt(key: LeaseKey): Instant | undefined {
     const tenure = surveyTenure(this.#records.gatherHolder(key), this.#clock.now());
     return tenure.kind === 'held' ? tenure.lateAt : undefined;

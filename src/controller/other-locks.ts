@@ -8,43 +8,43 @@ import { isForeign } from './lock/lock-record.ts';
 
 const LOCK_SUFFIX = `/${coordinatorLease.name}`;
 
-/** Whether a Lease is called as the lock of a coordinator is. */
+/** Whether a Lease has the name of a coordinator's lock. */
 export function isLock(key: LeaseKey): boolean {
   return key.endsWith(LOCK_SUFFIX);
 }
 
-/** Of a lock that names no duration, in milliseconds. */
+/** Of a lock without a duration. */
 const DEFAULT_DURATION_MS = 15_000;
 
 /**
- * The locks of coordinators among the Leases that are watched. Coordinators with different locks know nothing of each other
- * but this: each has a Lease of one name, in a namespace of its own, and renews it (rule 10). As Leases are watched anyway,
- * this costs no request and no right; a lock in a namespace that is not watched remains unseen.
+ * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks only see each other's locks:
+ * Leases with the same name in different namespaces (rule 10). This needs no request and no permission. A lock in a
+ * namespace that is not watched remains unseen.
  */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
 
-  /** A Lease is now as `read` says; undefined: it is gone. */
+  /** Call this after a change of a Lease; `read` returns the Lease, or undefined if it is gone. */
   see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
-    // Told of every change of every Lease and candidate.
+    // First, as this runs for every change of a Lease or candidate.
     if (!isLock(key)) return;
     const { namespace } = splitLeaseKey(key);
     const lease = read(key);
     const holder = lease?.holderIdentity ?? '';
-    // By our prefix, or as the built-in's: anybody else may call a Lease of their own so.
+    // Other programs may use the same name for a Lease in another namespace.
     const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
     if (lease === undefined || !isHeld) this.#seen.delete(namespace);
     else if (this.#isNews(lease)) this.#seen.set(namespace, { lease, since: now });
   }
 
-  /** The namespaces of the locks whose holders renew them. */
+  /** Returns the namespaces of the locks that have not expired. */
   heldAt(now: Instant): readonly string[] {
     return [...this.#seen.values()]
       .filter(({ lease, since }) => now < since + durationMsOf(lease))
       .map(({ lease }) => lease.namespace);
   }
 
-  /** A copy of what was seen before is no sign of life. */
+  /** An unchanged renewTime is no sign of life. */
   #isNews({ namespace, holderIdentity, renewTime }: Lease): boolean {
     const last = this.#seen.get(namespace)?.lease;
     return last?.holderIdentity !== holderIdentity || last?.renewTime !== renewTime;
@@ -56,16 +56,15 @@ function durationMsOf({ leaseDurationSeconds }: Lease): number {
 }
 
 /**
- * Whether the lock is where the controller built into kube-apiserver does not look: it then would coordinate beside us
- * wherever the API server serves LeaseCandidates of its own (rule 10).
+ * Whether the lock is not the one of the controller built into kube-apiserver. If the API server also serves LeaseCandidates,
+ * the built-in controller would elect beside us (rule 10).
  */
 export function isOwnLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }
 
 /**
- * Why the lock cannot be in `lockNamespace`, in words that say what to do; undefined where nothing speaks against it. Rejects
- * as the client does: a server that cannot be asked is no reason.
+ * Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects as the client does.
  */
 export async function refusalOfLock(
   client: KubernetesClient,
@@ -77,7 +76,6 @@ export async function refusalOfLock(
   return served && lockRefusal(lockNamespace, served);
 }
 
-/** The API server serves LeaseCandidates as `served`, which speaks against a lock in `lockNamespace`. */
 export function lockRefusal(lockNamespace: string, served: string): string {
   return (
     `the lock cannot be in namespace ${lockNamespace}: the API server serves LeaseCandidates as ${served}, and the controller ` +

@@ -3,25 +3,24 @@ import type { Lease } from '../election/model.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { OwnLock } from './lock/lock-record.ts';
 
-/** What a {@link TakeOver} needs. */
 export interface TakeOverParts {
   readonly clock: Clock;
-  /** The Lease as the watch has last shown it. */
+  /** The cached Lease. */
   readonly lease: (key: LeaseKey) => Lease | undefined;
-  /** Whether one watch shows the Leases of the lock's namespace and all others that are coordinated. */
+  /** Whether one watch shows the lock and all coordinated Leases. */
   readonly isInOneWatch: (key: LeaseKey) => boolean;
-  /** The process may decide. `mayHaveMissed`: Leases may have come and gone unseen. */
+  /** Now the process may decide. `mayHaveMissed`: Leases may have been created and deleted unseen. */
   readonly onEnd: (mayHaveMissed: boolean) => void;
 }
 
-/** A watch that works shows the lock within milliseconds of the write; elections wait no longer than this, in milliseconds. */
+/** Timeout of the wait for the watch, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** A Lease may have come and gone before a list, and its holder lead on for so long, in milliseconds (rule 8). */
+/** The holder of a Lease that was created and deleted before a list may lead for this long, in ms (rule 8). */
 const RELISTED_LATELY_MS = 60_000;
 
 /**
- * A coordinator that takes over may be behind in what it watches. It has seen all that the one before it has written once the
- * watch of Leases shows its own lock (rule 8). Until then it decides nothing, for a second at most.
+ * The cache of a new coordinator may lag. Once the watch shows the new coordinator's own lock, it has shown all writes of the
+ * former coordinator (rule 8). Until then, for at most a second, the new coordinator decides nothing.
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;
@@ -33,17 +32,17 @@ export class TakeOver {
     this.#parts = parts;
   }
 
-  /** Whether nothing may be decided yet. */
+  /** Whether the process must not decide yet. */
   get isPending(): boolean {
     return this.#awaited !== undefined;
   }
 
-  /** Leases were listed after a gap, which does not show what has come and gone in it. */
+  /** Leases were listed after a gap; Leases that were created and deleted in the gap remain unseen. */
   relisted(): void {
     this.#relistedAt = this.#parts.clock.now();
   }
 
-  /** This process has become the coordinator. */
+  /** Call this when the process becomes the coordinator. */
   begin(own: OwnLock | undefined): void {
     const { clock, isInOneWatch } = this.#parts;
     if (!own || !isInOneWatch(own.key) || clock.now() < this.#relistedAt + RELISTED_LATELY_MS) {
@@ -56,7 +55,7 @@ export class TakeOver {
     this.see(own.key);
   }
 
-  /** A Lease was seen to change. */
+  /** Call this when a Lease changes. */
   see(key: LeaseKey): void {
     const own = this.#awaited;
     if (own?.key !== key) return;

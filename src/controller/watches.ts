@@ -18,32 +18,32 @@ import {
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
-/** What a {@link CandidateSourcesWatch} needs; `onNotServed` is told when no source has any version that is served. */
+/** `onNotServed` is called when the server serves no version of any source. */
 export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
-  /** All candidates of a source are in sight. */
+  /** All candidates of a source are cached. */
   readonly onRevealed: (source: CandidateSource) => void;
 }
 
 /**
- * For so long after it has lost one of several sources a replica leaves the lock to others, in milliseconds: one at another
- * API server may still have all of them. The lock is let go after 10 s, released 3.5 s later, and then taken at once.
+ * After the loss of a source a replica leaves the lock to others for this time, in ms: a replica at another API server may
+ * still have all sources. The lock is released 13.5 s after the loss, and then another replica takes it at once.
  */
-const OTHERS_FIRST_MS = 20_000;
+const YIELD_LOCK_MS = 20_000;
 
 /**
- * For so long a source that went with candidates in it counts as missed, in milliseconds: a day is enough to be told of it, and
- * whoever turned it off on purpose is left in peace then, or once this process is started anew.
+ * A lost source that had candidates counts as missing for this time, in ms. A day is enough for an alert; an administrator may
+ * have turned the source off on purpose. A restart of this process ends it, too.
  */
-export const MISSED_FOR_MS = 86_400_000;
+export const MISSING_FOR_MS = 86_400_000;
 
-/** Watches the LeaseCandidates of all sources side by side, each in the version in which it is served (rule 13). */
+/** Watches the LeaseCandidates of all sources, each in its served version (rule 13). */
 export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
   readonly #watches: readonly CandidateWatch[];
-  /** When each source was lost that has not come back. */
+  /** When each source was lost; without those that came back. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
-  /** Those of them that have candidates, who take no part in elections meanwhile. */
-  readonly #missed = new Set<CandidateSource>();
+  /** The lost sources that had candidates, which take no part in elections meanwhile. */
+  readonly #missing = new Set<CandidateSource>();
 
   constructor(parts: CandidateSourcesWatchParts) {
     this.#parts = parts;
@@ -54,7 +54,7 @@ export class CandidateSourcesWatch {
           source,
           onSynced: (apiVersion) => {
             this.#lostAt.delete(source);
-            this.#missed.delete(source);
+            this.#missing.delete(source);
             parts.onRevealed(source);
             parts.onSynced(apiVersion);
           },
@@ -66,49 +66,48 @@ export class CandidateSourcesWatch {
             parts.onGone(apiVersion);
           },
           onHidden: (candidate) => {
-            if (this.#lostAt.has(source)) this.#missed.add(source);
+            if (this.#lostAt.has(source)) this.#missing.add(source);
             parts.onHidden(candidate);
           },
         }),
     );
   }
 
-  /** What is watched; nothing while no source is served. */
+  /** The watched versions; empty while no source is served. */
   get apiVersions(): readonly CandidateApiVersion[] {
     return this.#watches.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }
 
-  /** Whether a source has gone, so recently that others may take the lock who have it still. */
-  get hasJustLostOne(): boolean {
+  /** Whether a source was lost so recently that other replicas should take the lock. */
+  get hasJustLostSource(): boolean {
     const now = this.#parts.clock.now();
-    return this.#lostAt.values().some((at) => now < at + OTHERS_FIRST_MS);
+    return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);
   }
 
-  /** When sources went that are missed: candidates were in them, which nothing has been heard of since. */
-  get missedSince(): readonly Instant[] {
+  /** When the missing sources were lost: nothing was heard of their candidates since. */
+  get missingSince(): readonly Instant[] {
     const now = this.#parts.clock.now();
-    const lost = [...this.#missed].map((source) => this.#lostAt.get(source) ?? now);
-    return lost.filter((at) => now < at + MISSED_FOR_MS);
+    const lost = [...this.#missing].map((source) => this.#lostAt.get(source) ?? now);
+    return lost.filter((at) => now < at + MISSING_FOR_MS);
   }
 
-  /** In which version the candidates of `source` are served; undefined: they are not. */
+  /** The served version of `source`; undefined: not served. */
   apiVersionOf(source: CandidateSource): CandidateApiVersion | undefined {
     return this.#watches.find((watch) => watch.source === source)?.apiVersion;
   }
 
-  /** Whether the server has said that it does not serve `source`. */
+  /** Whether discovery succeeded and found no version of `source`. */
   isNotServed(source: CandidateSource): boolean {
     return this.#watches.some((watch) => watch.source === source && watch.isNotServed);
   }
 
-  /** One for each source and namespace watched. */
   get reflectors(): CandidateWatch['reflectors'] {
     return this.#watches.flatMap(({ reflectors }) => reflectors);
   }
 
-  /** Whether all candidates of `namespace` are known: there is a source of them, and each that there is was read. */
+  /** Whether all candidates of `namespace` are cached: at least one source is available, and each available one is synced. */
   knows(namespace: string): boolean {
-    const open = this.#watches.filter((watch) => !watch.isClosed(namespace));
+    const open = this.#watches.filter((watch) => !watch.isUnavailable(namespace));
     return open.length > 0 && open.every((watch) => watch.knows(namespace));
   }
 
@@ -130,7 +129,7 @@ export class CandidateSourcesWatch {
   }
 }
 
-/** What a {@link CandidateWatch} needs. Callbacks must not throw. */
+/** Callbacks must not throw. */
 export interface CandidateWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -138,41 +137,39 @@ export interface CandidateWatchParts {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
-  /** A candidate is out of sight, as its source is not served any more. */
+  /** A candidate is not visible any more, because its source is not served. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** All candidates are known, of this source and in all namespaces. */
+  /** All candidates of this source are cached, in all namespaces. */
   readonly onSynced: (apiVersion: CandidateApiVersion) => void;
-  /** No version is served: told once, each time that it comes to be so. */
+  /** Called each time the server stops serving any version. */
   readonly onNotServed: () => void;
-  /** What was watched, and known, is served no more. */
+  /** The server no longer serves a version that was synced. */
   readonly onGone: (apiVersion: CandidateApiVersion) => void;
-  /** What `knows` and `isClosed` say may have changed. */
-  readonly onSighted: () => void;
+  /** `knows` and `isUnavailable` may have changed. */
+  readonly onSyncChange: () => void;
   readonly onDiscoveryError: (error: unknown) => void;
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
   readonly observe: (observation: ReflectorObservation) => void;
 }
 
-/** How often to look whether the API is served by now, in milliseconds. */
 const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
 /**
- * Watches the LeaseCandidates of one source in the newest version that the server has, found by discovery at the start
- * and again whenever a watch says that the resource has gone (rule 11).
+ * Watches the LeaseCandidates of one source in the newest version that the server has. Discovers the version at the start,
+ * and again when a watch finds that the resource is gone (rule 11).
  */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
-  /** Between a version that turned out to be gone and the next look. */
+  /** Between the end of a version and the next discovery. */
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
-  /** Undefined while no version is served. */
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
   #isNotServed = false;
-  /** What was watched is served no more, and it is not known yet whether another version is. */
+  /** The watched version is gone, and discovery has not ended yet. */
   #isGone = false;
-  /** The namespaces in which this process may not read them, '' being all. */
+  /** The namespaces in which this process may not read candidates; '': all. */
   readonly #forbidden = new Set<string>();
 
   constructor(parts: CandidateWatchParts) {
@@ -184,28 +181,28 @@ export class CandidateWatch {
     return this.#parts.source;
   }
 
-  /** What is watched; undefined while no version is served. */
+  /** The watched version; undefined while none is served. */
   get apiVersion(): CandidateApiVersion | undefined {
     return this.#watched?.apiVersion;
   }
 
-  /** Whether the server has said that it serves no version. */
+  /** Whether discovery succeeded and found no version. */
   get isNotServed(): boolean {
     return this.#isNotServed;
   }
 
-  /** One for each namespace watched; none while no version is served. */
+  /** One for each namespace; empty while no version is served. */
   get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity' | 'unwatchedSince'>[] {
     return this.#watched?.reflectors.all ?? [];
   }
 
-  /** Whether all candidates of `namespace` are known. */
+  /** Whether all candidates of `namespace` are cached. */
   knows(namespace: string): boolean {
     return this.#watched?.reflectors.knows(namespace) ?? false;
   }
 
-  /** Whether there are no candidates to be known in `namespace`: they are not served, or this process may not read them. */
-  isClosed(namespace: string): boolean {
+  /** Whether the candidates of `namespace` are not served, or this process may not read them. */
+  isUnavailable(namespace: string): boolean {
     return this.#isNotServed || this.#isGone || this.#forbidden.has('') || this.#forbidden.has(namespace);
   }
 
@@ -232,13 +229,13 @@ export class CandidateWatch {
         continue;
       }
       await this.#watchUntilGone(apiVersion);
-      // Of several servers behind one address, one may list a version that another does not have.
+      // One of several servers behind one address may list a version that another does not have.
       await sleep(this.#parts.clock, this.#backoff.failed(), signal);
     }
   }
 
   async #discover(): Promise<CandidateApiVersion | undefined> {
-    const { client, source, onDiscoveryError, onNotServed, onSighted } = this.#parts;
+    const { client, source, onDiscoveryError, onNotServed, onSyncChange } = this.#parts;
     try {
       const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
       const isNews = apiVersion === undefined && !this.#isNotServed;
@@ -246,7 +243,7 @@ export class CandidateWatch {
       this.#isGone = false;
       if (isNews) {
         onNotServed();
-        onSighted();
+        onSyncChange();
       }
       return apiVersion;
     } catch (error) {
@@ -269,7 +266,7 @@ export class CandidateWatch {
     await gone.promise;
     signal.removeEventListener('abort', end);
 
-    const wasKnown = reflectors.knowAll();
+    const wasKnown = reflectors.knowsAll();
     this.#watched = undefined;
     this.#isGone = true;
     this.#forbidden.clear();
@@ -284,7 +281,7 @@ export class CandidateWatch {
     namespace: string,
     onNotServed: () => void,
   ): Reflector<LeaseCandidate> {
-    const { client, clock, handler, onError, observe, onSynced, onSighted } = this.#parts;
+    const { client, clock, handler, onError, observe, onSynced, onSyncChange } = this.#parts;
     return new Reflector({
       client,
       clock,
@@ -299,37 +296,36 @@ export class CandidateWatch {
       onNotServed,
       onSynced: () => {
         this.#forbidden.delete(namespace);
-        if (this.#watched?.reflectors.knowAll()) {
+        if (this.#watched?.reflectors.knowsAll()) {
           this.#backoff.succeeded();
           onSynced(apiVersion);
         }
-        onSighted();
+        onSyncChange();
       },
     });
   }
 
-  /** What was read before is known, whatever becomes of the rights. */
+  /** Candidates that were read stay cached if the permission is lost. */
   #noteRefusal(error: unknown, namespace: string): void {
     const isForbidden = error instanceof ApiError && error.status === 403;
     if (!isForbidden || this.#forbidden.has(namespace) || this.knows(namespace)) return;
     this.#forbidden.add(namespace);
-    this.#parts.onSighted();
+    this.#parts.onSyncChange();
   }
 }
 
-/** One reflector for each namespace that is watched, or one for all. */
+/** One reflector for each watched namespace, or one for all. */
 export class NamespacedReflectors<T> {
-  /** By namespace, '' being all. */
+  /** By namespace; '': all. */
   readonly #byNamespace: ReadonlyMap<string, Reflector<T>>;
 
-  /** No `namespaces` are all; `make` is then asked for ''. */
+  /** If `namespaces` is empty, calls `make` with '' for all namespaces. */
   constructor(namespaces: readonly string[], make: (namespace: string) => Reflector<T>) {
     this.#byNamespace = new Map(
       watchedNamespaces(namespaces).map((namespace) => [namespace, make(namespace)]),
     );
   }
 
-  /** Those that are watched, '' being all. */
   get namespaces(): readonly string[] {
     return [...this.#byNamespace.keys()];
   }
@@ -338,14 +334,13 @@ export class NamespacedReflectors<T> {
     return [...this.#byNamespace.values()];
   }
 
-  /** Whether everything in `namespace` is known. */
+  /** Whether all objects of `namespace` are cached. */
   knows(namespace: string): boolean {
     const reflector = this.#byNamespace.get('') ?? this.#byNamespace.get(namespace);
     return reflector?.hasSynced() ?? false;
   }
 
-  /** Whether everything is known that is watched. */
-  knowAll(): boolean {
+  knowsAll(): boolean {
     return this.all.every((reflector) => reflector.hasSynced());
   }
 

@@ -7,7 +7,7 @@ import { backoffDelayMs } from '../support/backoff.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectionRecords } from './election-records.ts';
 
-/** Notes a decision that is acted upon, even if there is nothing to write. */
+/** Records a decision, even if it writes nothing. */
 export function recordDecision(
   records: ElectionRecords,
   key: LeaseKey,
@@ -20,12 +20,12 @@ export function recordDecision(
   );
 }
 
-/** Notes an action before it is sent: its effects may be seen before its answer. */
+/** Records an action before it is sent: the watch may show its effect before the answer. */
 export const recordSending = inRecords((known, action: Action, settings: ElectionSettings, at: Instant) =>
   election.recordSending({ ...known, settings }, action, at),
 );
 
-/** Notes that the server has answered that an action is done. */
+/** Records that the server has carried out an action. */
 export function recordSuccess(
   records: ElectionRecords,
   key: LeaseKey,
@@ -41,15 +41,15 @@ export function recordSuccess(
 
 const recordAnswer = inRecords(election.recordSuccess);
 
-/** Notes that an action has failed, or may have failed. */
+/** Records that an action has failed, or may have failed. */
 export const recordFailure = inRecords(election.recordFailure);
 
-/** Notes, beside its failure, that an action is known not to have been carried out. */
+/** Records, after its failure, that the server has not carried out an action. */
 export const recordRefusal = inRecords(election.recordRefusal);
 
 /**
- * Has a function of the pure election change the records: it is given no more of them than the action is about. An answer that
- * comes after the Lease was forgotten changes nothing: should it have written the Lease, that is seen as written by others.
+ * Applies a pure function of `election/` to the records of an action's Lease and candidate. Ignores answers that come after
+ * the Lease was forgotten: the Lease then counts as written by others.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: election.Known, action: Action, ...rest: Rest) => election.Known,
@@ -68,27 +68,27 @@ function inRecords<Rest extends readonly unknown[]>(
   };
 }
 
-/** The answer to a write. Each write has its own. */
+/** Identifies one write that has no answer yet. */
 export interface AwaitedAnswer {
   readonly kind: 'answer';
 }
 
-/** That the cache shows another version than the one that a write was decided on. */
+/** Waits until the cache shows another version than the base of a write. */
 interface AwaitedChange {
   readonly kind: 'change';
   readonly otherThan: string | undefined;
   readonly until: Instant;
 }
 
-/** If the watch has not shown a write by then it is stalled, and deciding on old news is better than not deciding. */
+/** After this time the watch counts as stalled, and outdated decisions are better than none. In ms. */
 const EXPECTATION_MS = 10_000;
 
 /**
- * Knows which objects must not be written again, as the cache is yet to show what came of their last write (rule 8): the
- * Lease, and with it all that is decided about it, or one candidate.
+ * Blocks writes to an object until the cache shows the result of the last one (rule 8). An object is a candidate, or a Lease
+ * with all decisions about it.
  *
- * Every write is based on one resourceVersion. Whether it succeeded or was refused as a conflict, the object is past
- * that version; so the cache has caught up as soon as it shows any other.
+ * Every write is based on one resourceVersion. After a success or a conflict the object has another version, so the cache has
+ * caught up as soon as it shows any other version.
  */
 export class WriteExpectations {
   readonly #clock: Clock;
@@ -100,14 +100,14 @@ export class WriteExpectations {
     this.#records = records;
   }
 
-  /** A write is about to be sent. */
+  /** Call this before a write is sent. */
   expectAnswer(key: LeaseKey, object: WrittenObject): AwaitedAnswer {
     const answer: AwaitedAnswer = { kind: 'answer' };
     this.#expected.set(key, object, answer);
     return answer;
   }
 
-  /** The server has answered a write: what it was based on is past, whoever changed it. */
+  /** Call this after a success or a conflict: the object has another version than the base of the write. */
   expectChange(
     key: LeaseKey,
     object: WrittenObject,
@@ -118,14 +118,14 @@ export class WriteExpectations {
     this.#expected.set(key, object, { kind: 'change', otherThan, until: this.#clock.now() + EXPECTATION_MS });
   }
 
-  /** A write has ended, and nothing is known of what came of it. */
+  /** Call this after a write whose result is unknown. */
   expectNothing(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): void {
     if (!this.#isOvertaken(key, object, answered)) this.#expected.delete(key, object);
   }
 
   /**
-   * Until when to wait for what came of the last write, unless the cache catches up or the write is answered before;
-   * undefined when there is nothing to wait for.
+   * Returns until when to wait for the result of the last write, unless the answer or the cache brings it before;
+   * undefined: there is nothing to wait for.
    */
   waitUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const expected = this.#expected.get(key, object);
@@ -135,9 +135,8 @@ export class WriteExpectations {
   }
 
   /**
-   * Ends the expectation of a change once there is nothing to wait for. Returns whether the cache goes on showing what
-   * a write is known to have found outdated: it has missed something, as happens when etcd is restored from a backup,
-   * and may go on missing it.
+   * Ends the wait for a change. Returns whether the cache still shows the outdated version: it has missed a change, for
+   * example because etcd was restored from a backup, and may never show it.
    */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const expected = this.#expected.get(key, object);
@@ -146,22 +145,19 @@ export class WriteExpectations {
     return this.#isCached(key, object, expected.otherThan);
   }
 
-  /** It is gone: what came of its writes matters no more. */
   forgetObject(key: LeaseKey, object: WrittenObject): void {
     this.#expected.delete(key, object);
   }
 
-  /** Of how many objects something is remembered. */
   get size(): number {
     return this.#expected.size;
   }
 
-  /** There is nothing left to write about. */
   forget(key: LeaseKey): void {
     this.#expected.forget(key);
   }
 
-  /** Whether something is expected of a later write: while one is on its way the object may go, and come back. */
+  /** Whether the object waits for a later write: it may be deleted and created while a write is in flight. */
   #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
     const expected = this.#expected.get(key, object);
     return expected !== undefined && expected !== answered;
@@ -178,7 +174,7 @@ export class WriteExpectations {
 
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
-/** Spaces out attempts to write one object that fail in a row. */
+/** Backs off writes to an object that fail in a row. */
 export class WriteBackoff {
   readonly #clock: Clock;
   readonly #failures = new WrittenObjects<{ readonly count: number; readonly retryAt: Instant }>();
@@ -187,51 +183,47 @@ export class WriteBackoff {
     this.#clock = clock;
   }
 
-  /** When the object may be written again; undefined when it may be right now. */
+  /** When the object may be written again; undefined: now. */
   retryAt(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const { retryAt } = this.#failures.get(key, object) ?? {};
     return retryAt !== undefined && retryAt > this.#clock.now() ? retryAt : undefined;
   }
 
-  /** A write did not succeed. The first conflict costs nothing: it is how races end. */
+  /** The first conflict causes no delay: races end with one. */
   failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
     const count = (this.#failures.get(key, object)?.count ?? 0) + 1;
     const delayMs = backoffDelayMs(isConflict ? count - 1 : count, BACKOFF, this.#clock.random());
     this.#failures.set(key, object, { count, retryAt: this.#clock.now() + Math.max(floorMs, delayMs) });
   }
 
-  /** The object is gone. */
   forgetObject(key: LeaseKey, object: WrittenObject): void {
     this.#failures.delete(key, object);
   }
 
-  /** A write succeeded: the next failure is the first one again. */
   succeeded(key: LeaseKey, object: WrittenObject): void {
     this.#failures.delete(key, object);
   }
 
-  /** Of how many objects something is remembered. */
   get size(): number {
     return this.#failures.size;
   }
 
-  /** There is nothing left to write about. */
   forget(key: LeaseKey): void {
     this.#failures.forget(key);
   }
 }
 
-/** An object that was written, or that a write to was refused for: the Lease itself, or one of its candidates. */
+/** The target of a write: the Lease or one of its candidates. */
 export type WrittenObject =
   | { readonly kind: 'lease' }
   | { readonly kind: 'candidate'; readonly name: string; readonly uid: string };
 
-/** What an action writes. */
+/** Returns the target of an action. */
 export function writtenBy(action: Action): WrittenObject {
   return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name, uid: action.uid };
 }
 
-/** Something about each object that was written, until its Lease is forgotten. */
+/** Map by target, until its Lease is forgotten. */
 export class WrittenObjects<T> {
   readonly #byLease = new Map<LeaseKey, Map<string | undefined, T>>();
 
@@ -249,7 +241,6 @@ export class WrittenObjects<T> {
     if (byId?.delete(idOf(object)) && byId.size === 0) this.#byLease.delete(key);
   }
 
-  /** About how many objects there is something. */
   get size(): number {
     return this.#byLease.values().reduce((total, byId) => total + byId.size, 0);
   }
@@ -259,7 +250,6 @@ export class WrittenObjects<T> {
   }
 }
 
-/** The uid of a candidate; undefined for the Lease itself. */
 function idOf(object: WrittenObject): string | undefined {
   return object.kind === 'candidate' ? object.uid : undefined;
 }

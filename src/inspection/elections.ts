@@ -174,7 +174,7 @@ export async function* watchElections(
     onRevealed: (source) => records.reveal(source),
     onSynced: () => {},
     onGone: () => {},
-    onSighted: () => {},
+    onSyncChange: () => {},
     onNotServed: () => onError(new Error('the server serves no LeaseCandidates any more')),
     onDiscoveryError: onError,
     onError,

@@ -290,7 +290,7 @@ describe('connections', () => {
     const done = keepConnectionsOpen(client, { clock, connections: CONNECTIONS, signal: stopping.signal });
     await waitFor(() => server.requests.length === CONNECTIONS);
 
-    const queue = new WriteQueue({ clock, most: CONNECTIONS, serve: () => {} });
+    const queue = new WriteQueue({ clock, maxInFlight: CONNECTIONS, serve: () => {} });
     const writer = createActionWriter(client, () => undefined);
     const writes = Array.from({ length: CONNECTIONS }, async (_, index) => {
       const end = queue.begin(`default/${index}`);

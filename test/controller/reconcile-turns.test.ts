@@ -29,7 +29,7 @@ class TurnsWorld {
   constructor() {
     const { clock, records } = this;
     this.reconciler = new Reconciler({
-      ...{ clock, records, settings: defaultSettings, mostRequests: 1 },
+      ...{ clock, records, settings: defaultSettings, maxInFlight: 1 },
       relist: () => {},
       mayWrite: () => true,
       writer: {

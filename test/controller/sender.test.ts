@@ -39,7 +39,7 @@ class SenderWorld {
   readonly records = new ElectionRecords(defaultSettings);
   readonly expectations = new WriteExpectations(this.clock, this.records);
   readonly backoff = new WriteBackoff(this.clock);
-  readonly writes = new WriteQueue({ clock: this.clock, most: 16, serve: () => {} });
+  readonly writes = new WriteQueue({ clock: this.clock, maxInFlight: 16, serve: () => {} });
   /** What was told, in order: like `written ok`, `applied UpdateLease`, `ended`. */
   readonly told: string[] = [];
   fate: Fate = {};
@@ -67,7 +67,7 @@ class SenderWorld {
         applied: (_key, { actions }) => this.told.push(`applied ${actions.map(({ kind }) => kind).join()}`),
         forgotten: () => {},
       },
-      onEnded: () => this.told.push(`ended, ${this.writes.underWay} under way`),
+      onEnded: () => this.told.push(`ended, ${this.writes.inFlight} under way`),
     });
   }
 

@@ -25,7 +25,7 @@ class SourcesWorld extends WatchedApi {
       onSynced: (apiVersion) => this.told.push(`synced ${apiVersion}`),
       onNotServed: () => this.told.push('not served'),
       onGone: (apiVersion) => this.told.push(`gone ${apiVersion}`),
-      onSighted: () => {},
+      onSyncChange: () => {},
       onDiscoveryError: () => {},
       onError: () => {},
       observe: () => {},
@@ -152,7 +152,7 @@ describe('a source that goes', () => {
     const world = new SourcesWorld();
     world.create(NATIVE, 'a');
     await world.start();
-    expect(world.watch.hasJustLostOne).toBe(false);
+    expect(world.watch.hasJustLostSource).toBe(false);
     world.api.candidateVersions = [];
     world.connection.breakWatches();
     await world.clock.advance(1000);
@@ -160,9 +160,9 @@ describe('a source that goes', () => {
       `gone ${NATIVE}`,
       'hidden native a',
     ]);
-    expect([world.watch.hasJustLostOne, world.watch.hasSynced()]).toEqual([true, true]);
+    expect([world.watch.hasJustLostSource, world.watch.hasSynced()]).toEqual([true, true]);
     await world.clock.advance(20_000);
-    expect([world.watch.hasJustLostOne, world.watch.hasSynced()]).toEqual([false, true]);
+    expect([world.watch.hasJustLostSource, world.watch.hasSynced()]).toEqual([false, true]);
   });
 
   test('and comes back at once keeps nobody from anything', async () => {
@@ -172,7 +172,7 @@ describe('a source that goes', () => {
     await world.clock.advance(0);
     world.api.candidateVersions = ['v1beta1'];
     await world.clock.advance(20_000);
-    expect([world.watch.hasJustLostOne, world.watch.hasSynced()]).toEqual([false, true]);
+    expect([world.watch.hasJustLostSource, world.watch.hasSynced()]).toEqual([false, true]);
   });
 
   test('as soon as it is listed, again and again, is no loss: it was never known', async () => {
@@ -181,7 +181,7 @@ describe('a source that goes', () => {
     await world.start();
     for (let second = 0; second < 60; second++) {
       await world.clock.advance(1000);
-      expect(world.watch.hasJustLostOne).toBe(false);
+      expect(world.watch.hasJustLostSource).toBe(false);
     }
     expect(world.watch.hasSynced()).toBe(true);
   });
@@ -200,28 +200,28 @@ describe('a source that went is missed', () => {
 
   test('from when it went, where candidates were in it', async () => {
     const world = await lose('a', 'b');
-    expect(world.watch.missedSince).toEqual([expect.any(Number)]);
-    expect(world.watch.missedSince[0]).toBeLessThanOrEqual(1000);
+    expect(world.watch.missingSince).toEqual([expect.any(Number)]);
+    expect(world.watch.missingSince[0]).toBeLessThanOrEqual(1000);
   });
 
   test('until it is back', async () => {
     const world = await lose('a');
     world.api.candidateVersions = ['v1beta1'];
     await world.clock.advance(20_000);
-    expect(world.watch.missedSince).toEqual([]);
+    expect(world.watch.missingSince).toEqual([]);
   });
 
   test('for a day at most, as it may have been turned off on purpose', async () => {
     const world = await lose('a');
     await world.clock.advance(86_000_000);
-    expect(world.watch.missedSince).toHaveLength(1);
+    expect(world.watch.missingSince).toHaveLength(1);
     await world.clock.advance(400_000);
-    expect(world.watch.missedSince).toEqual([]);
+    expect(world.watch.missingSince).toEqual([]);
   });
 
   test('not where nobody was a candidate in it any more', async () => {
     const world = await lose();
-    expect(world.watch.missedSince).toEqual([]);
+    expect(world.watch.missingSince).toEqual([]);
   });
 });
 
@@ -242,7 +242,7 @@ class WatchWorld extends WatchedApi {
       onHidden: ({ namespace, name }) => this.told.push(`hidden ${namespace}/${name}`),
       onSynced: (apiVersion) => this.told.push(`synced ${short(apiVersion)}`),
       onGone: (apiVersion) => this.told.push(`gone ${short(apiVersion)}`),
-      onSighted: () => {},
+      onSyncChange: () => {},
       onNotServed: () => this.told.push('not served'),
       onDiscoveryError: (error) =>
         this.told.push(`discovery failed ${error instanceof ApiError ? error.status : ''}`),
@@ -293,7 +293,7 @@ describe('while no version is served (rule 11)', () => {
     expect(world.told).toEqual(['not served']);
     expect(world.watch.apiVersion).toBeUndefined();
     expect(world.watch.knows('')).toBe(false);
-    expect(world.watch.isClosed('')).toBe(true);
+    expect(world.watch.isUnavailable('')).toBe(true);
     const looks = world.api.requests.filter((request) => request.endsWith('/v1beta1'));
     expect(looks).toHaveLength(4);
     world.api.candidateVersions = ['v1beta1'];

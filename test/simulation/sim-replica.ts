@@ -83,7 +83,7 @@ export class SimReplica {
       workers: 8,
       isDryRun: false,
       mayWrite: () => this.lock.isActive(),
-      onSighted: () => this.lock.reconsider(),
+      onCanElectChange: () => this.lock.reconsider(),
       observer: {
         decided: (key, decision, input) => {
           check.decided(key, decision, input, process.now());

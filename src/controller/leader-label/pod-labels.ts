@@ -10,42 +10,41 @@ import { isKubernetesObject } from '../../kubernetes/objects.ts';
 import { isJsonObject } from '../../support/json.ts';
 import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';
 
-/** Who leads by a Lease, as far as it has shown. */
+/** The leader of a Lease. */
 export interface Leadership {
   readonly holder: string;
-  /** The Pod of the holder's candidate; undefined: it has none, or is out of sight. */
+  /** The Pod of the holder's candidate; undefined: there is none, or the candidate is not visible. */
   readonly pod: PodReference | undefined;
   readonly until: Instant;
 }
 
-/** What this process knows of the labels for one Lease. */
+/** The known labels for one Lease. */
 export interface KnownLabels {
-  /** The Pods that have one. */
+  /** The Pods that have the label. */
   readonly carriers: readonly PodReference[];
-  /** Those that may have one: nobody knows what became of the write. */
+  /** The Pods that may have the label, as the result of the write is unknown. */
   readonly doubtful: readonly PodReference[];
-  /** For whose sake the last one was put there; undefined: it was found. */
+  /** The holder at the last write; undefined if the label was found. */
   readonly holder: string | undefined;
 }
 
-/** One label to be written. */
 export interface LabelWrite {
   readonly kind: 'add' | 'remove';
   readonly pod: PodReference;
 }
 
-/** Nobody has taken the Lease up, or has it any more: undefined. */
+/** Returns undefined unless the holder has taken up the Lease and still has it. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // As whoever granted it has left it; a grant of our own is provisional besides, but not after a restart.
+  // A grant that is not renewed yet. After a restart even our own grants are not provisional.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
 }
 
-/** The writes that leave the label with the leader's Pod alone, in this order: nobody gets it before others have lost it. */
+/** Returns the writes that leave the label on the leader's Pod only. Removals come first. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
   const isOutOfSight = leadership?.pod === undefined && leadership?.holder === known.holder;
   if (leadership !== undefined && isOutOfSight) return [];
@@ -56,11 +55,11 @@ export function decideLabels(known: KnownLabels, leadership: Leadership | undefi
   return isThere ? removals : [...removals, { kind: 'add', pod }];
 }
 
-/** Whole Pods are large. */
+/** Small, as Pods are large. */
 const PAGE_SIZE = 200;
 const PAGE_DEADLINE_MS = 30_000;
 
-/** All Pods of a namespace ('' being all) that have leader labels, by the Lease that a label is for. Rejects as the client does. */
+/** Lists the Pods of a namespace ('': all) that have leader labels, by Lease. Rejects as the client does. */
 export async function findLabelled(
   client: KubernetesClient,
   namespace: string,
@@ -92,7 +91,7 @@ function take(pod: unknown, found: Map<LeaseKey, PodReference[]>): void {
   }
 }
 
-/** Writes one label. Resolves to whether the Pod is there; another one that has its name by now is left alone. */
+/** Writes one label. Resolves to whether the Pod exists. Leaves a new Pod of the same name alone. */
 export async function writeLabel(
   client: KubernetesClient,
   namespace: string,
@@ -115,7 +114,7 @@ export async function writeLabel(
   }
 }
 
-/** A uid that does not match is a conflict whose message names the uid that was asked for. */
+/** Another uid causes a conflict whose message names the requested uid. */
 function isGone(error: unknown, uid: string): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 404 || (error.status === 409 && error.message.includes(uid));
@@ -125,15 +124,15 @@ function isGone(error: unknown, uid: string): boolean {
 export const LEADER = 'leader';
 
 const PREFIX = `${GROUP}/`;
-/** What a label's key may have after its slash. A Lease's name fits but for its length, which may be four times as much. */
+/** The name part of a label key. The name of a Lease may be longer. */
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 
-/** The key of the label of a Lease's leader; undefined: no label can be called so. */
+/** Returns undefined if the name of the Lease cannot be part of a label key. */
 export function labelKeyOf(leaseName: string): string | undefined {
   return NAME.test(leaseName) ? `${PREFIX}${leaseName}` : undefined;
 }
 
-/** The Leases whose leader an object says to be by its labels. */
+/** Returns the Leases whose leader labels are among `labels`. */
 export function leasesLedBy(labels: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(labels).flatMap(([key, value]) =>
     value === LEADER && key.startsWith(PREFIX) ? [key.slice(PREFIX.length)] : [],

@@ -9,31 +9,29 @@ import type { Clock } from '../../support/clock.ts';
 import { newLockLease, type RecordChange, withRecord } from './lock-record.ts';
 
 /**
- * Where the coordinator's lock is kept: one Lease on a connection of its own, so that load on elections cannot starve
- * its renewals (rule 10). Leases are passed as the server sent them, so that unknown fields survive.
+ * Reads and writes the Lease of the coordinator's lock. Leases keep their unknown fields.
  *
- * What the server refuses is rejected as an {@link ApiError}; any other rejection leaves open whether the request was
- * carried out.
+ * A request that the server refuses rejects with an {@link ApiError}. After any other rejection the server may have
+ * carried out the request.
  */
 export interface LockStorage {
-  /** Which Lease it is: that of `coordinatorLease` in src/election/model.ts, in the namespace that is set. */
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Reads the Lease from the server, not from a cache; undefined when there is none. */
   get(signal: AbortSignal): Promise<KubernetesObject | undefined>;
-  /** Rejects with status 409 when there is such a Lease already. */
+  /** Rejects with status 409 when the Lease exists. */
   create(lease: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
-  /** Rejects with status 409 when the Lease is no longer at the resourceVersion that `lease` carries. */
+  /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
   /**
-   * Calls `onChange` with every new state of the Lease, undefined when it was deleted, until the returned function is
-   * called; resumes by itself after failures. It may lag, and repeat states, but not reorder them.
+   * Calls `onChange` with every new state of the Lease (undefined: deleted) until the returned function is called.
+   * Resumes after failures. States may be late or repeated, but keep their order.
    */
   watch?(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
 /**
- * The lock's Lease on an API server. `client` must serve nothing else: its connections are then free for renewals
- * whatever the load on elections (rule 10).
+ * Stores the lock on an API server. `client` must serve nothing else, so that the load of elections cannot delay
+ * renewals (rule 10).
  */
 export function createApiLockStorage(
   client: KubernetesClient,
@@ -68,7 +66,7 @@ export function createApiLockStorage(
         client,
         clock,
         path: resourcePaths.leases(lease.namespace),
-        // By its name alone, so that a role may be limited to this one Lease.
+        // A role can then allow this one Lease only.
         query: { fieldSelector: `metadata.name=${lease.name}` },
         decode: (raw) => raw,
         handler: ({ type, object }) => onChange(type === 'deleted' ? undefined : object),
@@ -82,16 +80,15 @@ export function createApiLockStorage(
 
 export type LockCall = 'get' | 'create' | 'update';
 
-/** What {@link LockCalls} needs. */
 export interface LockCallsParts {
   readonly clock: Clock;
   readonly storage: LockStorage;
   readonly timeoutMs: number;
-  /** A call failed: it is open what the server has now. */
+  /** After a failure the state of the server is unknown. */
   readonly onFailure: (call: LockCall, error: unknown) => void;
 }
 
-/** The requests about the lock, each with a deadline of its own. */
+/** Sends the requests about the lock, each with its own deadline. */
 export class LockCalls {
   readonly #parts: LockCallsParts;
 
@@ -103,7 +100,7 @@ export class LockCalls {
     return this.#call('get', (signal) => this.#parts.storage.get(signal));
   }
 
-  /** Writes on what was last seen; undefined: there is no Lease. */
+  /** Updates `lease`, the Lease as last seen, or creates it if `lease` is undefined. */
   write(
     lease: KubernetesObject | undefined,
     change: Omit<RecordChange, 'wallTime'>,

@@ -2,19 +2,18 @@ import type { Action, Decision } from '../../election/decision.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { DeadlineHeap } from '../../support/deadline-heap.ts';
 
-/** What a Lease without leader needs goes first (rule 9), in this order; write-queue.ts orders the Leases of one class. */
+/** Most urgent first: writes for Leases without leader (rule 9). */
 export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeeping'] as const;
 
 /**
- * How urgent a request is.
- *
- * grant: somebody gets the Lease. preference: preferredHolder or the strategy, a fence, what takes them back, and what tells
- * whether a preferredHolder still lives. vacant: a ping while the Lease has no holder. expiry: a ping ahead of an expiry,
- * or to find out whether somebody better than the holder lives. housekeeping: everything else.
+ * - `grant`: gives the Lease to a candidate.
+ * - `preference`: sets or removes preferredHolder, the strategy or a fence, or pings the preferredHolder.
+ * - `vacant`: pings while the Lease has no holder.
+ * - `expiry`: pings before the Lease expires, or a candidate that is better than the holder.
+ * - `housekeeping`: everything else.
  */
 export type Urgency = (typeof URGENCIES)[number];
 
-/** How urgent an action of `decision` is. */
 export function urgencyOf(action: Action, { reason }: Decision): Urgency {
   switch (action.kind) {
     case 'CreateLease':
@@ -39,18 +38,18 @@ export function urgencyOf(action: Action, { reason }: Decision): Urgency {
   }
 }
 
-/** Further apart than any two instants of one process, in milliseconds. */
+/** In ms, longer than any process runs. */
 const LEVEL_MS = 1e13;
 
 /**
- * Keys in the order in which they are fairly served (rule 9): namespaces in turn, so that none holds up the others; in
- * each the keys of the lowest level first, and of those the one that has waited since the earliest moment.
+ * Queue that is fair to namespaces (rule 9): they take turns. In a namespace the key with the lowest level comes first, then
+ * the one that has waited longest.
  */
 export class FairKeys {
-  /** The namespace whose turn it is comes first. */
+  /** The next namespace comes first. */
   readonly #namespaces = new Map<string, DeadlineHeap>();
 
-  /** Takes a key in, or moves it. */
+  /** Adds or moves a key. */
   set(key: string, namespace: string, level: number, since: Instant): void {
     const keys = this.#namespaces.get(namespace) ?? new DeadlineHeap();
     keys.set(key, level * LEVEL_MS + since);
@@ -79,7 +78,7 @@ export class FairKeys {
   }
 }
 
-/** First in, first out, in constant time: an array's own `shift()` moves everything that is left. */
+/** First-in-first-out queue in constant time; `shift()` of an array moves all that is left. */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;
@@ -90,7 +89,7 @@ export class Fifo<T> {
 
   shift(): T | undefined {
     const item = this.#items[this.#head++];
-    // Dropping the consumed half only once it is half keeps the cost per item constant.
+    // Dropping consumed items only when they are half of all keeps the cost per item constant.
     if (this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
@@ -108,38 +107,38 @@ export class Fifo<T> {
   }
 }
 
-/** An answer within this time is in good time: more requests may be under way. In milliseconds. */
-const GOOD_MS = 250;
-/** An answer that took longer says that the server has more to do than it can. */
+/** Answers within this time raise the limit. In ms. */
+const FAST_MS = 250;
+/** Later answers lower the limit. In ms. */
 const SLOW_MS = 1000;
 /**
- * Or it takes that long whatever it has to do, behind a slow webhook or a long way off: then fewer requests would only mean
- * fewer answers. So an answer is in good time, or late, by what the quickest one of the last minute took as well.
+ * A server behind a slow webhook or network is slow at any load, and fewer requests would only mean fewer answers. So both
+ * bounds are at least these multiples of the quickest answer of the last minute.
  */
-const GOOD_FACTOR = 1.25;
+const FAST_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
 const WINDOW_MS = 30_000;
-const SHRINK = 0.75;
-/** With fewer, a server that others overload would answer them and not us: Leases without leader cannot wait until it is idle. */
-const LEAST = 8;
+const SHRINK_FACTOR = 0.75;
+/** If other clients overload the server, a lower limit would leave Leases without leader. */
+const MIN_LIMIT = 8;
 
 /**
- * How many requests may be under way at once: as many as the server answers in good time (rule 9). It grows by one for
- * each round of good answers that fills it, and shrinks by a quarter, once a round, when answers come late or not at all.
+ * Limits the requests in flight to as many as the server answers quickly (rule 9). The limit grows by one for each round of
+ * fast answers that fills it, and shrinks by a quarter, once a round, when answers are late or missing.
  */
 export class RequestLimit {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #most: number;
+  readonly #max: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
-  /** The quickest answer of this window and of the one before, in milliseconds; a server is taken to be quick at first. */
+  /** The quickest answers of this window and of the one before, in ms. The first window assumes a quick server. */
   #quickest = { before: 0, now: Number.POSITIVE_INFINITY, since: Number.NEGATIVE_INFINITY };
 
-  /** @param most the limit to begin with, and never to exceed */
-  constructor(clock: Pick<Clock, 'now'>, most: number) {
+  /** @param max the first and the highest limit */
+  constructor(clock: Pick<Clock, 'now'>, max: number) {
     this.#clock = clock;
-    this.#most = most;
-    this.#limit = most;
+    this.#max = max;
+    this.#limit = max;
   }
 
   get current(): number {
@@ -147,20 +146,20 @@ export class RequestLimit {
   }
 
   /**
-   * @param sentAt when the request was sent that was answered now, or given up
-   * @param isAnswered whether the server did what it was asked to, or said why not; false for overload and silence
+   * @param sentAt when the request was sent that ends now
+   * @param isAnswered false for a timeout or an overloaded server
    */
   answered(sentAt: Instant, isAnswered: boolean): void {
     const now = this.#clock.now();
     const tookMs = now - sentAt;
     const quickestMs = isAnswered ? this.#quickestMs(now, tookMs) : 0;
     if (!isAnswered || tookMs > Math.max(SLOW_MS, SLOW_FACTOR * quickestMs)) {
-      // All that was under way when the limit shrank is one and the same bad news.
+      // Requests that were in flight when the limit shrank do not shrink it again.
       if (sentAt < this.#shrunkAt) return;
-      this.#limit = Math.max(Math.min(LEAST, this.#most), this.#limit * SHRINK);
+      this.#limit = Math.max(Math.min(MIN_LIMIT, this.#max), this.#limit * SHRINK_FACTOR);
       this.#shrunkAt = now;
-    } else if (tookMs < Math.max(GOOD_MS, GOOD_FACTOR * quickestMs)) {
-      this.#limit = Math.min(this.#most, this.#limit + 1 / this.#limit);
+    } else if (tookMs < Math.max(FAST_MS, FAST_FACTOR * quickestMs)) {
+      this.#limit = Math.min(this.#max, this.#limit + 1 / this.#limit);
     }
   }
 

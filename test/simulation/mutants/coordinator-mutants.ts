@@ -393,7 +393,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('useless-lock', 'keeps the lock though its API server has lost the API, as another may have it', [
     'controller/lock/coordinator-lock.ts',
-    "if (decision.kind === 'renew' && this.#isBetterLetGo()) return await this.#letGo();",
+    "if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();",
     '',
   ]),
   mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
