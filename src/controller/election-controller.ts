@@ -8,6 +8,7 @@ import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
 import { EventLoopShare, unhurried } from '../support/event-loop.ts';
 import type { ElectionControllerParts, SeenListener, WatchedResource } from './controller-parts.ts';
+import { LastDecisions, TakeOver } from './decision-timing.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -15,14 +16,12 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
-import { LastDecisions } from './last-decisions.ts';
 import type { OwnLock } from './lock/lock-record.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
 import { createActionWriter } from './sender.ts';
-import { TakeOver } from './take-over.ts';
 import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
 
 /**

@@ -4,7 +4,8 @@ import { type Action, type Decision, isLeaseWrite } from '../election/decision.t
 import { earliest, type LeaseCandidate } from '../election/model.ts';
 import { observeUnseen } from '../election/observe-lease.ts';
 import type { ElectionInput } from '../election/view.ts';
-import type { Clock, Instant } from '../support/clock.ts';
+import type { Instant } from '../support/clock.ts';
+import { DecisionBudget } from './decision-timing.ts';
 import { unledSince } from './elections-survey.ts';
 import { type Urgency, urgencyOf } from './queue/order-and-limit.ts';
 import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
@@ -284,45 +285,4 @@ function neededSince({ decision, input }: Plan, action: Action, now: Instant): I
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
   const isFirst = decision.tenure.kind === 'vacant';
   return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);
-}
-
-/** Cost of a decision in ms for each candidate: many times the time that it takes. */
-const COST_PER_CANDIDATE_MS = 0.1;
-/** A decision with fewer candidates costs as much. */
-const MIN_CANDIDATES = 10;
-/** Unused budget, in ms, enough for a hundred decisions when a large component starts. */
-const BURST_MS = 1000;
-
-/**
- * Limits how often each Lease is decided on. A client that changes a candidate a thousand times a second must not keep the
- * coordinator busy: no Lease gets more than a few hundredths of its time.
- */
-export class DecisionBudget {
-  readonly #clock: Pick<Clock, 'now'>;
-  /** Until when the decisions of each Lease have spent its budget. */
-  readonly #spentUntil = new Map<LeaseKey, Instant>();
-
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#clock = clock;
-  }
-
-  /** When the Lease may be decided on; undefined: now. */
-  opensAt(key: LeaseKey): Instant | undefined {
-    const at = (this.#spentUntil.get(key) ?? Number.NEGATIVE_INFINITY) - BURST_MS;
-    return at > this.#clock.now() ? at : undefined;
-  }
-
-  spend(key: LeaseKey, candidates: number): void {
-    const costMs = Math.max(MIN_CANDIDATES, candidates) * COST_PER_CANDIDATE_MS;
-    const spentUntil = this.#spentUntil.get(key) ?? Number.NEGATIVE_INFINITY;
-    this.#spentUntil.set(key, Math.max(spentUntil, this.#clock.now()) + Math.min(costMs, BURST_MS));
-  }
-
-  forget(key: LeaseKey): void {
-    this.#spentUntil.delete(key);
-  }
-
-  get size(): number {
-    return this.#spentUntil.size;
-  }
 }
