@@ -14,7 +14,7 @@ import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
 import type { LockEvent, LockState } from './lock/lock-settings.ts';
 import { createApiLockStorage } from './lock/lock-storage.ts';
-import { HeldLocks, isOwnLock, lockRefusal } from './other-locks.ts';
+import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
@@ -92,7 +92,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
   // False also while it is unknown whether the built-in controller elects.
-  const mayLock = () => !isOwnLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
+  const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     locking &&
     assembleLock(parts, locking.client, {

@@ -7,14 +7,13 @@ import type { Instant } from '../support/clock.ts';
 import { isForeign } from './lock/lock-record.ts';
 
 const LOCK_SUFFIX = `/${coordinatorLease.name}`;
+/** Of a lock without a duration. */
+const DEFAULT_DURATION_MS = 15_000;
 
 /** Whether a Lease has the name of a coordinator's lock. */
 export function isLock(key: LeaseKey): boolean {
   return key.endsWith(LOCK_SUFFIX);
 }
-
-/** Of a lock without a duration. */
-const DEFAULT_DURATION_MS = 15_000;
 
 /**
  * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks only see each other's locks:
@@ -59,19 +58,17 @@ function durationMsOf({ leaseDurationSeconds }: Lease): number {
  * Whether the lock is not the one of the controller built into kube-apiserver. If the API server also serves LeaseCandidates,
  * the built-in controller would elect beside us (rule 10).
  */
-export function isOwnLock(lockNamespace: string): boolean {
+export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }
 
-/**
- * Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects as the client does.
- */
-export async function refusalOfLock(
+/** Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects as the client does. */
+export async function checkLockNamespace(
   client: KubernetesClient,
   lockNamespace: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!isOwnLock(lockNamespace)) return undefined;
+  if (!isSeparateLock(lockNamespace)) return undefined;
   const served = await discoverServed(client, candidateResources.native, signal);
   return served && lockRefusal(lockNamespace, served);
 }

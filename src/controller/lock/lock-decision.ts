@@ -72,7 +72,8 @@ export function observeLock(
 
 /**
  * Whether a holder without our prefix took the lock before its former holder expired. The Lease was then emptied or deleted
- * unseen, and the former holder may act. Our replicas only take a released lock, or wait until the former holder expires.
+ * unseen, and the former holder may act. A new holder of ours has seen a release, or acts and releases only after the former
+ * holder has expired.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,
