@@ -8,9 +8,9 @@ export default {
   ignorePatterns: ['/tsconfig*.json', '/dist', '/docs', '/charts', '/deploy', '/monitoring', '/bench'],
   mutate: [
     'src/election/**/*.ts',
-    'src/controller/{recording,redundancy,renewal-only,write-backoff,write-expectations,written-objects}.ts',
-    'src/controller/lock/{lock-decision,lock-record,lock-settings,lock-state}.ts',
-    'src/controller/queue/{fair-keys,fifo,request-limit,urgency}.ts',
+    'src/controller/{redundancy,renewal-only,write-outcomes}.ts',
+    'src/controller/lock/{lock-decision,lock-record,lock-settings}.ts',
+    'src/controller/queue/order-and-limit.ts',
   ],
   coverageAnalysis: 'perTest',
   concurrency: 1,

@@ -14,7 +14,7 @@ export default defineConfig({
       'test/inspection/{lease-account,lease-status}.test.ts',
       'test/telemetry/decision-report.test.ts',
       'test/controller/*.test.ts',
-      'test/controller/lock/{coordinator-lock,lock-decision,lock-record,lock-state}.test.ts',
+      'test/controller/lock/{coordinator-lock,lock-decision,lock-record,lock-settings}.test.ts',
       'test/controller/queue/*.test.ts',
     ],
     // Transcripts are compared with files, which only Vitest's own course of a test can do. Steps are counted by V8, which slows

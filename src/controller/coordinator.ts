@@ -1,101 +1,98 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sourceOf } from '../coordination/candidate-sources.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { coordinatorLease, type ElectionSettings } from '../election/model.ts';
+import { KEEP_ALIVE_MS } from '../kubernetes/channel.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
-import { type Clock, within } from '../support/clock.ts';
+import { type Clock, sleep, within } from '../support/clock.ts';
+import type { ControllerObserver } from './controller-parts.ts';
 import { ElectionController } from './election-controller.ts';
-import { HeldLocks } from './held-locks.ts';
 import { type LabelObserver, LeaderLabels } from './leader-label/leader-labels.ts';
-import { createApiLockStorage } from './lock/api-lock-storage.ts';
 import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
-import type { LockEvent } from './lock/lock-settings.ts';
-import type { LockState } from './lock/lock-state.ts';
-import { isOwnLock, lockRefusal } from './lock-namespace.ts';
-import type { ControllerObserver } from './observers.ts';
-import { keepConnectionsOpen } from './open-connections.ts';
+import type { LockEvent, LockState } from './lock/lock-settings.ts';
+import { createApiLockStorage } from './lock/lock-storage.ts';
+import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
-/** For writes about elections, and discovery; ADR 4 has the measurements. Lists and watches have others. */
+/** For election writes and discovery, see ADR 4. Lists and watches have their own connections. */
 export const CONNECTIONS = 32;
-/** The lock has connections of its own, so that load on elections cannot starve it. */
+/** The load of elections cannot delay the lock, which has its own client. */
 const LOCK_CONNECTIONS = 2;
-/** Labels are written by a client of their own, so that no election waits for them. */
+/** Elections never wait for labels, which have their own client. */
 const LABEL_CONNECTIONS = 2;
-/** What writes under way are given when the coordinator stops, in milliseconds, before their client is closed. */
+/** Grace period for writes in flight before their client is closed, in ms. */
 const DRAIN_MS = 1000;
-/** What they are given then. */
+/** Grace period before the client aborts them, in ms. */
 const ABORT_AFTER_MS = 500;
-/** For the lock to be let go, in milliseconds; where that does not do, it expires. */
+/** Timeout of the release of the lock, in ms; afterwards it expires. */
 const RELEASE_MS = 1500;
-/** Within this many milliseconds of {@link Coordinator.stop} nothing about an election is written any more. */
+/** No election write happens this long after {@link Coordinator.stop}, in ms. */
 export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 
-/** What happens to the coordinator's lock, for whoever logs and measures. Must not throw. */
+/** For logs and metrics about the lock. Must not throw. */
 export interface LockObserver {
   changed(state: LockState): void;
   happened(event: LockEvent): void;
   watchFailed(error: unknown, context: ReflectorErrorContext): void;
-  /** The lock must not be where it is; told each time that this comes to be so. */
+  /** The namespace of the lock is not allowed. Called each time it becomes so. */
   refused(reason: string): void;
 }
 
-/** How a {@link Coordinator} is to work: those of `run`, as far as they are about coordination. */
+/** The settings of `run` about coordination. */
 export interface CoordinatorSettings extends ElectionSettings {
-  /** Namespaces to coordinate; empty: all. */
+  /** Empty: all. */
   readonly namespaces: readonly string[];
-  /** Writes to Leases and candidates under way at once, at most. */
+  /** Upper bound of writes in flight. */
   readonly workers: number;
   /** Decide and log, write nothing. */
   readonly dryRun: boolean;
-  /** Take the coordinator's lock from the controller built into kube-apiserver, rather than wait for it. */
+  /** Take the lock by force from the controller built into kube-apiserver. */
   readonly takeOver: boolean;
-  /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
 }
 
-/** What a {@link Coordinator} is made of. */
 export interface CoordinatorParts {
   readonly clock: Clock;
-  /** Makes a client with so many connections; the coordinator closes it. */
+  /** The coordinator closes the client. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: CoordinatorSettings;
   readonly observer: ControllerObserver;
   readonly lockObserver: LockObserver;
-  /** Given where leaders' Pods are to have labels. */
+  /** If given, the coordinator labels the Pods of leaders. */
   readonly labelObserver?: LabelObserver;
   readonly workqueueObserver?: WorkqueueObserver;
   readonly writeQueueObserver?: WriteQueueObserver;
 }
 
-/** A controller with the lock that lets it write; in a dry run there is none, as nothing is written. */
+/** The election controller with its lock. */
 export interface Coordinator {
   /** The API server's URL. */
   readonly server: string;
   readonly controller: ElectionController;
+  /** Undefined in a dry run, which writes nothing. */
   readonly lock: CoordinatorLock | undefined;
-  /** The namespaces of other coordinators' locks that are held, as far as Leases there are watched. */
+  /** The namespaces of held locks of other coordinators, among the watched namespaces. */
   otherLocks(): readonly string[];
-  /** Why the lock must not be where it is, so that nothing is written; undefined while it may be there. */
+  /** Why the namespace of the lock is not allowed, so that nothing is written; undefined while it is allowed. */
   lockRefusal(): string | undefined;
   start(): void;
   /**
-   * Ends all work, lets the lock go and closes all connections, in this order, and within 3 s whatever the server does:
-   * what it has not answered by then is given up.
+   * Ends all work, releases the lock and closes all connections, in this order. Takes at most 3 s: requests without an answer
+   * are aborted.
    */
   stop(): Promise<void>;
 }
 
-/** Puts a coordinator together; it does nothing until it is started. */
 export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
   const { clock, connect, settings, observer, labelObserver, workqueueObserver, writeQueueObserver } = parts;
   const client = connect(CONNECTIONS);
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  // Also while it is not known whether the built-in may elect.
-  const mayLock = () => !isOwnLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
+  // False also while it is unknown whether the built-in controller elects.
+  const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     locking &&
     assembleLock(parts, locking.client, {
@@ -121,7 +118,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     isDryRun: settings.dryRun,
     mayWrite,
     observer,
-    onSighted() {
+    onCanElectChange() {
       const reason = refusal();
       if (reason !== undefined && !isRefused) parts.lockObserver.refused(reason);
       isRefused = reason !== undefined;
@@ -156,13 +153,13 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
       controller.start();
       labels?.start();
       lock?.start();
-      // No more are needed at once than there may be writes under way.
+      // Writes in flight never need more.
       const connections = Math.min(CONNECTIONS, settings.workers);
       if (lock) void keepConnectionsOpen(client, { clock, connections, signal: stopping.signal });
     },
     async stop() {
       stopping.abort();
-      // The lock is let go only when no write is under way any more, and then at once: somebody else is waiting for it.
+      // The lock is released as soon as no write is in flight: a standby waits for it.
       await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
       await Promise.all([client.close(ABORT_AFTER_MS), labelling?.client.close(ABORT_AFTER_MS)]);
       await within(clock, RELEASE_MS, lock?.stop());
@@ -171,7 +168,6 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
   };
 }
 
-/** What a lock asks of whoever it is for, and tells them. */
 interface LockUser {
   canCoordinate(): boolean;
   onActive(isActive: boolean): void;
@@ -195,4 +191,38 @@ function assembleLock(
       user.onActive(state.kind === 'active');
     },
   });
+}
+
+/** Answers come before the server closes the first connection. In ms. */
+const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
+const KEEP_OPEN_DEADLINE_MS = 5000;
+
+/**
+ * Keeps connections open with a small request on each idle one, until `signal` aborts. If many Leases lose their leaders at
+ * once, opening connections would cost more than all the writes: a TLS handshake takes several times as long. A write
+ * never waits for these requests: if they use all connections, the write aborts one of them.
+ */
+export async function keepConnectionsOpen(
+  client: Pick<KubernetesClient, 'request'>,
+  {
+    clock,
+    connections,
+    signal,
+  }: { readonly clock: Clock; readonly connections: number; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    // All at once: one after the other they would use the same connection.
+    const uses = Array.from({ length: connections }, () =>
+      client.request({
+        method: 'GET',
+        path: resourcePaths.leaseApi,
+        deadlineMs: KEEP_OPEN_DEADLINE_MS,
+        signal,
+        isBackground: true,
+      }),
+    );
+    // Errors are ignored: other requests report them.
+    await Promise.allSettled(uses);
+    await sleep(clock, KEEP_OPEN_INTERVAL_MS, signal);
+  }
 }

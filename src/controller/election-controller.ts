@@ -7,9 +7,8 @@ import type { ElectionInput } from '../election/view.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Instant } from '../support/clock.ts';
 import { EventLoopShare, unhurried } from '../support/event-loop.ts';
-import { createActionWriter } from './action-writer.ts';
-import { CandidateSourcesWatch } from './candidate-sources-watch.ts';
-import type { ElectionControllerParts, SeenListener } from './controller-parts.ts';
+import type { ElectionControllerParts, SeenListener, WatchedResource } from './controller-parts.ts';
+import { LastDecisions, TakeOver } from './decision-timing.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -17,19 +16,17 @@ import {
   surveyEach,
   surveyElections,
 } from './elections-survey.ts';
-import { LastDecisions } from './last-decisions.ts';
 import type { OwnLock } from './lock/lock-record.ts';
-import { NamespacedReflectors } from './namespaced-reflectors.ts';
-import type { WatchedResource } from './observers.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
-import { TakeOver } from './take-over.ts';
+import { createActionWriter } from './sender.ts';
+import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
 
 /**
- * Watches Leases and LeaseCandidates and reconciles each Lease that somebody is a candidate for. It watches from the
- * start, whether or not it may write, so that a standby knows since when each record has been as it is (rule 8).
+ * Watches Leases and LeaseCandidates and reconciles each Lease that has candidates. Watches also while it may not write, so
+ * that a standby knows the age of each record (rule 8).
  */
 export class ElectionController {
   readonly queue: Workqueue;
@@ -41,7 +38,7 @@ export class ElectionController {
   readonly #candidates: CandidateSourcesWatch;
   readonly #lastDecisions: LastDecisions;
   readonly #listeners = new Set<SeenListener>();
-  /** Namespaces of which all was listed once; '' are all of them. */
+  /** Namespaces that were synced once; '': all. */
   readonly #known = new Set<string>();
   readonly #takeOver: TakeOver;
   #tookOverAt: Instant = Number.NEGATIVE_INFINITY;
@@ -54,8 +51,8 @@ export class ElectionController {
     this.#lastDecisions = new LastDecisions(this.#records, clock);
     this.queue = new Workqueue({
       clock,
-      putOff: (key, at) =>
-        this.#reconciler.isBlocked(key) ? undefined : this.#lastDecisions.putOff(key, at),
+      postpone: (key, at) =>
+        this.#reconciler.isBlocked(key) ? undefined : this.#lastDecisions.postpone(key, at),
       ...(workqueueObserver && { observer: workqueueObserver }),
     });
     this.#share = new EventLoopShare(clock);
@@ -77,7 +74,7 @@ export class ElectionController {
       onSynced: (apiVersion) => observer.synced(apiVersion),
       onNotServed: () => observer.notServed(),
       onGone: (apiVersion) => observer.gone(apiVersion),
-      onSighted: () => this.#sighted(),
+      onSyncChange: () => this.#onSyncChange(),
       onDiscoveryError: (error) => observer.discoveryFailed(error),
       onError: (error, context) => observer.reflectorFailed(error, context),
       observe: observer.reflectorObserver('leasecandidates'),
@@ -89,12 +86,12 @@ export class ElectionController {
       writer: parts.isDryRun
         ? undefined
         : createActionWriter(client, (source) => this.#candidates.apiVersionOf(source)),
-      mostRequests: parts.workers,
+      maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
-      observer: this.#lastDecisions.noting(observer),
+      observer: this.#lastDecisions.observing(observer),
       writeQueueObserver: parts.writeQueueObserver,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
-      lookAgain: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
+      requeue: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
     });
   }
 
@@ -109,7 +106,7 @@ export class ElectionController {
     });
   }
 
-  /** Ends all work: once this resolves no write is under way and none will follow. Watching ends with {@link stop}. */
+  /** Ends all writes; resolves when none is in flight. Watching ends with {@link stop}. */
   async drain(): Promise<void> {
     await Promise.all([this.queue.shutDown(), this.#reconciler.close()]);
     await this.#workers;
@@ -120,7 +117,7 @@ export class ElectionController {
     await Promise.all([this.#candidates.stop(), this.#leases.stop()]);
   }
 
-  /** This process has become the coordinator; `own` is its lock, if there is one in the cluster. */
+  /** Call this when the process becomes the coordinator; `own` is its lock, if any. */
   takeOver(own?: OwnLock): void {
     this.#tookOverAt = this.#parts.clock.now();
     this.#takeOver.begin(own);
@@ -130,62 +127,62 @@ export class ElectionController {
     const now = this.#now();
     if (mayHaveMissed)
       for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
-    this.#reconsiderAll();
+    this.#enqueueAll();
   }
 
-  /** Infinity: it is not the coordinator. */
+  /** Infinity while this process is not the coordinator. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }
 
-  /** Looks at every Lease again: the right to write has come, or candidates have. */
-  #reconsiderAll(): void {
+  /** Enqueues every Lease of the known namespaces. */
+  #enqueueAll(): void {
     for (const keys of [this.#records.contestedLeases(), this.#records.leasesWithOwnPreference()]) {
       for (const key of keys) if (this.knows(splitLeaseKey(key).namespace)) this.queue.add(key);
     }
   }
 
   hasSynced(resource: WatchedResource): boolean {
-    return resource === 'leases' ? this.#leases.knowAll() : this.#candidates.hasSynced();
+    return resource === 'leases' ? this.#leases.knowsAll() : this.#candidates.hasSynced();
   }
 
   /**
-   * Whether there is a namespace in which this process can elect. One that sees no candidates, as it may not or as its API
-   * server serves none, leaves the lock to whoever does; one that sees some of them no more lets others go first (rule 10).
+   * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves the lock to others;
+   * so does for some time a replica that has lost a source of candidates (rule 10).
    */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
-    return knowsAny && !this.#candidates.hasJustLostOne;
+    return knowsAny && !this.#candidates.hasJustLostSource;
   }
 
-  /** What LeaseCandidates are watched as; nothing while none are served. */
+  /** The watched versions of LeaseCandidates. */
   get candidateApis(): CandidateSourcesWatch['apiVersions'] {
     return this.#candidates.apiVersions;
   }
 
-  /** Whether the API server has said that it has no LeaseCandidates of its own; then nobody is built in who elects. */
+  /** Whether the API server serves no LeaseCandidates of its own, so that no built-in controller elects. */
   get isBuiltInRuledOut(): boolean {
     return this.#candidates.isNotServed('native');
   }
 
-  /** The requests that wait or are under way. */
+  /** The writes that wait or are in flight. */
   get writes(): WriteQueue {
     return this.#reconciler.writes;
   }
 
-  /** How much is kept beside what the server has: of how many Leases and objects something is remembered. */
+  /** Sizes of the collections that are kept beside the caches. */
   get kept() {
     return { ...this.#reconciler.kept, memories: this.#records.size, reasons: this.#lastDecisions.size };
   }
 
-  /** All Leases that somebody is a candidate for, as they stand now, after `known`. Takes time in proportion to their number. */
+  /** Surveys all Leases that have candidates. `known`: the redundancy that the last survey found. */
   survey(known?: ElectionsSurvey['redundancy']): Promise<ElectionsSurvey> {
     return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
   }
 
-  /** Each Lease that somebody is a candidate for, as it stands now; none of a namespace that is not known yet. */
+  /** Each Lease with candidates in the known namespaces. */
   elections(): Iterable<SurveyedElection> {
-    // What was decided before the right to write went is of no account any more.
+    // Decisions from before the right to write was lost are outdated.
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,
@@ -194,73 +191,73 @@ export class ElectionController {
     ).filter(({ input }) => this.knows(input.namespace));
   }
 
-  /** Every Lease that an election is about or was. */
+  /** See {@link ElectionRecords.coordinatedLeases}. */
   coordinatedLeases(): Iterable<LeaseKey> {
     return this.#records.coordinatedLeases();
   }
 
-  /** What is known of one Lease: all that a decision about it would be made on. */
+  /** See {@link ElectionRecords.gather}. */
   gather(key: LeaseKey): ElectionInput {
     return this.#records.gather(key);
   }
 
-  /** The same with the Lease's holder as its only candidate. */
+  /** See {@link ElectionRecords.gatherHolder}. */
   gatherHolder(key: LeaseKey): ElectionInput {
     return this.#records.gatherHolder(key);
   }
 
-  /** Tells `listener` of what is seen, until the returned function is called; it must neither throw nor take long. */
+  /** Calls `listener` until the returned function is called. `listener` must be fast and must not throw. */
   subscribe(listener: SeenListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /**
-   * When the server last sent anything about a resource, bookmarks included, on the monotonic clock; of several
-   * namespaces or sources, a missed one among them, the one longest without news. Undefined while any has never been heard of.
+   * When the server last sent anything about a resource, including bookmarks, on the monotonic clock: the earliest over all
+   * namespaces and sources, including missing ones. Undefined while one of them has sent nothing yet.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
-    const [{ reflectors, missedSince }, { all }] = [this.#candidates, this.#leases];
+    const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
     const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);
-    if (resource === 'leasecandidates') heard.push(...missedSince);
+    if (resource === 'leasecandidates') heard.push(...missingSince);
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** Since when changes of anything watched are not seen, on the monotonic clock; undefined while all are. */
+  /** Since when any watch is broken, on the monotonic clock; undefined while none is. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
   }
 
   async #process(key: LeaseKey): Promise<void> {
-    // What was never listed cannot be told from what does not exist. Whoever completes the list looks again.
+    // Objects that were never listed look like missing ones. The end of the list enqueues the Lease again.
     if (!this.knows(splitLeaseKey(key).namespace)) {
-      // Nobody looks again at what has gone meanwhile.
+      // A Lease that is gone is not enqueued again.
       this.#reconciler.forgetIfGone(key);
       return;
     }
-    // All are looked at again when it has ended.
+    // The end of the take-over enqueues all Leases.
     if (this.#takeOver.isPending) return;
     await this.#share.take(() => {
-      this.queue.requeue(key, this.#reconciler.look(key));
+      this.queue.requeue(key, this.#reconciler.reconcile(key));
       this.queue.forget(key);
     });
   }
 
-  /** Whether all Leases and candidates of a namespace are known. */
+  /** Whether all Leases and candidates of a namespace are cached. */
   knows(namespace: string): boolean {
     return this.#leases.knows(namespace) && this.#candidates.knows(namespace);
   }
 
-  #sighted(): void {
+  #onSyncChange(): void {
     for (const namespace of this.#leases.namespaces) {
       if (this.#known.has(namespace) || !this.knows(namespace)) continue;
       this.#known.add(namespace);
       this.#records.seeBeginning(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
     }
-    // Whoever may not write yet looks at all Leases once he may.
-    if (this.#parts.mayWrite()) this.#reconsiderAll();
-    this.#parts.onSighted?.();
+    // Otherwise the take-over enqueues all Leases.
+    if (this.#parts.mayWrite()) this.#enqueueAll();
+    this.#parts.onCanElectChange?.();
   }
 
   #leaseReflector(namespace: string): Reflector<Lease> {
@@ -272,7 +269,7 @@ export class ElectionController {
       path: resourcePaths.leases(namespace),
       decode: decodeLease,
       handler: (event) => this.#onLease(event),
-      onSynced: () => this.#sighted(),
+      onSynced: () => this.#onSyncChange(),
       onError: (error, context) => observer.reflectorFailed(error, context),
       observe: (observation) => {
         if (observation.type === 'listed' && this.#leases.knows(namespace)) this.#takeOver.relisted();
@@ -283,25 +280,25 @@ export class ElectionController {
 
   #onLease({ type, object, previous, initial, isListed }: ReflectorEvent<Lease>): void {
     const key = leaseKey(object.namespace, object.name);
-    const isMere = type === 'modified' && isRenewalOnly(previous, object);
-    const isRenewal = isMere && this.#lastDecisions.isSettled(key);
+    const isRenewal = type === 'modified' && isRenewalOnly(previous, object);
+    const isRoutine = isRenewal && this.#lastDecisions.isSettled(key);
     const lease = type === 'deleted' ? undefined : object;
-    // Before the end of the list, which may show the lock earlier.
+    // Noted before the end of the list, as the list may show our lock.
     if (isListed && !initial) this.#takeOver.relisted();
     const coordinatingSince = isListed ? this.#coordinatesSince() : undefined;
     const isNewcomer = type === 'added' && isListed && !initial;
     this.#records.seeLease(key, lease, this.#now(), coordinatingSince, isNewcomer);
     this.#reconciler.outdate(key);
-    this.#seen(key, isMere);
+    this.#notify(key, isRenewal);
     this.#takeOver.see(key);
     if (type === 'deleted' && this.#reconciler.forgetIfGone(key)) return;
-    const concernsUs = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
-    // Once the first list is complete, every Lease is looked at.
-    if (concernsUs && !isRenewal && !initial) this.queue.add(key);
+    const isRelevant = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
+    // The end of the first list enqueues every Lease.
+    if (isRelevant && !isRoutine && !initial) this.queue.add(key);
   }
 
   #onCandidate({ type, object, previous, initial }: ReflectorEvent<LeaseCandidate>): void {
-    // leaseName is immutable; where a server let it change, the candidate has left its former Lease.
+    // leaseName is immutable, but not on every server.
     if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
     if (type === 'deleted') {
       this.#dropCandidate(object);
@@ -320,12 +317,12 @@ export class ElectionController {
     if (annotation) this.#parts.observer.priorityUnreadable(key, object.name, annotation);
     if (change !== 'ping') this.#reconciler.outdate(key);
     if (!initial && (!isRoutine || hasTwin || this.#reconciler.isBlocked(key))) this.queue.add(key);
-    this.#seen(key, false);
+    this.#notify(key, false);
   }
 
-  /** Whether a candidate's renewal changes nothing: it was alive anyway, and its Lease is in good order. */
+  /** Whether a renewal changes nothing: the candidate was alive, and its Lease is settled. */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
-    // Before its last ping: its clock was set back, which asks for another one (rule 2).
+    // A renewTime before the last ping: the candidate's clock was set back, and it needs another ping (rule 2).
     if (pingTime > renewTime) return false;
     const { observation } = this.#records.observed(key, name) ?? {};
     const { settings, clock } = this.#parts;
@@ -340,11 +337,11 @@ export class ElectionController {
       this.#reconciler.forgetCandidate(key, candidate);
     this.#reconciler.outdate(key);
     this.queue.add(key);
-    this.#seen(key, false);
+    this.#notify(key, false);
   }
 
-  #seen(...told: Parameters<SeenListener>): void {
-    for (const listener of this.#listeners) listener(...told);
+  #notify(...args: Parameters<SeenListener>): void {
+    for (const listener of this.#listeners) listener(...args);
   }
 
   #now(): Now {

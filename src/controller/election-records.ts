@@ -15,24 +15,24 @@ import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
 import { versionOf } from '../election/strategies.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { MISSED_FOR_MS } from './candidate-sources-watch.ts';
-import { isLock } from './held-locks.ts';
+import { isLock } from './other-locks.ts';
+import { MISSING_FOR_MS } from './watches.ts';
 
 /**
- * Everything known about Leases and their candidates: what the caches say, and what this process has seen of it and when.
- * Candidates are indexed by the Lease they are for, so that gathering one election never scans a namespace (rule 1).
+ * Stores Leases and their candidates, and when this process saw them change. The index by Lease avoids scans of a namespace
+ * (rule 1).
  */
 export class ElectionRecords {
   readonly #settings: ElectionSettings;
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** Of two candidates of one name for one Lease, the one that does not count (rule 13). */
+  /** Of two candidates for a Lease with the same name, the one that does not count (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** Until when candidates of a source may be out of sight, as it went with candidates in it (rule 13). */
+  /** Until when candidates of a lost source may exist unseen (rule 13). */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
-  /** Leases that are gone, by when what is remembered of them matters no more. */
+  /** Deleted Leases, by when their memory can be dropped. */
   readonly #deletedLeases = new DeadlineHeap();
 
   constructor(settings: ElectionSettings) {
@@ -40,7 +40,9 @@ export class ElectionRecords {
   }
 
   /**
-   * Takes in the Lease as it is now; undefined when it is gone. `isNewcomer`: a list shows it, and it was missing before. See {@link observeLease}.
+   * Stores a changed Lease; undefined: deleted. See {@link observeLease}.
+   *
+   * @param isNewcomer whether a list shows the Lease for the first time
    */
   seeLease(
     key: LeaseKey,
@@ -57,7 +59,7 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** From now on this process knows what becomes of the Leases of `namespace` (rule 8); '' are all namespaces. */
+  /** From now on this process sees all changes of Leases in `namespace` (rule 8); '': all namespaces. */
   seeBeginning(beginning: Beginning, namespace: string, now: Now): void {
     for (const key of this.#candidates.keys()) {
       if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
@@ -65,13 +67,13 @@ export class ElectionRecords {
     }
   }
 
-  /** Takes in a candidate as it is now; `isNew` when it was created just now. */
+  /** Stores a changed candidate; `isNew`: created just now. */
   seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);
     const former = known.find((entry) => entry.candidate.source === candidate.source);
     const observation = observeCandidate(former?.observation, candidate, now, this.#settings, isNew);
-    // Versions are read now, and not those of a whole crowd when it is decided on.
+    // Parses and caches the versions here, so that a decision on many candidates does not have to.
     for (const which of ['binary', 'emulation'] as const) versionOf(candidate, which);
     this.#setEntries(key, candidate.name, [
       ...known.filter((entry) => entry !== former),
@@ -79,32 +81,33 @@ export class ElectionRecords {
     ]);
   }
 
-  /** Takes note that a candidate is gone; `isHidden` when it is only out of sight, as its source is not served any more. */
+  /** Drops a candidate; `isHidden`: it may still exist, but its source is not served any more. */
   dropCandidate(candidate: LeaseCandidate, now: Now, isHidden = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);
     const left = known.filter((entry) => entry.candidate.uid !== candidate.uid);
-    if (isHidden && left.length === 0) this.#hiddenUntil.set(candidate.source, now.monotonic + MISSED_FOR_MS);
+    if (isHidden && left.length === 0)
+      this.#hiddenUntil.set(candidate.source, now.monotonic + MISSING_FOR_MS);
     this.#setEntries(key, candidate.name, left);
     this.#forgetIfGone(key, now);
   }
 
-  /** All candidates of a source are in sight. */
+  /** All candidates of a source are visible again. */
   reveal(source: CandidateSource): void {
     this.#hiddenUntil.delete(source);
   }
 
-  /** Whether two candidates for the Lease have that name, of which one counts. */
+  /** Whether two candidates for the Lease have this name. */
   hasTwin(key: LeaseKey, name: string): boolean {
     return this.#twins.get(key)?.has(name) ?? false;
   }
 
-  /** Takes note whether the server has dropped a field of a Lease that was just written (rule 14). */
+  /** Stores whether the server has dropped a field of a Lease that was just written (rule 14). */
   seeFieldsDropped(dropsFields: boolean): void {
     this.#dropsFields = dropsFields;
   }
 
-  /** All that a decision about one Lease depends on. */
+  /** Returns the input of a decision about one Lease. */
   gather(key: LeaseKey): ElectionInput {
     return {
       ...splitLeaseKey(key),
@@ -118,7 +121,7 @@ export class ElectionRecords {
     };
   }
 
-  /** As {@link gather}, but with the Lease's holder as its only candidate: however many there are, it takes the same time. */
+  /** As {@link gather}, but with the holder as the only candidate. Takes constant time. */
   gatherHolder(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
     const holder = this.#candidates.get(key)?.get(memory.record?.holder ?? '');
@@ -132,12 +135,12 @@ export class ElectionRecords {
     };
   }
 
-  /** Whether there is anything of the Lease: itself, a candidate, or what is remembered of them. */
+  /** Whether the Lease, a candidate or a memory of them is stored. */
   has(key: LeaseKey): boolean {
     return this.#memories.has(key) || !this.#isGone(key);
   }
 
-  /** Of how many Leases, existing or not, something is remembered. */
+  /** Number of memories, including those of deleted Leases. */
   get size(): number {
     return this.#memories.size;
   }
@@ -146,18 +149,18 @@ export class ElectionRecords {
     return this.#leases.get(key);
   }
 
-  /** The candidate of that name that counts or, with `uid`, that one. */
+  /** The candidate with this name that counts or, if `uid` is given, the one with this uid. */
   candidate(key: LeaseKey, name: string, uid?: string): LeaseCandidate | undefined {
     return this.observed(key, name, uid)?.candidate;
   }
 
-  /** The same with what was seen of it. */
+  /** As {@link candidate}, with its observation. */
   observed(key: LeaseKey, name: string, uid?: string): ObservedCandidate | undefined {
     if (uid === undefined) return this.#candidates.get(key)?.get(name);
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether there is a lock, held or not: a coordinator has been here. */
+  /** Whether a Lease of a coordinator's lock exists, held or not: a coordinator has run before. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }
@@ -166,12 +169,12 @@ export class ElectionRecords {
     return this.#candidates.has(key);
   }
 
-  /** The Leases that carry a preferredHolder of ours; somebody may have left them with it. */
+  /** The Leases with a preferredHolder that a coordinator has set. */
   *leasesWithOwnPreference(): IterableIterator<LeaseKey> {
     for (const [key, lease] of this.#leases) if (lease.isPreferredHolderOurs) yield key;
   }
 
-  /** Every Lease that an election is about or was: it names a strategy or a preferredHolder, or somebody is a candidate. */
+  /** Every Lease that has candidates, a strategy or a preferredHolder. */
   *coordinatedLeases(): IterableIterator<LeaseKey> {
     yield* this.#candidates.keys();
     for (const [key, lease] of this.#leases) {
@@ -179,7 +182,7 @@ export class ElectionRecords {
     }
   }
 
-  /** The Leases that somebody is a candidate for, existing or not. */
+  /** The Leases that have candidates, existing or not. */
   contestedLeases(): IterableIterator<LeaseKey> {
     return this.#candidates.keys();
   }
@@ -190,7 +193,7 @@ export class ElectionRecords {
     if (next !== memory) this.#memories.set(key, next);
   }
 
-  /** Changes what is known of one candidate, if it is still the one with that uid. */
+  /** Does nothing if the candidate has another uid by now. */
   updateObservation(
     key: LeaseKey,
     candidate: { readonly name: string; readonly uid: string },
@@ -202,7 +205,7 @@ export class ElectionRecords {
     byName.get(key)?.set(candidate.name, { ...known, observation: update(known.observation) });
   }
 
-  /** The one or two candidates of a name, the one that counts first. */
+  /** The one or two candidates with this name; the one that counts comes first. */
   #entriesOf(key: LeaseKey, name: string): readonly ObservedCandidate[] {
     return [this.#candidates.get(key)?.get(name), this.#twins.get(key)?.get(name)].filter(
       (entry) => entry !== undefined,
@@ -215,7 +218,7 @@ export class ElectionRecords {
     setIn(this.#twins, key, name, twin);
   }
 
-  /** What is remembered of a deleted Lease matters until none of its holders can believe in it or disturb it any longer (rule 8). */
+  /** The memory of a deleted Lease matters until none of its former holders can believe in it or disturb it (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     for (
       let due = this.#deletedLeases.popDue(now.monotonic);
@@ -237,9 +240,8 @@ export class ElectionRecords {
 }
 
 /**
- * Of two with one name the one that was last seen to renew or to answer comes first (rule 13). Of one that has only come into sight it is
- * not known when it has renewed, as its clock is not ours; but one program has written both, by one clock: the later renewTime counts then.
- * On a tie the native one does.
+ * Of two candidates with one name, the one that was last seen to renew comes first (rule 13). If no renewal was seen yet, the
+ * later renewTime comes first: one program writes both, so they share a clock. On a tie the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -14,52 +14,50 @@ import {
 import type { ElectionRecords } from './election-records.ts';
 import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
 
-/** What a candidate counts for that can lead, or may turn out to be able to. */
+/** States of candidates that can lead, or may be able to. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 
-/** What a candidate counts for that has stopped answering, be it long ago. */
+/** States of candidates that have stopped answering. */
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
-/** Redundancy that was lost longer ago than this is missed by nobody any more. */
+/** Redundancy that was lost longer ago does not count. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
-/** How much later than its leader the rest of a component ends when all of it is told to: what Kubernetes grants to a pod. */
-const LAST_WORDS_MS = 30_000;
+/** When a whole component is stopped, its other pods end at most this long after the leader: the default of Kubernetes. */
+const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
 /** A Lease that has candidates but no valid holder. */
 export interface UnledLease {
   readonly key: LeaseKey;
-  /** Since when it has had no valid holder, as far as this process has seen that; undefined when it never saw it. */
+  /** When this process saw the Lease lose its holder; undefined if it did not. */
   readonly since: Instant | undefined;
 }
 
-/** How all Leases that somebody is a candidate for stand at one moment. */
+/** Totals over all Leases that have candidates. */
 export interface ElectionsSurvey {
   readonly leases: number;
-  /** Leases without valid holder, but for those whose candidates have all ended in good order. */
+  /** Without the Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
-  /** Leases that lost their redundancy: who could have led stopped answering, and none but the holder is left. */
+  /** Leases that lost their redundancy: other candidates stopped answering, and only the holder is left. */
   readonly withoutSuccessor: number;
-  /** What the next survey has to know of this one. */
+  /** Input of the next survey. */
   readonly redundancy: Redundancy;
-  /** Leases by the reason of what was last decided about them. */
+  /** Leases by the reason of their last decision. */
   readonly reasons: ReadonlyMap<Reason, number>;
   readonly candidates: Readonly<Record<CandidateState, number>>;
 }
 
-/** How one Lease that somebody is a candidate for stands, by what this process has seen of it. */
+/** One Lease that has candidates, as this process has seen it. */
 export interface SurveyedElection {
   readonly key: LeaseKey;
   readonly input: ElectionInput;
   readonly tenure: Tenure;
   readonly standings: readonly Standing[];
-  /** When it was looked at. */
   readonly now: Now;
-  /** The reason of what was last decided; undefined where this replica has not decided anything. */
+  /** The reason of the last decision; undefined if this replica has made none. */
   readonly reason: Reason | undefined;
 }
 
-/** Looks at one Lease after the other; changes nothing. */
 export function* surveyEach(
   records: ElectionRecords,
   reasonOf: (key: LeaseKey) => Reason | undefined,
@@ -72,7 +70,7 @@ export function* surveyEach(
   }
 }
 
-/** Adds up how all Leases stand; `known` is what the survey before found of their redundancy. */
+/** @param known the redundancy that the last survey found */
 export async function surveyElections(
   elections: Iterable<SurveyedElection> | AsyncIterable<SurveyedElection>,
   known: Redundancy = new Map(),
@@ -95,15 +93,15 @@ export async function surveyElections(
   for await (const { key, input, tenure, standings, now, reason } of elections) {
     for (const { state } of standings) candidates[state]++;
     if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    // What only finalizers keep is nobody's candidate any more.
+    // A candidate that only finalizers keep does not count.
     const left = standings.filter(({ state }) => state !== 'Deleting');
     if (left.length === 0) continue;
     leases++;
     noteRedundancy(redundancy, left, known, now);
-    const present = left.filter((standing) => !hasSaidItGoes(standing, input));
+    const present = left.filter((standing) => !hasReleased(standing, input));
     const lost = lostOf(present, redundancy, now.monotonic);
     if (tenure.kind === 'vacant') {
-      if (hasEndedInOrder(left, present, lost, input, now)) continue;
+      if (hasShutDown(left, present, lost, input, now)) continue;
       unled.push({ key, since: unledSince(input, tenure) });
     }
     if (lost.length > 0 && !present.some(canFollow)) withoutSuccessor++;
@@ -111,8 +109,8 @@ export async function surveyElections(
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
 
-/** Whether a candidate released the Lease, and has been silent since: it ended by its own word. */
-function hasSaidItGoes({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
+/** Whether a candidate has released the Lease and not renewed since, so that it has shut down. */
+function hasReleased({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
   const releasedAt = memory.withdrawals.get(candidate.name);
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;
 }
@@ -122,8 +120,8 @@ function canFollow({ state, isHolder }: Standing): boolean {
 }
 
 /**
- * Those that fell silent beside another candidate. A component that runs only once has no successor either, and nothing to
- * lose: not when it crashes, nor while its old and its new pod meet in an update.
+ * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy to lose, neither
+ * in a crash nor while its old and its new pod overlap in an update.
  */
 function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Instant): readonly Standing[] {
   return standings.filter(
@@ -135,11 +133,11 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether nobody leads a vacant Lease because all of its component was told to end, as by scaling it to nothing: its leader
- * released it, and of the others (`present`) none has been heard of since. They say nothing when they end. But if there was
- * nobody left to end together with the leader, as the others (`lost`) had been silent before, these hang.
+ * Whether a vacant Lease has no leader because its whole component was stopped, for example scaled to zero: the leader
+ * released the Lease, and the others (`present`) have not renewed since, as they shut down silently. If all others (`lost`)
+ * were silent before the release, they hang instead.
  */
-function hasEndedInOrder(
+function hasShutDown(
   left: readonly Standing[],
   present: readonly Standing[],
   lost: readonly Standing[],
@@ -150,15 +148,15 @@ function hasEndedInOrder(
   const releasedAt = releaseOf(input, now);
   if (releasedAt === undefined || !present.every(({ state }) => SILENT.has(state))) return false;
   const { record } = input.memory;
-  const isHeard = present.some((standing) => heardAt(standing) > releasedAt + LAST_WORDS_MS);
+  const isHeard = present.some((standing) => heardAt(standing) > releasedAt + TERMINATION_GRACE_PERIOD_MS);
   const isLedSince =
-    record !== undefined && record.holder !== '' && record.since > releasedAt + LAST_WORDS_MS;
+    record !== undefined && record.holder !== '' && record.since > releasedAt + TERMINATION_GRACE_PERIOD_MS;
   if (isHeard || isLedSince) return false;
   const wasThere = (standing: Standing) => heardAt(standing) >= releasedAt - HEARD_WITHIN_MS;
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }
 
-/** When the Lease was last released: as seen here or, from before that, as it says itself. */
+/** When the Lease was last released: as this process saw it, or else by the renewTime of the Lease. */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;
   if (withdrawals.size > 0) return Math.max(...withdrawals.values());
@@ -170,7 +168,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/** Since when a Lease has had no valid holder, as far as this process has seen that; undefined while it has one. */
+/** When this process saw the Lease lose its holder; undefined if it did not, or while the Lease is held. */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

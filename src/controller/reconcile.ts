@@ -5,59 +5,59 @@ import { earliest, type LeaseCandidate } from '../election/model.ts';
 import { observeUnseen } from '../election/observe-lease.ts';
 import type { ElectionInput } from '../election/view.ts';
 import type { Instant } from '../support/clock.ts';
-import { DecisionBudget } from './decision-budget.ts';
+import { DecisionBudget } from './decision-timing.ts';
 import { unledSince } from './elections-survey.ts';
-import { type Urgency, urgencyOf } from './queue/urgency.ts';
+import { type Urgency, urgencyOf } from './queue/order-and-limit.ts';
 import { WriteQueue, type WriteQueueObserver } from './queue/write-queue.ts';
-import { recordDecision } from './recording.ts';
 import { Sender, type SenderParts } from './sender.ts';
-import { WriteBackoff } from './write-backoff.ts';
-import { WriteExpectations } from './write-expectations.ts';
-import { type WrittenObject, writtenBy } from './written-objects.ts';
+import {
+  recordDecision,
+  WriteBackoff,
+  WriteExpectations,
+  type WrittenObject,
+  writtenBy,
+} from './write-outcomes.ts';
 
-/** What a {@link Reconciler} works with. */
 export interface ReconcilerParts
   extends Pick<SenderParts, 'clock' | 'settings' | 'records' | 'mayWrite' | 'observer'> {
-  /** Undefined in a dry run: decisions are made and reported, nothing is written. */
+  /** Undefined in a dry run, which decides and reports but writes nothing. */
   readonly writer: SenderParts['writer'] | undefined;
-  /** How many requests may ever be under way at once. */
-  readonly mostRequests: number;
+  /** Upper bound of writes in flight. */
+  readonly maxInFlight: number;
   readonly writeQueueObserver?: WriteQueueObserver | undefined;
-  /** Lists anew all Leases, or all candidates: what is cached of them is not in step with the server. */
+  /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
-  /** Asks for a look at the Lease, at once or at `at`. */
-  readonly lookAgain: (key: LeaseKey, at?: Instant) => void;
+  /** Requests another reconcile of the Lease, at once or at `at`. */
+  readonly requeue: (key: LeaseKey, at?: Instant) => void;
 }
 
-/** When to look at the Lease again, on the monotonic clock; undefined: when something about it changes. */
-export type NextLook = Instant | undefined;
-
-/** A decision, and what of it is still to be done. */
+/** A decision and its remaining actions. */
 interface Plan {
   readonly decision: Decision;
   readonly input: ElectionInput;
   /** Most urgent first. */
   readonly actions: readonly Action[];
-  readonly nextLook: NextLook;
-  readonly goodUntil: Instant;
-  readonly isTold: boolean;
+  /** On the monotonic clock; undefined: when something about the Lease changes. */
+  readonly nextReconcileAt: Instant | undefined;
+  readonly validUntil: Instant;
+  readonly isReported: boolean;
 }
 
-/** What waited longer than this for its turn is decided anew, whether anything has been seen to change or not. */
-const GOOD_MS = 250;
+/** A plan that waits longer for its turn is replaced by a new decision. In ms. */
+const PLAN_VALID_MS = 250;
 /**
- * A decision takes less than a microsecond for each candidate. Those about a crowd come further apart, in milliseconds for
- * each candidate beyond what is usual, so that they never take more than a fiftieth of the time from other Leases.
+ * Decisions about a Lease with many candidates are spaced, in ms for each further candidate. A decision takes less than a
+ * microsecond for each candidate, so these decisions take at most a fiftieth of the time.
  */
 const USUAL_CANDIDATES = 100;
 const SPACING_PER_CANDIDATE_MS = 0.1;
-/** So much later the first election of a Lease counts as needed, in milliseconds: nobody misses its leader yet. */
+/** The first election of a Lease yields to Leases that had a leader, for this time, in ms. */
 const FIRST_ELECTION_MS = 10_000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * Gather, decide, apply: brings one Lease after the other a step on. A look decides what is to be done; doing it waits
- * for the Lease's turn (rule 9), when it is decided anew if anything has changed.
+ * Gathers, decides, applies. A reconcile of a Lease makes a decision. Its writes wait for the Lease's turn (rule 9), and
+ * are decided again if anything has changed by then.
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts;
@@ -67,20 +67,20 @@ export class Reconciler {
   readonly #sender: Sender | undefined;
   readonly writes: WriteQueue;
   readonly #plans = new Map<LeaseKey, Plan>();
-  /** Of Leases with a crowd of candidates. */
+  /** Of Leases with many candidates. */
   readonly #nextDecisionAt = new Map<LeaseKey, Instant>();
   readonly #blocked = new Set<LeaseKey>();
 
   constructor(parts: ReconcilerParts) {
-    const { clock, records, mostRequests, writer, writeQueueObserver } = parts;
+    const { clock, records, maxInFlight, writer, writeQueueObserver } = parts;
     this.#parts = parts;
     this.#expectations = new WriteExpectations(clock, records);
     this.#backoff = new WriteBackoff(clock);
     this.#budget = new DecisionBudget(clock);
     this.writes = new WriteQueue({
       clock,
-      most: mostRequests,
-      serve: (key, urgency, seats) => this.#serve(key, urgency, seats),
+      maxInFlight,
+      serve: (key, urgency, slots) => this.#serve(key, urgency, slots),
       observer: writeQueueObserver,
     });
     this.#sender =
@@ -94,13 +94,13 @@ export class Reconciler {
         onEnded: (key, object) => {
           if (object.kind === 'candidate' && !records.candidate(key, object.name, object.uid))
             this.#forgetObject(key, object);
-          if (!this.writes.isWaiting(key)) parts.lookAgain(key);
+          if (!this.writes.isWaiting(key)) parts.requeue(key);
         },
       });
   }
 
-  /** Decides on one Lease; what there is to do about it waits for its turn. */
-  look(key: LeaseKey): NextLook {
+  /** Decides about one Lease and queues its writes. Returns when to reconcile again; undefined: after the next change. */
+  reconcile(key: LeaseKey): Instant | undefined {
     if (this.forgetIfGone(key)) return undefined;
     const plan = this.#plan(key);
     if (typeof plan !== 'object') return plan;
@@ -109,12 +109,12 @@ export class Reconciler {
     } else {
       this.writes.drop(key);
       this.#plans.delete(key);
-      this.#tell(key, plan);
+      this.#report(key, plan);
     }
-    return plan.nextLook;
+    return plan.nextReconcileAt;
   }
 
-  /** Forgets what is kept of a Lease that is gone with all its candidates. Returns whether it is. */
+  /** Forgets a Lease that is gone with all its candidates. Returns whether it is gone. */
   forgetIfGone(key: LeaseKey): boolean {
     const { records, observer } = this.#parts;
     if (records.lease(key) || records.hasCandidates(key)) return false;
@@ -126,17 +126,17 @@ export class Reconciler {
     return true;
   }
 
-  /** Whether there is something to be done that has to wait until the cache shows what came of an earlier write. */
+  /** Whether an action has to wait for the result of an earlier write. */
   isBlocked(key: LeaseKey): boolean {
     return this.#blocked.has(key);
   }
 
-  /** Something about the Lease was seen to change: what was decided on it has to be decided anew. */
+  /** Drops the plan of a Lease that has changed. */
   outdate(key: LeaseKey): void {
     this.#plans.delete(key);
   }
 
-  /** How much is kept beside the records; bounded by what exists. */
+  /** Sizes of the collections that are kept beside the records. */
   get kept() {
     return {
       plans: this.#plans.size,
@@ -146,12 +146,12 @@ export class Reconciler {
     };
   }
 
-  /** A candidate is gone: what came of writes to it matters no more. */
+  /** Forgets the writes to a candidate that is gone. */
   forgetCandidate(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
     this.#forgetObject(key, { kind: 'candidate', name, uid });
   }
 
-  /** Sends nothing any more; resolves when nothing is under way any more. */
+  /** Sends nothing more; resolves when no write is in flight. */
   close(): Promise<void> {
     return this.writes.close();
   }
@@ -168,8 +168,8 @@ export class Reconciler {
     this.writes.drop(key);
   }
 
-  /** What to do about the Lease, or until when there is nothing to be decided. */
-  #plan(key: LeaseKey): Plan | NextLook {
+  /** Makes a plan, or returns when it may decide about the Lease. */
+  #plan(key: LeaseKey): Plan | Instant | undefined {
     const { records, clock, mayWrite, observer } = this.#parts;
     const nextDecisionAt = this.#budget.opensAt(key) ?? this.#nextDecisionAt.get(key);
     if (nextDecisionAt !== undefined && clock.now() < nextDecisionAt) {
@@ -179,7 +179,7 @@ export class Reconciler {
     const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
       this.#drop(key);
-      return nextLookAt(closedUntil);
+      return reconcileTime(closedUntil);
     }
     this.#endWait(key, LEASE);
     const at = clock.now();
@@ -199,20 +199,20 @@ export class Reconciler {
       decision: { ...decision, actions },
       input,
       actions,
-      nextLook: nextLookAt(earliest([again, ...opensAt])),
-      goodUntil: at + Math.max(GOOD_MS, spacingMs),
-      isTold: false,
+      nextReconcileAt: reconcileTime(earliest([again, ...opensAt])),
+      validUntil: at + Math.max(PLAN_VALID_MS, spacingMs),
+      isReported: false,
     };
     this.#plans.set(key, plan);
     return plan;
   }
 
-  /** Until when the object must not be written, unless there is news of it before; undefined when it may be right now. */
+  /** Until when the object must not be written, unless it changes before; undefined: it may be written now. */
   #closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     return this.#backoff.retryAt(key, object) ?? this.#expectations.waitUntil(key, object);
   }
 
-  /** The object is decided on as it is cached, whatever came of the last write. */
+  /** Stops waiting for the result of the last write: the decision uses the cached object. */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#expectations.giveUp(key, object)) return;
     const { records, relist, clock } = this.#parts;
@@ -228,60 +228,60 @@ export class Reconciler {
     this.writes.want(key, urgencyOf(first, plan.decision), neededSince(plan, first, this.#parts.clock.now()));
   }
 
-  /** The Lease's turn has come: does as much of what is most urgent as there are seats for. */
-  #serve(key: LeaseKey, urgency: Urgency, seats: number): void {
-    const plan = this.#goodPlan(key);
+  /** Sends the most urgent actions of the Lease, at most `slots`. */
+  #serve(key: LeaseKey, urgency: Urgency, slots: number): void {
+    const plan = this.#validPlan(key);
     if (typeof plan !== 'object') {
-      if (plan !== undefined) this.#parts.lookAgain(key, plan);
+      if (plan !== undefined) this.#parts.requeue(key, plan);
       return;
     }
-    if (plan.nextLook !== undefined) this.#parts.lookAgain(key, plan.nextLook);
+    if (plan.nextReconcileAt !== undefined) this.#parts.requeue(key, plan.nextReconcileAt);
     const [first] = plan.actions;
     if (!first) {
       this.#plans.delete(key);
-      this.#tell(key, plan);
+      this.#report(key, plan);
       return;
     }
     if (urgencyOf(first, plan.decision) !== urgency) {
       this.#want(key, plan);
       return;
     }
-    this.#tell(key, plan);
-    const due = plan.actions.slice(0, seats).filter((action) => urgencyOf(action, plan.decision) === urgency);
-    // What else was decided has to wait until it is known what a write to the Lease has come to.
+    this.#report(key, plan);
+    const due = plan.actions.slice(0, slots).filter((action) => urgencyOf(action, plan.decision) === urgency);
+    // After a write to the Lease, the other actions wait for its result.
     const actions = due.some(isLeaseWrite) ? [] : plan.actions.slice(due.length);
-    const left = { ...plan, actions, isTold: true };
+    const left = { ...plan, actions, isReported: true };
     if (actions.length > 0) this.#plans.set(key, left);
     else this.#plans.delete(key);
     for (const action of due) this.#sender?.send(key, action, plan.decision, plan.input);
     this.#want(key, left);
   }
 
-  #goodPlan(key: LeaseKey): Plan | NextLook {
+  #validPlan(key: LeaseKey): Plan | Instant | undefined {
     const { clock, mayWrite } = this.#parts;
     const known = this.#plans.get(key);
-    return known && clock.now() < known.goodUntil && mayWrite() ? known : this.#plan(key);
+    return known && clock.now() < known.validUntil && mayWrite() ? known : this.#plan(key);
   }
 
-  #tell(key: LeaseKey, { decision, input, isTold }: Plan): void {
-    if (isTold) return;
+  #report(key: LeaseKey, { decision, input, isReported }: Plan): void {
+    if (isReported) return;
     const { observer, records, clock } = this.#parts;
     observer.decided(key, decision, input);
     if (this.#sender) recordDecision(records, key, decision, clock.now());
   }
 }
 
-/** What has no known end, as a write that is under way or a lock of others, asks for the next look once it is over. */
-function nextLookAt(at: Instant | undefined): NextLook {
+/** Infinity stands for an unknown end, as of a write in flight. The end then requests the reconcile. */
+function reconcileTime(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
 /**
- * Since when an action has been needed: what a Lease without leader needs, since it has had none. One that nobody has led
- * yet stands behind those that were led before, unless they come much later.
+ * Returns since when an action has been needed. A Lease without leader has needed it since it lost its leader. A Lease that
+ * never had a leader yields to those that had one, unless they lost it much later.
  */
 function neededSince({ decision, input }: Plan, action: Action, now: Instant): Instant {
-  // Those who were silent before are asked after all those who may be waited for.
+  // Candidates that were silent before are pinged last.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
   const isFirst = decision.tenure.kind === 'vacant';
   return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);

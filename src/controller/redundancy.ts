@@ -2,29 +2,29 @@ import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
 /**
- * The candidates that had another one beside them when they were last heard of, by uid, with when that was: had one of them
- * led, and failed, the other could have followed. It outlives the other one's LeaseCandidate.
+ * The redundant candidates by uid, with their last renewal. A redundant candidate had another one beside it at its last
+ * renewal, which could have succeeded it. It stays redundant after the other LeaseCandidate is deleted.
  */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
 /**
- * For how long two candidates must have been there together to count as redundant: longer than the old and the new pod of a
- * component with one replica are in a rolling update.
+ * Two candidates that overlap for this long count as redundant: longer than the old and the new pod in a rolling update of
+ * a component with one replica.
  */
 const OVERLAP_MS = 10 * 60_000;
 
 /**
- * A candidate that runs is heard of this often at least, in milliseconds: client-go's renew every 5 minutes, and one that is
- * silent for 6 is asked (rule 1).
+ * A candidate that runs renews at least this often, in ms: client-go renews every 5 minutes, and a candidate that is silent
+ * for 6 minutes is pinged (rule 1).
  */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
-/** When the candidate last renewed: as seen here or, from before that, as it claims. */
+/** When the candidate last renewed: as this process saw it, or else by its renewTime. */
 export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }
 
-/** Adds to `redundancy` those candidates of one Lease that had another one beside them, as far as `known` or seen now. */
+/** Adds the redundant candidates of one Lease to `redundancy`, from the last survey (`known`) or as seen now. */
 export function noteRedundancy(
   redundancy: Map<string, Instant>,
   standings: readonly Standing[],
@@ -38,13 +38,13 @@ export function noteRedundancy(
     if (known.get(uid) === heard) redundancy.set(uid, heard);
     else unknown.add(uid);
   }
-  // Most have not renewed since the survey before.
+  // The usual case: no candidate has renewed since the last survey.
   if (unknown.size === 0) return;
   const lives = standings.flatMap((standing) => lifeOf(standing, now) ?? []);
   for (const life of unknownWithCompany(lives, unknown)) redundancy.set(life.uid, life.heardAt);
 }
 
-/** From when to when a candidate is known to have been there. */
+/** The time from the creation of a candidate to its last renewal. */
 interface Life {
   readonly uid: string;
   readonly createdAt: Instant;
@@ -52,8 +52,8 @@ interface Life {
 }
 
 /**
- * Undefined where it was too short to count. When it began is the server's word, by its clock, which this process takes to
- * agree with its own: it must not have to watch for ten minutes before it knows.
+ * Undefined if it was too short to count. Compares the server's creationTimestamp with our wall clock, so that this process
+ * need not watch for ten minutes first.
  */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { candidate } = standing;
@@ -64,8 +64,8 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Those of `unknown` that another one had been with for long enough when they were last heard of, and was still there. Of a
- * Lease with thousands of candidates each is looked at once.
+ * Yields the candidates of `unknown` that had another one beside them for long enough at their last renewal. Visits each of
+ * thousands of candidates once.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = [...lives].sort((a, b) => b.heardAt - a.heardAt);
@@ -81,7 +81,7 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
-    // Where this one is not the oldest itself, the oldest has been there for longer than it has: only the second has to be told.
+    // If this candidate is the oldest, the second oldest has to overlap. Otherwise the oldest does, and the check is true.
     if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
       yield life;
   }

@@ -1,10 +1,10 @@
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 
-/** While one of these is the state of a Lease, a renewal by its holder is no news: the next look is planned already. */
+/** Reasons for which a renewal of the holder changes nothing: the next reconcile is scheduled. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
-/** True when the holder has renewed and done nothing else. */
+/** Whether the holder has renewed and changed nothing else. */
 export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean {
   return (
     before !== undefined &&
@@ -19,8 +19,9 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
 }
 
 /**
- * What has changed about a candidate: `ping` nothing but its pingTime, `renewal` its renewTime as well, `other` anything
- * that an election goes by.
+ * - `ping`: only the pingTime has changed.
+ * - `renewal`: only the renewTime, and perhaps the pingTime.
+ * - `other`: a field that affects elections.
  */
 export function candidateChange(
   before: LeaseCandidate | undefined,
@@ -52,7 +53,7 @@ function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
 }
 
-/** The annotation of the candidate's priority that cannot be read, where that is news (rule 16). */
+/** Returns the invalid priority annotation of a candidate if it was not invalid before (rule 16). */
 export function newlyUnreadable(
   before: LeaseCandidate | undefined,
   { priority: { unreadable } }: LeaseCandidate,

@@ -1,21 +1,32 @@
-import { decodeLease } from '../coordination/lease.ts';
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
+import { decodeLease, FIELD_MANAGER } from '../coordination/lease.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
+import { leasePatch, newLease, pingPatch, type RequestBody } from '../coordination/lease-patch.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
 import { type Action, type Decision, isLeaseWrite } from '../election/decision.ts';
-import type { ElectionSettings } from '../election/model.ts';
+import type { CandidateSource, ElectionSettings } from '../election/model.ts';
 import type { WrittenLease } from '../election/notes.ts';
 import type { ElectionInput } from '../election/view.ts';
+import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError, isConflict } from '../kubernetes/errors.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import type { ActionWriter } from './action-writer.ts';
+import type { DecisionObserver } from './controller-parts.ts';
 import type { ElectionRecords } from './election-records.ts';
-import type { DecisionObserver } from './observers.ts';
+import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
-import { recordFailure, recordRefusal, recordSending, recordSuccess } from './recording.ts';
-import type { WriteBackoff } from './write-backoff.ts';
-import type { AwaitedAnswer, WriteExpectations } from './write-expectations.ts';
-import { type WrittenObject, writtenBy } from './written-objects.ts';
+import {
+  type AwaitedAnswer,
+  recordFailure,
+  recordRefusal,
+  recordSending,
+  recordSuccess,
+  type WriteBackoff,
+  type WriteExpectations,
+  type WrittenObject,
+  writtenBy,
+} from './write-outcomes.ts';
 
-/** What a {@link Sender} works with. */
 export interface SenderParts {
   readonly clock: Clock;
   readonly settings: ElectionSettings;
@@ -23,22 +34,21 @@ export interface SenderParts {
   readonly expectations: WriteExpectations;
   readonly backoff: WriteBackoff;
   readonly writer: ActionWriter;
-  /** Counts what is under way. */
+  /** Counts the writes in flight. */
   readonly writes: WriteQueue;
-  /** Whether this replica may write at this very moment (rule 10). */
+  /** Whether this replica may write now (rule 10). */
   readonly mayWrite: () => boolean;
   readonly observer: DecisionObserver;
-  /** A request about the Lease, which was to write `object`, has ended, however. */
+  /** A write of `object` has ended, with or without success. */
   readonly onEnded: (key: LeaseKey, object: WrittenObject) => void;
 }
 
-/** An action that was sent. */
 interface Sent {
   readonly sentAt: Instant;
   readonly awaited: AwaitedAnswer;
 }
 
-/** Carries out single actions, and keeps the records of what came of them. */
+/** Carries out single actions and records their results. */
 export class Sender {
   readonly #parts: SenderParts;
 
@@ -46,7 +56,7 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Sends one action. Never throws, whatever comes of it. */
+  /** Sends one action. Never throws. */
   send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): void {
     const { clock, writes, expectations, records, settings } = this.#parts;
     const sentAt = clock.now();
@@ -59,7 +69,7 @@ export class Sender {
     });
   }
 
-  /** Resolves to whether the server was up to it. */
+  /** Resolves to false after a timeout or an overload of the server. */
   async #carryOut(
     key: LeaseKey,
     action: Action,
@@ -90,7 +100,7 @@ export class Sender {
     recordSuccess(records, key, action, sentAt, clock.now(), written);
     backoff.succeeded(key, writtenBy(action));
     const basis = basisOf(action);
-    // Where the server has dropped all that was written, there is nothing to be seen of it.
+    // A server that has dropped all written fields keeps the resourceVersion: no change follows.
     if (written?.after.resourceVersion === basis) expectations.expectNothing(key, writtenBy(action), awaited);
     else expectations.expectChange(key, writtenBy(action), awaited, basis);
   }
@@ -98,8 +108,8 @@ export class Sender {
   #failed(key: LeaseKey, action: Action, error: unknown, { sentAt, awaited }: Sent): void {
     const { records, expectations, backoff, clock } = this.#parts;
     const object = writtenBy(action);
-    // One that cannot be pinged, as a newer server's validation refuses every change of it, will never answer: it is
-    // unresponsive like any other, else its election would wait for it for ever.
+    // A newer server's validation may refuse every change of a candidate, which then can never answer. It counts as pinged,
+    // and becomes unresponsive: otherwise its election would wait for ever.
     const isDelivered = action.kind === 'PingCandidate' && isRefusedForGood(error);
     if (isDelivered) recordSuccess(records, key, action, sentAt, clock.now());
     else recordFailure(records, key, action, sentAt, clock.now());
@@ -111,12 +121,12 @@ export class Sender {
   }
 }
 
-/** The resourceVersion that an action was decided on; undefined for a Lease that did not exist. */
+/** The resourceVersion that the action is based on; undefined for a new Lease. */
 function basisOf(action: Action): string | undefined {
   return action.kind === 'CreateLease' ? undefined : action.resourceVersion;
 }
 
-/** The lock went to somebody else, or may have, between the decision and the write. */
+/** The lock was lost, or may have been lost, between the decision and the write. */
 export class LockLostError extends Error {
   override readonly name = 'LockLostError';
 
@@ -125,7 +135,7 @@ export class LockLostError extends Error {
   }
 }
 
-/** Whether an action that failed with `error` was not carried out, and never will be. */
+/** Whether the server has not carried out an action that failed with `error`, and never will. */
 function isKnownUndone(error: unknown): boolean {
   const isNeverSent = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
@@ -135,7 +145,70 @@ function isRefusedForGood(error: unknown): boolean {
   return error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
 }
 
-/** The server has too much to do, or is not what it should be. */
+/** Whether the server is overloaded or broken. */
 function isOverload({ status }: ApiError): boolean {
   return status === 429 || status >= 500;
+}
+
+/** Sends actions to the server. Every write names the resourceVersion of its decision (rule 8). */
+export interface ActionWriter {
+  /** Resolves to the written object. Rejects as the client does. */
+  write(namespace: string, leaseName: string, action: Action): Promise<KubernetesObject | undefined>;
+}
+
+/** @param apiVersionOf returns the version in which the server serves candidates of a source */
+export function createActionWriter(
+  client: KubernetesClient,
+  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
+): ActionWriter {
+  return {
+    async write(namespace, leaseName, action) {
+      const request = requestFor(namespace, leaseName, action, apiVersionOf);
+      const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });
+      return isKubernetesObject(answer) ? answer : undefined;
+    },
+  };
+}
+
+function requestFor(
+  namespace: string,
+  leaseName: string,
+  action: Action,
+  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
+): ApiRequest {
+  const candidate = ({ source, name }: { readonly source: CandidateSource; readonly name: string }) => {
+    const apiVersion = apiVersionOf(source);
+    if (apiVersion === undefined)
+      throw new Error(`no version of ${source} LeaseCandidates is served any more`);
+    return resourcePaths.candidate(apiVersion, namespace, name);
+  };
+  switch (action.kind) {
+    case 'CreateLease':
+      return {
+        method: 'POST',
+        path: resourcePaths.leases(namespace),
+        query: { fieldManager: FIELD_MANAGER },
+        body: newLease(namespace, leaseName, action),
+      };
+    case 'UpdateLease':
+      return mergePatch(resourcePaths.lease(namespace, leaseName), leasePatch(action));
+    case 'PingCandidate':
+      return mergePatch(candidate(action), pingPatch(action));
+    case 'DeleteCandidate':
+      return {
+        method: 'DELETE',
+        path: candidate(action),
+        body: { preconditions: { uid: action.uid, resourceVersion: action.resourceVersion } },
+      };
+  }
+}
+
+function mergePatch(path: string, body: RequestBody): ApiRequest {
+  return {
+    method: 'PATCH',
+    path,
+    query: { fieldManager: FIELD_MANAGER },
+    contentType: 'application/merge-patch+json',
+    body,
+  };
 }

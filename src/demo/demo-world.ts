@@ -1,5 +1,5 @@
+import type { ControllerObserver } from '../controller/controller-parts.ts';
 import { assembleCoordinator, type Coordinator, type LockObserver } from '../controller/coordinator.ts';
-import type { ControllerObserver } from '../controller/observers.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';

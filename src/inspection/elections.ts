@@ -1,5 +1,5 @@
-import { CandidateSourcesWatch } from '../controller/candidate-sources-watch.ts';
 import { ElectionRecords } from '../controller/election-records.ts';
+import { CandidateSourcesWatch } from '../controller/watches.ts';
 import {
   type CandidateApiVersion,
   candidateResources,
@@ -174,7 +174,7 @@ export async function* watchElections(
     onRevealed: (source) => records.reveal(source),
     onSynced: () => {},
     onGone: () => {},
-    onSighted: () => {},
+    onSyncChange: () => {},
     onNotServed: () => onError(new Error('the server serves no LeaseCandidates any more')),
     onDiscoveryError: onError,
     onError,

@@ -1,4 +1,4 @@
-import { isOwnLock, lockRefusal } from '../controller/lock-namespace.ts';
+import { isSeparateLock, lockRefusal } from '../controller/other-locks.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import type { Reason } from '../election/decision.ts';
@@ -123,7 +123,7 @@ export const UNREADABLE_ADVICE =
 /** Checks the namespace of the lock. With a refused one, a coordinator does nothing. */
 function checkPlace({ lockNamespace, elections }: Evidence): readonly Finding[] {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
-  if (served === undefined || !isOwnLock(lockNamespace)) return [];
+  if (served === undefined || !isSeparateLock(lockNamespace)) return [];
   return [
     {
       check,

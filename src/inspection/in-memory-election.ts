@@ -1,5 +1,5 @@
 import { ElectionRecords } from '../controller/election-records.ts';
-import { recordDecision, recordSending, recordSuccess } from '../controller/recording.ts';
+import { recordDecision, recordSending, recordSuccess } from '../controller/write-outcomes.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { leasePatch, newLease } from '../coordination/lease-patch.ts';

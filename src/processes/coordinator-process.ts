@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { assembleCoordinator, type Coordinator, QUIET_AFTER_MS } from '../controller/coordinator.ts';
-import { refusalOfLock } from '../controller/lock-namespace.ts';
+import { checkLockNamespace } from '../controller/other-locks.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
@@ -128,7 +128,7 @@ async function refuseLock(
   try {
     const refusal = dryRun
       ? undefined
-      : await refusalOfLock(client, lockNamespace, signal).catch(() => undefined);
+      : await checkLockNamespace(client, lockNamespace, signal).catch(() => undefined);
     if (refusal !== undefined) throw new Error(refusal);
   } finally {
     cancel();

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { WatchedResource } from '../controller/observers.ts';
+import type { WatchedResource } from '../controller/controller-parts.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 

@@ -1,7 +1,6 @@
+import type { ControllerObserver } from '../controller/controller-parts.ts';
 import type { LabelObserver } from '../controller/leader-label/leader-labels.ts';
-import type { LockEvent } from '../controller/lock/lock-settings.ts';
-import type { LockState } from '../controller/lock/lock-state.ts';
-import type { ControllerObserver } from '../controller/observers.ts';
+import type { LockEvent, LockState } from '../controller/lock/lock-settings.ts';
 import { GROUP, type Instant } from '../election/model.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';

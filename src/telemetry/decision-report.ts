@@ -1,4 +1,4 @@
-import type { DecisionObserver } from '../controller/observers.ts';
+import type { DecisionObserver } from '../controller/controller-parts.ts';
 import { LockLostError } from '../controller/sender.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import {

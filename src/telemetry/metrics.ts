@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { LockCall } from '../controller/lock/lock-settings.ts';
-import type { LockState } from '../controller/lock/lock-state.ts';
+import type { LockState } from '../controller/lock/lock-settings.ts';
+import type { LockCall } from '../controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../election/model.ts';
 import type { Clock } from '../support/clock.ts';
 import {

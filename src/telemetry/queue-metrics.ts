@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { URGENCIES, type Urgency } from '../controller/queue/urgency.ts';
+import { URGENCIES, type Urgency } from '../controller/queue/order-and-limit.ts';
 import type { WriteQueue, WriteQueueObserver } from '../controller/queue/write-queue.ts';
 
 /** Events of a workqueue. */
@@ -96,7 +96,7 @@ export function createWorkqueueMetrics(registry: Registry): WorkqueueMetrics {
 /** Metrics of the queue of writes. */
 export interface WriteQueueMetrics extends WriteQueueObserver {
   /** Sets the queue whose state is read. */
-  watch(queue: Pick<WriteQueue, 'limit' | 'underWay' | 'waiting'>): void;
+  watch(queue: Pick<WriteQueue, 'limit' | 'inFlight' | 'waiting'>): void;
   /** A Lease was dequeued after `ms`. */
   waited(urgency: Urgency, ms: number): void;
 }
@@ -120,7 +120,7 @@ export function createWriteQueueMetrics(registry: Registry): WriteQueueMetrics {
     help: 'Requests that are under way to the API server',
     registers,
     collect() {
-      if (queue) this.set(queue.underWay);
+      if (queue) this.set(queue.inFlight);
     },
   });
   new Gauge({

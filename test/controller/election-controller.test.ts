@@ -457,7 +457,7 @@ describe('a controller can elect', () => {
     { where: some, refused: /second\/leases$/, want: true },
   ])('in $where.namespaces without $refused: $want', async ({ where, refused, want }) => {
     let sighted = 0;
-    const world = new ControllerWorld({ ...where, onSighted: () => sighted++ });
+    const world = new ControllerWorld({ ...where, onCanElectChange: () => sighted++ });
     world.fate = ({ path }) => (refused.test(path) ? { outcome: 403 } : {});
     await world.start();
     expect(world.controller.canElect()).toBe(want);
@@ -470,7 +470,7 @@ describe('a controller can elect', () => {
 
   test('only while its server serves LeaseCandidates, as another may', async () => {
     let sighted = 0;
-    const world = new ControllerWorld({ onSighted: () => sighted++ });
+    const world = new ControllerWorld({ onCanElectChange: () => sighted++ });
     world.api.candidateVersions = [];
     await world.start();
     expect(world.controller.canElect()).toBe(false);

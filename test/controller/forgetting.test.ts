@@ -38,7 +38,7 @@ describe('of a Lease that goes with its candidates nothing is remembered', () =>
       const name = `c-${lease}`;
       world.create('leasecandidates', makeCandidateObject(name, { renewedAt, leaseName: `l-${lease}` }));
       await world.clock.advance(0);
-      expect(world.controller.writes.underWay).toBe(1);
+      expect(world.controller.writes.inFlight).toBe(1);
       world.remove('leasecandidates', `default/${name}`);
       world.remove('leases', `default/l-${lease}`);
       await world.clock.advance(300);

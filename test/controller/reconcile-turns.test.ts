@@ -29,7 +29,7 @@ class TurnsWorld {
   constructor() {
     const { clock, records } = this;
     this.reconciler = new Reconciler({
-      ...{ clock, records, settings: defaultSettings, mostRequests: 1 },
+      ...{ clock, records, settings: defaultSettings, maxInFlight: 1 },
       relist: () => {},
       mayWrite: () => true,
       writer: {
@@ -47,7 +47,7 @@ class TurnsWorld {
         applied: () => {},
         forgotten: () => {},
       },
-      lookAgain: () => {},
+      requeue: () => {},
     });
   }
 
@@ -58,7 +58,7 @@ class TurnsWorld {
   /** Another Lease takes the one place that there is. */
   async becomeBusy(): Promise<void> {
     this.see(makeCandidate('other').with({ leaseName: 'busy' }).renewedAt(-60_000));
-    this.reconciler.look(BUSY);
+    this.reconciler.reconcile(BUSY);
     await this.clock.advance(0);
     expect(this.sent.splice(0)).toEqual(['busy: ping other (election)']);
   }
@@ -81,7 +81,7 @@ describe('what a Lease waits to have written (rule 9)', () => {
   test('is written when its turn comes soon, as it was decided', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.clock.advance(4990);
-    world.reconciler.look(KEY);
+    world.reconciler.reconcile(KEY);
     // Meanwhile a has ceased to be fresh, by the fraction of a second that does not matter.
     await world.clock.advance(249);
     expect(world.sent).toEqual([]);
@@ -92,7 +92,7 @@ describe('what a Lease waits to have written (rule 9)', () => {
 
   test('is decided anew when something was seen to change meanwhile, though nobody has looked since', async () => {
     world.see(makeCandidate('a').renewedAt(0));
-    world.reconciler.look(KEY);
+    world.reconciler.reconcile(KEY);
     world.see(makeCandidate('better').emulating('1.30.0').renewedAt(0));
     world.reconciler.outdate(KEY);
     await world.answer();
@@ -102,7 +102,7 @@ describe('what a Lease waits to have written (rule 9)', () => {
   test('is decided anew when it has waited for long: what it was decided on may not hold any more', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.clock.advance(4990);
-    world.reconciler.look(KEY);
+    world.reconciler.reconcile(KEY);
     await world.clock.advance(250);
     await world.answer();
     // By now a is fresh no longer.
@@ -122,7 +122,7 @@ describe('what a Lease waits to have written (rule 9)', () => {
       world.see(makeCandidate(`of-${name}`).with({ leaseName: name }).renewedAt(heardAt));
     }
     await world.clock.advance(20_000);
-    for (const { name } of leases) world.reconciler.look(`kube-system/${name}`);
+    for (const { name } of leases) world.reconciler.reconcile(`kube-system/${name}`);
     for (const _ of leases) await world.answer();
     expect(world.sent).toEqual([
       'first: ping of-first (election)',
@@ -132,9 +132,9 @@ describe('what a Lease waits to have written (rule 9)', () => {
   });
 
   test('is for a Lease that was led before ahead of those that never were, unless they have waited for ten seconds', async () => {
-    const look = (name: string) => {
+    const reconcile = (name: string) => {
       world.see(makeCandidate(`of-${name}`).with({ leaseName: name }).renewedAt(-60_000));
-      world.reconciler.look(`kube-system/${name}`);
+      world.reconciler.reconcile(`kube-system/${name}`);
     };
     for (const [name, seconds] of [
       ['led', 9],
@@ -143,10 +143,10 @@ describe('what a Lease waits to have written (rule 9)', () => {
       const lease = makeLease('gone').lasting(seconds).with({ name, uid: name }).build();
       world.records.seeLease(`kube-system/${name}`, lease, makeNow(0));
     }
-    look('new');
+    reconcile('new');
     await world.clock.advance(12_000);
-    look('led-later');
-    look('led');
+    reconcile('led-later');
+    reconcile('led');
     for (let count = 0; count < 3; count++) await world.answer();
     expect(world.sent).toEqual(
       ['led', 'new', 'led-later'].map((name) => `${name}: ping of-${name} (election)`),
@@ -155,10 +155,10 @@ describe('what a Lease waits to have written (rule 9)', () => {
 
   test('is dropped when nobody needs it any more', async () => {
     world.see(makeCandidate('a').renewedAt(0));
-    world.reconciler.look(KEY);
+    world.reconciler.reconcile(KEY);
     expect(world.reconciler.writes.isWaiting(KEY)).toBe(true);
     world.records.seeLease(KEY, makeLease('a').build(), makeNow(0));
-    world.reconciler.look(KEY);
+    world.reconciler.reconcile(KEY);
     expect(world.reconciler.writes.isWaiting(KEY)).toBe(false);
     await world.answer();
     expect(world.sent).toEqual([]);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
-import type { ControllerObserver } from '../../src/controller/observers.ts';
+import type { ControllerObserver, ElectionControllerParts } from '../../src/controller/controller-parts.ts';
 import type { WorkqueueObserver } from '../../src/controller/queue/workqueue.ts';
 import type { WriteQueueObserver } from '../../src/controller/queue/write-queue.ts';
 import type { Clock } from '../../src/support/clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
-import { FairKeys } from '../../src/controller/queue/fair-keys.ts';
+import { FairKeys } from '../../src/controller/queue/order-and-limit.ts';
 import { Workqueue } from '../../src/controller/queue/workqueue.ts';
 import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
 import type { Clock } from '../../src/support/clock.ts';
@@ -136,9 +136,9 @@ describe('a queue takes as many steps for each of its keys however many there ar
         const ends: ((isAnswered: boolean) => void)[] = [];
         const queue: WriteQueue = new WriteQueue({
           clock: new SetClock(),
-          most: 32,
-          serve: (key, _urgency, seats) => {
-            for (let begun = 0; begun < Math.min(2, seats); begun++) ends.push(queue.begin(key));
+          maxInFlight: 32,
+          serve: (key, _urgency, slots) => {
+            for (let begun = 0; begun < Math.min(2, slots); begun++) ends.push(queue.begin(key));
           },
         });
         return () => {

@@ -20,7 +20,7 @@ const page = tree.get(RULES_PAGE) ?? '';
 
 /** Words of this project's own that a stranger meets in code, documents or metrics. */
 const OWN_WORDS =
-  'standing, tenure, outcome, verdict, decision, election result, strategy resolution, reason, look, turn, survey, grant, ' +
+  'standing, tenure, outcome, verdict, decision, election result, strategy resolution, reason, reconcile, turn, survey, grant, ' +
   'take up, yield, release, withdraw, lapse, reserve, expire, collect, revise, ping, ack, idle, fresh, unresponsive, vacant, ' +
   'held, doubt, holder, candidate, preference, provisional';
 

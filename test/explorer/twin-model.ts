@@ -1,5 +1,5 @@
 import { ElectionRecords } from '../../src/controller/election-records.ts';
-import { recordDecision, recordSending, recordSuccess } from '../../src/controller/recording.ts';
+import { recordDecision, recordSending, recordSuccess } from '../../src/controller/write-outcomes.ts';
 import { leaseKey } from '../../src/coordination/lease-key.ts';
 import type { Action } from '../../src/election/decision.ts';
 import type { CandidateSource, Lease, LeaseCandidate, Now } from '../../src/election/model.ts';

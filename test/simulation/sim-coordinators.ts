@@ -1,4 +1,4 @@
-import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
+import { createApiLockStorage } from '../../src/controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../../src/election/model.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import { SimBuiltIn } from '../controller/lock/sim-built-in.ts';

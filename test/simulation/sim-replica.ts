@@ -1,9 +1,8 @@
 import { ElectionController } from '../../src/controller/election-controller.ts';
-import { createApiLockStorage } from '../../src/controller/lock/api-lock-storage.ts';
 import { CoordinatorLock } from '../../src/controller/lock/coordinator-lock.ts';
 import { replicaIdentity } from '../../src/controller/lock/lock-record.ts';
 import { DEFAULT_LOCK_TIMING } from '../../src/controller/lock/lock-settings.ts';
-import type { LockStorage } from '../../src/controller/lock/lock-storage.ts';
+import { createApiLockStorage, type LockStorage } from '../../src/controller/lock/lock-storage.ts';
 import { watchedNamespaces } from '../../src/coordination/resource-paths.ts';
 import type { Action, Decision, Reason } from '../../src/election/decision.ts';
 import type { ElectionSettings } from '../../src/election/model.ts';
@@ -84,7 +83,7 @@ export class SimReplica {
       workers: 8,
       isDryRun: false,
       mayWrite: () => this.lock.isActive(),
-      onSighted: () => this.lock.reconsider(),
+      onCanElectChange: () => this.lock.reconsider(),
       observer: {
         decided: (key, decision, input) => {
           check.decided(key, decision, input, process.now());

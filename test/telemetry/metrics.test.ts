@@ -128,10 +128,10 @@ describe('the metrics', () => {
     const metrics = make();
     const waiting = { grant: 3, preference: 0, vacant: 20, expiry: 0, housekeeping: 7 };
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 0 });
-    const queue = { limit: 8, underWay: 8, waiting: () => waiting };
+    const queue = { limit: 8, inFlight: 8, waiting: () => waiting };
     metrics.requests.watch(queue);
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 8 });
-    queue.underWay = 5;
+    queue.inFlight = 5;
     expect(await samplesOf(metrics, 'cle_requests_under_way')).toEqual({ cle_requests_under_way: 5 });
     expect(await samplesOf(metrics, 'cle_leases_waiting_to_write')).toEqual({
       'cle_leases_waiting_to_write{urgency="grant"}': 3,

@@ -8,57 +8,57 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { Workqueue } from '../queue/workqueue.ts';
 import {
   decideLabels,
+  findLabelled,
   type KnownLabels,
   type LabelWrite,
   type Leadership,
+  labelKeyOf,
   leadershipOf,
-} from './decide-labels.ts';
-import { labelKeyOf } from './label-key.ts';
-import { findLabelled, writeLabel } from './pod-labels.ts';
+  writeLabel,
+} from './pod-labels.ts';
 
-/** Told of what becomes of labels. Must not throw. */
+/** Must not throw. */
 export interface LabelObserver {
-  /** A label was written, or not: `error` is undefined when it was. */
+  /** A write of a label ended; `error` is undefined after a success. */
   labelWritten(lease: LeaseKey, write: LabelWrite, error: unknown): void;
-  /** All Pods were listed for labels that are left over, or not. */
+  /** The list of labelled Pods ended; `error` is undefined after a success. */
   labelsListed(error: unknown): void;
-  /** The name of the Lease cannot be a label's; told once for each. */
+  /** The name of the Lease cannot be part of a label key. Called once for each Lease. */
   unlabelable(lease: LeaseKey): void;
 }
 
-/** What {@link LeaderLabels} need. */
 export interface LeaderLabelsParts {
-  /** Must serve nothing else, so that no election waits for a label. */
+  /** Must serve nothing else, so that elections never wait for labels. */
   readonly client: KubernetesClient;
   readonly clock: Clock;
   /** Empty: all. */
   readonly namespaces: readonly string[];
-  /** Whether this process may write now: it alone, of all coordinators. */
+  /** Whether this process is the coordinator and may write now. */
   readonly mayWrite: () => boolean;
   /** Whether all Leases and candidates of a namespace are known. */
   readonly knows: (namespace: string) => boolean;
-  /** What is known of a Lease, with its holder's candidate. */
+  /** Returns a Lease with its holder's candidate. */
   readonly gather: (key: LeaseKey) => ElectionInput;
   readonly leases: () => Iterable<LeaseKey>;
   readonly observer: LabelObserver;
 }
 
-/** Beside what is known of labels: what keeps the same from being tried again and again. */
+/** Adds what keeps failed writes from being repeated at once. */
 interface Entry extends KnownLabels {
-  /** The uid of a Pod that was to have the label and is not there. */
+  /** The uid of the leader's Pod if it does not exist. */
   readonly missing: string | undefined;
   readonly failures: number;
   readonly notBefore: Instant;
-  /** Nothing is left to do while the holder goes on renewing. */
+  /** Nothing to do while the holder renews. */
   readonly isSettled: boolean;
 }
 
-/** At once: few enough to leave the API server alone. */
+/** Few, to spare the API server. */
 const WORKERS = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
-/** How long to wait for the right to write, or for a namespace to be known, in milliseconds. */
+/** Retry interval while this process may not write or a namespace is not known, in ms. */
 const UNREADY_MS = 5000;
-/** No Lease is called so: stands for the search for labels that are left over. */
+/** Queue key of the search for leftover labels; no Lease has this key. */
 const SWEEP = '';
 const NOTHING: Entry = {
   carriers: [],
@@ -71,8 +71,8 @@ const NOTHING: Entry = {
 };
 
 /**
- * Keeps the leader label on the Pod of each Lease's leader, and on no other, while this process is the coordinator. What was
- * labelled before is found when it comes to be so, as nothing else tells what a crash has left behind.
+ * Keeps the leader label on the Pod of each Lease's leader, and on no other Pod, while this process is the coordinator. A new
+ * coordinator lists all labelled Pods, because a crash may have left labels behind.
  */
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
@@ -81,7 +81,7 @@ export class LeaderLabels {
   readonly #unlabelable = new Set<LeaseKey>();
   readonly #stopping = new AbortController();
   #isActive = false;
-  /** Whether what was left over is known. */
+  /** Whether leftover labels are known. */
   #isSwept = false;
   #running: Promise<void> | undefined;
 
@@ -94,27 +94,27 @@ export class LeaderLabels {
     this.#running ??= this.#queue.run({
       workers: WORKERS,
       process: (key) => (key === SWEEP ? this.#sweep() : this.#follow(key)),
-      onError: () => {}, // told where it happens
+      onError: () => {}, // reported where it happens
     });
   }
 
-  /** Ends all work; what is under way ends with its client. */
+  /** Requests in flight end with the client. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#queue.shutDown();
     await this.#running;
   }
 
-  /** The right to write has come or gone. While it was away, others may have written labels. */
+  /** Call this when the right to write comes or goes. Other coordinators may have written labels meanwhile. */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
-    // What is under way keeps to the former ones.
+    // Work in flight keeps the former map.
     this.#entries = new Map();
     if (isActive) this.#queue.add(SWEEP);
   }
 
-  /** A Lease or a candidate for it was seen to change. */
+  /** Call this when a Lease or one of its candidates changes. */
   seen(key: LeaseKey, isRenewalOnly: boolean): void {
     if (!this.#isSwept || (isRenewalOnly && this.#entries.get(key)?.isSettled)) return;
     this.#queue.add(key);
@@ -143,7 +143,7 @@ export class LeaderLabels {
     if (entries !== this.#entries) return;
     this.#entries = found;
     this.#isSwept = true;
-    // Those that went meanwhile are forgotten.
+    // Includes deleted Leases, which are then forgotten.
     for (const key of [...found.keys(), ...leases(), ...this.#unlabelable]) this.#queue.add(key);
   }
 
@@ -172,7 +172,7 @@ export class LeaderLabels {
     this.#queue.requeue(key, done.failures > 0 ? done.notBefore : leadership?.until);
   }
 
-  /** Carries out what is decided, until something fails; returns what is known then. */
+  /** Writes the decided labels until a write fails. Returns the new entry. */
   async #write(
     key: LeaseKey,
     labelKey: string,

@@ -1,21 +1,65 @@
 import { FIELD_MANAGER } from '../../coordination/lease.ts';
 import { type LeaseKey, leaseKey } from '../../coordination/lease-key.ts';
 import { resourcePaths } from '../../coordination/resource-paths.ts';
-import type { PodReference } from '../../election/model.ts';
+import { GROUP, type Instant, type PodReference } from '../../election/model.ts';
+import { type ElectionInput, surveyTenure } from '../../election/view.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { listAllPages } from '../../kubernetes/list-watch.ts';
 import { isKubernetesObject } from '../../kubernetes/objects.ts';
 import { isJsonObject } from '../../support/json.ts';
 import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';
-import type { LabelWrite } from './decide-labels.ts';
-import { LEADER, leasesLedBy } from './label-key.ts';
 
-/** Whole Pods are large. */
+/** The leader of a Lease. */
+export interface Leadership {
+  readonly holder: string;
+  /** The Pod of the holder's candidate; undefined: there is none, or the candidate is not visible. */
+  readonly pod: PodReference | undefined;
+  readonly until: Instant;
+}
+
+/** The known labels for one Lease. */
+export interface KnownLabels {
+  /** The Pods that have the label. */
+  readonly carriers: readonly PodReference[];
+  /** The Pods that may have the label, as the result of the write is unknown. */
+  readonly doubtful: readonly PodReference[];
+  /** The holder at the last write; undefined if the label was found. */
+  readonly holder: string | undefined;
+}
+
+export interface LabelWrite {
+  readonly kind: 'add' | 'remove';
+  readonly pod: PodReference;
+}
+
+/** Returns undefined unless the holder has taken up the Lease and still has it. */
+export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
+  const tenure = surveyTenure(input, at);
+  if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
+  const { acquireTime, renewTime } = tenure.lease;
+  // A grant that is not renewed yet. After a restart even our own grants are not provisional.
+  if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
+  const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
+  return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
+}
+
+/** Returns the writes that leave the label on the leader's Pod only. Removals come first. */
+export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
+  const isOutOfSight = leadership?.pod === undefined && leadership?.holder === known.holder;
+  if (leadership !== undefined && isOutOfSight) return [];
+  const pod = leadership?.pod;
+  const others = [...known.carriers, ...known.doubtful].filter(({ uid }) => uid !== pod?.uid);
+  const removals = others.map((other): LabelWrite => ({ kind: 'remove', pod: other }));
+  const isThere = pod === undefined || known.carriers.some(({ uid }) => uid === pod.uid);
+  return isThere ? removals : [...removals, { kind: 'add', pod }];
+}
+
+/** Small, as Pods are large. */
 const PAGE_SIZE = 200;
 const PAGE_DEADLINE_MS = 30_000;
 
-/** All Pods of a namespace ('' being all) that have leader labels, by the Lease that a label is for. Rejects as the client does. */
+/** Lists the Pods of a namespace ('': all) that have leader labels, by Lease. Rejects as the client does. */
 export async function findLabelled(
   client: KubernetesClient,
   namespace: string,
@@ -47,7 +91,7 @@ function take(pod: unknown, found: Map<LeaseKey, PodReference[]>): void {
   }
 }
 
-/** Writes one label. Resolves to whether the Pod is there; another one that has its name by now is left alone. */
+/** Writes one label. Resolves to whether the Pod exists. Leaves a new Pod of the same name alone. */
 export async function writeLabel(
   client: KubernetesClient,
   namespace: string,
@@ -70,8 +114,27 @@ export async function writeLabel(
   }
 }
 
-/** A uid that does not match is a conflict whose message names the uid that was asked for. */
+/** Another uid causes a conflict whose message names the requested uid. */
 function isGone(error: unknown, uid: string): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 404 || (error.status === 409 && error.message.includes(uid));
+}
+
+/** The value of every leader label. */
+export const LEADER = 'leader';
+
+const PREFIX = `${GROUP}/`;
+/** The name part of a label key. The name of a Lease may be longer. */
+const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+
+/** Returns undefined if the name of the Lease cannot be part of a label key. */
+export function labelKeyOf(leaseName: string): string | undefined {
+  return NAME.test(leaseName) ? `${PREFIX}${leaseName}` : undefined;
+}
+
+/** Returns the Leases whose leader labels are among `labels`. */
+export function leasesLedBy(labels: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(labels).flatMap(([key, value]) =>
+    value === LEADER && key.startsWith(PREFIX) ? [key.slice(PREFIX.length)] : [],
+  );
 }

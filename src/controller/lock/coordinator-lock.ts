@@ -4,7 +4,6 @@ import { isConflict } from '../../kubernetes/errors.ts';
 import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import { type Instant, InterruptibleSleep } from '../../support/clock.ts';
-import { LockCalls } from './lock-calls.ts';
 import {
   decideLock,
   type LockDecision,
@@ -17,17 +16,20 @@ import {
   type CoordinatorLockOptions,
   checkLockSettings,
   DEFAULT_LOCK_TIMING,
+  isSameState,
   LONGEST_WRITE_MS,
+  type LockState,
   type LockTiming,
+  stateOf,
 } from './lock-settings.ts';
-import { isSameState, type LockState, stateOf } from './lock-state.ts';
+import { LockCalls } from './lock-storage.ts';
 
-/** Calls of replicas that started together drift apart by up to this fraction of the retry period. */
+/** Fraction of the retry period by which calls of replicas that started together drift apart. */
 const JITTER = 0.1;
 
 /**
- * The lock that makes this replica the cluster's one coordinator (rule 10). Whatever writes asks `isActive` right before
- * each write; `LONGEST_WRITE_MS` says why that is enough.
+ * The lock that makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right before each write;
+ * see `LONGEST_WRITE_MS`.
  */
 export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
@@ -35,28 +37,31 @@ export class CoordinatorLock {
   readonly #rules: LockRules;
   readonly #calls: LockCalls;
   readonly #sleep: InterruptibleSleep;
-  /** Between claims by force, so that we and another that claims by force do not oust each other all the time. */
+  /** Keeps two processes that claim by force from ousting each other all the time. */
   readonly #forceBackoff: Backoff;
   #forceNotBefore: Instant = Number.NEGATIVE_INFINITY;
   #state: LockState;
-  /** The Lease as last seen: the next write is based on it. */
+  /** The Lease as last seen, the base of the next write. */
   #lease: KubernetesObject | undefined;
   #observation: LockObservation | undefined;
   /** Whether `#lease` is recent enough to decide on. */
   #fresh = false;
-  /** While we hold it: when the last renewal that succeeded was sent. */
+  /** While we hold the lock: when we sent the last successful renewal. */
   #renewedAt: Instant | undefined;
-  /** Whether the Lease may name us: a claim was sent, be it that its answer never came. */
+  /** Whether we have sent a claim, so that the Lease may name us even without an answer. */
   #mayHold = false;
-  /** We never act before this. It only moves forward: what an ousted holder is owed does not end with one claim. */
+  /** We never act before this. Another claim does not move it back: former holders may still act. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
-  /** Set when a claim was refused: it may have been a copy of it, and the claim a success, which the next look tells. */
+  /**
+   * `#actFrom` before a claim that was refused. The refused request may be a retransmission of a claim that succeeded; the next
+   * read tells.
+   */
   #actFromIfRefused: Instant | undefined;
-  /** Set when somebody else was seen to hold the lock during a write of ours, whose answer is then outdated. */
+  /** Set when the watch shows another holder during our write: its answer is then outdated. */
   #contested = false;
-  /** Since when we could not coordinate, even with the lock. */
+  /** Since when `canCoordinate` has been false. */
   #unableSince: Instant | undefined;
-  /** Until then a write may be under way that has begun while we were active. */
+  /** Until then a write that began while we were active may be in flight. */
   #writesEndBy: Instant = Number.NEGATIVE_INFINITY;
   #stopping = false;
   #cancelBoundary: (() => void) | undefined;
@@ -64,7 +69,7 @@ export class CoordinatorLock {
   #running: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
-  /** @throws RangeError when the identity lacks our prefix or the timing is unsafe. */
+  /** @throws RangeError when the identity lacks our prefix or the timing is unsafe */
   constructor(options: CoordinatorLockOptions) {
     const { clock, storage, identity, takeOver } = options;
     this.#options = options;
@@ -91,7 +96,7 @@ export class CoordinatorLock {
     return this.#state;
   }
 
-  /** The lock as last seen, if it is this process's own. */
+  /** The lock as last seen, if this process holds it. */
   get own(): OwnLock | undefined {
     const { holder = '', renewTime = '' } = this.#observation?.record ?? {};
     const renewedAt = parseMicroTime(renewTime);
@@ -100,21 +105,21 @@ export class CoordinatorLock {
     return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
-  /** Whether a write may begin now. False from the moment at which somebody else might be the coordinator. */
+  /** Whether a write may begin now. False as soon as another process may be the coordinator. */
   isActive(): boolean {
-    // Not left to the timer, which may come after a renewal that ends this: whoever is refused waits for `onChange`.
+    // The timer may fire after the next renewal, and a caller that is refused waits for `onChange`.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     if (this.#state.kind !== 'active') return false;
     this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
     return true;
   }
 
-  /** Looks at the lock at once, as what `canCoordinate` says has changed. */
+  /** Call this when `canCoordinate` changes. */
   reconsider(): void {
     this.#sleep.interrupt();
   }
 
-  /** Begins to watch and to claim the lock. Without effect when already started, or after `stop`. */
+  /** Does nothing if already started or stopped. */
   start(): void {
     if (this.#running !== undefined || this.#stopping) return;
     this.#stopWatch = this.#options.storage.watch?.((lease) => this.#onWatch(lease));
@@ -122,9 +127,8 @@ export class CoordinatorLock {
   }
 
   /**
-   * Lets go for good: `isActive` is false at once, and a Lease that is ours is released, so that the next coordinator
-   * need not wait until it expires. Writes begun before must have ended by the time this is called. Never rejects: a
-   * Lease that could not be released expires.
+   * Makes `isActive` false at once and releases the Lease, so that the next coordinator does not wait until it expires.
+   * All writes must have ended before this call. Never rejects: a Lease that is not released expires.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -150,7 +154,7 @@ export class CoordinatorLock {
     }
   }
 
-  /** Looks at the lock and does what follows, after a conflict once more. Returns when to look again. */
+  /** Claims or renews the lock; after a conflict tries once more. Returns the time of the next attempt. */
   async #attempt(): Promise<Instant> {
     const { clock } = this.#options;
     const next = clock.now() + this.#timing.retryPeriodMs * (1 + JITTER * clock.random());
@@ -161,7 +165,7 @@ export class CoordinatorLock {
     }
   }
 
-  /** A conflict means that the Lease has changed: worth another look at once. Anything else waits. */
+  /** After a conflict the Lease has changed: reads it again at once. */
   #advanceAfter(error: unknown): Promise<Instant> {
     if (!isConflict(error) || this.#stopping) throw error;
     return this.#advance();
@@ -169,41 +173,40 @@ export class CoordinatorLock {
 
   async #advance(): Promise<Instant> {
     const { clock, canCoordinate = () => true } = this.#options;
-    await this.#look();
-    // Taken only now, as the watch may tell more during any wait: what is decided on is what the write is based on.
+    await this.#refresh();
+    // Read after the wait, during which the watch may change it: the write must have the same base as the decision.
     const observation = this.#observation;
     if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
     const decision = decideLock(observation, this.#rules, clock.now(), this.#forceNotBefore);
     const isAble = canCoordinate();
     this.#unableSince = isAble ? undefined : (this.#unableSince ?? clock.now());
-    if (decision.kind === 'renew' && this.#isBetterLetGo()) return await this.#letGo();
+    if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();
     if (decision.kind !== 'wait' && (decision.kind === 'renew' || isAble)) {
       await this.#take(decision);
       return Number.POSITIVE_INFINITY;
     }
-    // Unless the watch tells more by then, the next decision needs another look.
+    // The next decision needs another read, unless the watch shows a change before.
     this.#fresh = false;
     return decision.kind === 'wait' ? decision.until : Number.POSITIVE_INFINITY;
   }
 
-  /** Looks at the server, unless the last answer or watch event still stands. */
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     if (this.#fresh && this.#observation !== undefined) return;
-    this.#see(await this.#calls.get());
+    this.#observe(await this.#calls.get());
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
     const sentAt = this.#options.clock.now();
     const formerActFrom = this.#actFrom;
-    // Before it is known to have succeeded: an answer that never comes changes nothing about who was ousted.
+    // Set before the answer, which may be lost: the former holder is ousted nevertheless.
     if (decision.kind !== 'renew') this.#actFrom = Math.max(formerActFrom, decision.actFrom);
     this.#contested = false;
     this.#mayHold = true;
-    // Whoever finds this record must wait as long as we would have to, should we crash before we ever act.
+    // If we crash before we act, the next holder must wait for the same former holder.
     const leaseDurationMs = Math.max(this.#timing.leaseDurationMs, this.#actFrom - sentAt);
     try {
       const answer = await this.#calls.write(this.#lease, { holder: this.#rules.identity, leaseDurationMs });
-      if (!this.#contested) this.#see(answer);
+      if (!this.#contested) this.#observe(answer);
     } catch (error) {
       if (isConflict(error)) this.#actFromIfRefused = formerActFrom;
       throw error;
@@ -214,13 +217,13 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /** Once whoever was ousted is out: letting go before that would make the next one wait for it, too. */
-  #isBetterLetGo(): boolean {
+  /** Not before `#actFrom`: the next holder would have to wait for the former one, too. */
+  #shouldLetGo(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + this.#timing.renewDeadlineMs;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
   }
 
-  /** First ends all writing, then empties the Lease. Returns when to look again. */
+  /** Releases the lock once no write is in flight. Returns the time of the next attempt. */
   async #letGo(): Promise<Instant> {
     const { clock, onEvent } = this.#options;
     if (this.#renewedAt !== undefined) onEvent?.({ kind: 'letGo' });
@@ -230,40 +233,40 @@ export class CoordinatorLock {
       this.#fresh = false;
       return this.#writesEndBy;
     }
-    await this.#empty();
+    await this.#writeRelease();
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Only a record that still is ours is emptied: another's must not be touched. */
   async #release(): Promise<void> {
     if (!this.#mayHold) return;
     try {
-      await this.#empty().catch((error) => {
-        if (isConflict(error)) return this.#empty();
+      await this.#writeRelease().catch((error) => {
+        if (isConflict(error)) return this.#writeRelease();
         throw error;
       });
     } catch {
-      // Reported by the call; the Lease expires.
+      // `#calls` has reported the error; the Lease expires.
     }
   }
 
-  async #empty(): Promise<void> {
-    await this.#look();
+  /** Releases the Lease if it still is ours. */
+  async #writeRelease(): Promise<void> {
+    await this.#refresh();
     if (this.#observation?.record?.holder !== this.#rules.identity) return;
     const settlingMs = this.#actFrom - this.#options.clock.now();
-    this.#see(await this.#calls.write(this.#lease, release(this.#rules.identity, settlingMs)));
+    this.#observe(await this.#calls.write(this.#lease, release(this.#rules.identity, settlingMs)));
   }
 
   #onWatch(lease: KubernetesObject | undefined): void {
     if (this.#stopping || (lease !== undefined && isNotNewer(lease, this.#lease))) return;
-    const { record } = this.#see(lease);
+    const { record } = this.#observe(lease);
     if (record?.holder === this.#rules.identity) return;
     this.#contested = true;
     this.#refreshState();
     this.#sleep.interrupt();
   }
 
-  #see(lease: KubernetesObject | undefined): LockObservation {
+  #observe(lease: KubernetesObject | undefined): LockObservation {
     const { clock } = this.#options;
     const record = lease && readLockRecord(lease);
     const observation = observeLock(this.#observation, record, this.#rules, clock.now());
@@ -294,7 +297,7 @@ export class CoordinatorLock {
     return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + this.#timing.renewDeadlineMs;
   }
 
-  /** Brings the state up to now, and sees to it that this happens again when settling or the renew deadline ends. */
+  /** Updates the state, now and when settling or the renew deadline ends. */
   #refreshState(): void {
     const { clock } = this.#options;
     const now = clock.now();

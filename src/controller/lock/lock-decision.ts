@@ -1,34 +1,33 @@
 import type { Instant } from '../../support/clock.ts';
 import { isForeign, isReleased, type LockRecord } from './lock-record.ts';
 
-/** What the decision about the lock depends on besides what was seen. */
 export interface LockRules {
   readonly identity: string;
-  /** Of our own claims, in milliseconds; also taken for a record that has a holder but no duration. */
+  /** Duration of our claims, in ms, and of records without a duration. */
   readonly leaseDurationMs: number;
-  /** Whether to claim the lock by force from a holder without our prefix. */
+  /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
 }
 
-/** What this process has seen of the lock. */
+/** The lock as this process has seen it. */
 export interface LockObservation {
   /** Undefined when there is no Lease. */
   readonly record: LockRecord | undefined;
-  /** Since when this process has seen the record unchanged. */
+  /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
   /**
-   * The last holder of a Lease that was deleted, emptied otherwise than by a release, or set back to what it was before
-   * that holder had it, does not know yet, and may go on until then (rule 8).
+   * Until then a former holder may act: it lost the lock without a release of its own, because the Lease was deleted,
+   * emptied or restored from a backup (rule 8).
    */
   readonly formerHolderUntil?: Instant;
   /**
-   * Until when a former holder that is not one of ours may wake up, and empty the lock of whoever has it then: client-go's
-   * elector releases what it finds (rule 8).
+   * Until then a former holder without our prefix may wake up and empty the lock of its new holder: client-go's elector
+   * releases any Lease that it finds (rule 8).
    */
   readonly doubtedUntil?: Instant;
 }
 
-/** `actFrom`: from when a claim that succeeds allows to act; until then somebody ousted may still do so. */
+/** `actFrom`: when a holder may act after a successful claim. Until then a former holder may act. */
 export type LockDecision =
   | { readonly kind: 'claim'; readonly actFrom: Instant }
   | { readonly kind: 'force'; readonly actFrom: Instant; readonly ousted: string }
@@ -36,8 +35,8 @@ export type LockDecision =
   | { readonly kind: 'wait'; readonly until: Instant };
 
 /**
- * What is known once `record` has been seen at `now`. A record's age counts from the first sight of the same holder,
- * renewTime and duration, by this process's own clock (rule 8).
+ * Returns the observation after `record` was seen at `now`. The age of a record counts from the first sight of the same
+ * holder, renewTime and duration, by the monotonic clock of this process (rule 8).
  */
 export function observeLock(
   previous: LockObservation | undefined,
@@ -53,7 +52,7 @@ export function observeLock(
     record,
     seenAt: now,
     ...(doubtedUntil !== undefined && { doubtedUntil }),
-    // Whoever has had the lock since, the one before it may still go on.
+    // A new holder does not stop the former one.
     ...(formerHolderUntil > now && { formerHolderUntil }),
   };
   const isTaken = record !== undefined && (record.holder !== '' || isHoldersRelease(record, previous));
@@ -62,7 +61,7 @@ export function observeLock(
     return { ...seen, formerHolderUntil: now + durationOf(previous.record, rules) };
   }
   if (previous === undefined) return seen;
-  // Counted from now: whoever held it, seen or not, may have renewed it just before it was deleted or emptied.
+  // Counted from now: an unseen renewal may have come just before the Lease was deleted or emptied.
   const durationMs = Math.max(
     rules.leaseDurationMs,
     former?.leaseDurationMs ?? 0,
@@ -72,8 +71,9 @@ export function observeLock(
 }
 
 /**
- * Whether one that is not ours has the lock already, so that it was emptied or deleted, unseen, under a holder that may go on. One of our
- * replicas has either seen a release, or waits itself until that holder is out, and releases the lock no earlier.
+ * Whether a holder without our prefix took the lock before its former holder expired. The Lease was then emptied or deleted
+ * unseen, and the former holder may act. A new holder of ours has seen a release, or acts and releases only after the former
+ * holder has expired.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,
@@ -87,10 +87,7 @@ function isTakenEarly(
   return now < previous.seenAt + durationOf(former, rules);
 }
 
-/**
- * Whether an emptied lock was released by its own holder: our replicas release no lock but their own. It was written at any time
- * since the last record was seen.
- */
+/** Whether the holder itself released an emptied lock. Our replicas release no lock but their own. */
 function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
   if (!isReleased(record)) return false;
   const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};
@@ -99,7 +96,7 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   return !isAnothers && seenAt >= doubtedUntil;
 }
 
-/** A holder that is not one of ours, and that loses the lock, may sleep through two durations from its last renewal on. */
+/** A holder without our prefix that loses the lock may sleep for two durations after its last renewal. */
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -114,10 +111,10 @@ function doubtAfter(
 }
 
 /**
- * What to do about the lock (rule 10). A claim by force is the only one that is made while somebody may still hold it,
- * and is paid for with a wait: the ousted one goes on for up to its Lease's duration.
+ * Decides what to do about the lock (rule 10). Only a claim by force is made while a holder is valid. It costs a wait, as the
+ * former holder may act for the duration of its Lease.
  *
- * @param forceNotBefore what the backoff between claims by force allows.
+ * @param forceNotBefore end of the backoff between claims by force
  */
 export function decideLock(
   observation: LockObservation,
@@ -144,7 +141,7 @@ function durationOf(record: LockRecord, rules: LockRules): number {
   return record.leaseDurationMs ?? rules.leaseDurationMs;
 }
 
-/** Each new holder counts one more transition: fewer than before are from a backup of the storage. */
+/** Each new holder adds a transition: fewer than before come from a backup of the storage. */
 function isSetBack(record: LockRecord, former: LockRecord | undefined): boolean {
   return former !== undefined && record.leaseTransitions < former.leaseTransitions;
 }

@@ -3,51 +3,50 @@ import type { LeaseKey } from '../../coordination/lease-key.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
 import { specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
-import type { LockStorage } from './lock-storage.ts';
 
-/** What every identity of this program's replicas begins with; any other is taken for the built-in controller's. */
+/** Prefix of the identity of each of our replicas. Any other identity counts as the built-in controller. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
 
 const RELEASED = { holder: '', leaseDurationMs: 1000 };
 
-/** The identity of one replica; `uuid` tells it from an earlier run on the same host. */
+/** `uuid` distinguishes the replica from an earlier run on the same host. */
 export function replicaIdentity(hostname: string, uuid: string): string {
   return `${IDENTITY_PREFIX}${hostname}_${uuid}`;
 }
 
-/** Whether a holder of the lock is not one of this program's replicas. */
+/** Whether an identity is not one of our replicas. */
 export function isForeign(identity: string): boolean {
   return !identity.startsWith(IDENTITY_PREFIX);
 }
 
-/** The Lease of the lock, as far as it matters to who holds it: what client-go's elector writes, but for acquireTime. */
+/** The fields of the lock's Lease that decide who holds it. */
 export interface LockRecord {
-  /** spec.holderIdentity; '' when nobody holds the lock. */
+  /** spec.holderIdentity; '' when the lock is free. */
   readonly holder: string;
-  /** spec.leaseDurationSeconds, in milliseconds; undefined when it is absent or no positive number. */
+  /** spec.leaseDurationSeconds in ms; undefined when absent or not a positive number. */
   readonly leaseDurationMs: number | undefined;
-  /** spec.renewTime as written: it is only ever compared with itself, never with a clock (rule 2). */
+  /** spec.renewTime as written. Compare it with itself only, never with a clock (rule 2). */
   readonly renewTime: string | undefined;
   /** spec.leaseTransitions; 0 when absent. */
   readonly leaseTransitions: number;
-  /** Whether one of our replicas wrote the holder, by the server's field ownership; undefined where there is none. */
+  /** Whether one of our replicas wrote the holder, by managedFields; undefined without managedFields. */
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
-/** The lock as its holder has last written it: all that the coordinator before it has written was written before. */
+/** The lock as this process last wrote it. All writes of the former coordinator are older. */
 export interface OwnLock {
   readonly key: LeaseKey;
   readonly holder: string;
-  /** In microseconds since the Unix epoch, by the holder's clock. */
+  /** Microseconds since the Unix epoch, by the holder's clock. */
   readonly renewTime: bigint;
 }
 
 /** What a write changes in the Lease. */
 export interface RecordChange {
-  /** '' lets go. */
+  /** '' releases the lock. */
   readonly holder: string;
   readonly leaseDurationMs: number;
-  /** The wall clock, in microseconds since the Unix epoch. */
+  /** Microseconds since the Unix epoch. */
   readonly wallTime: bigint;
 }
 
@@ -67,29 +66,28 @@ function isWrittenByOurs(managedFields: unknown): boolean | undefined {
   return Array.isArray(managedFields) ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER) : undefined;
 }
 
-/** Whether this is how client-go and this program let go: a holder that stopped, not a Lease that somebody emptied. */
+/** Whether the record is what client-go and this program write to release the lock. An emptied Lease is not. */
 export function isReleased(record: LockRecord): boolean {
   return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
 }
 
 /**
- * How `holder` lets go: at once or, where somebody ousted may act for another `settlingMs`, by letting it expire then:
- * whoever found the lock released would not know to wait for that.
+ * Returns the change that releases the lock. While a former holder may act for another `settlingMs`, the record expires
+ * after that time instead: the next holder of a released lock would act at once.
  */
 export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
   return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
 }
 
-/** A Lease for a lock that has none. */
 export function newLockLease(
-  { namespace, name }: LockStorage['lease'],
+  { namespace, name }: { readonly namespace: string; readonly name: string },
   change: RecordChange,
 ): KubernetesObject {
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };
   return { ...lease, spec: { ...changedFields({}, change), leaseTransitions: 0 } };
 }
 
-/** `lease` with nothing but its record changed, resourceVersion and unknown fields included. */
+/** Returns `lease` with another record. Keeps its resourceVersion and unknown fields. */
 export function withRecord(lease: KubernetesObject, change: RecordChange): KubernetesObject {
   const spec = specOf(lease);
   return { ...lease, spec: { ...spec, ...changedFields(spec, change) } };
@@ -101,7 +99,7 @@ function changedFields(
 ): Record<string, unknown> {
   const formerHolder = textField(spec, 'holderIdentity') ?? '';
   const written = formatMicroTime(change.wallTime);
-  // A clock that was set back, or is coarse, must not make a renewal look like none: others judge by the change.
+  // Other replicas recognize a renewal by its changed renewTime, even if our clock is coarse or was set back.
   const renewTime = written === spec['renewTime'] ? formatMicroTime(change.wallTime + 1n) : written;
   const renewed = {
     holderIdentity: change.holder,
@@ -109,12 +107,12 @@ function changedFields(
     renewTime,
   };
   if (change.holder === formerHolder) return renewed;
-  // As client-go counts: a new holder is a transition, letting go is none.
+  // As client-go counts: a new holder is a transition, a release is not.
   const leaseTransitions = Math.min(transitionsOf(spec) + (change.holder === '' ? 0 : 1), MAX_TRANSITIONS);
   return { ...renewed, acquireTime: renewTime, leaseTransitions };
 }
 
-/** The API's largest: an int32. One more would be refused, and nobody ever hold the lock again. */
+/** The maximum of int32. The API server would refuse a larger number for ever. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 function transitionsOf(spec: Readonly<Record<string, unknown>>): number {

@@ -1,46 +1,42 @@
-import type { Clock } from '../../support/clock.ts';
+import type { Clock, Instant } from '../../support/clock.ts';
 import { isForeign } from './lock-record.ts';
-import type { LockState } from './lock-state.ts';
-import type { LockStorage } from './lock-storage.ts';
+import type { LockCall, LockStorage } from './lock-storage.ts';
 
-/** How the lock is timed; by default as the built-in controller's and those of Kubernetes' own components. */
+/** The defaults are those of the built-in controller and of the components of Kubernetes. */
 export interface LockTiming {
-  /** How long a claim or renewal lasts, in milliseconds: whole seconds. 15,000 by default. */
+  /** Validity of a claim or renewal, in ms, whole seconds. Default: 15,000. */
   readonly leaseDurationMs: number;
-  /** How long after the sending of its last successful renewal a holder may act, in milliseconds. 10,000 by default. */
+  /** The holder stops acting this long after it sent its last successful renewal, in ms. Default: 10,000. */
   readonly renewDeadlineMs: number;
-  /** How often to renew, or to look at another's lock, in milliseconds. 2,000 by default. */
+  /** Interval of renewals, and of reads while another replica holds the lock, in ms. Default: 2,000. */
   readonly retryPeriodMs: number;
-  /** The deadline of every single call about the lock, in milliseconds. 3,000 by default. */
+  /** Deadline of each call, in ms. Default: 3,000. */
   readonly callTimeoutMs: number;
 }
 
-/** What is worth a line in the log, besides changes of the state. */
+/** Events for the log, besides changes of the state. */
 export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
-  /** Somebody else was found to hold the lock while we did; `by` is '' when the Lease was emptied or deleted. */
+  /** Another process took the lock from us; `by` is '' when the Lease was emptied or deleted. */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
-  /** We hold it and cannot coordinate, which another may be able to. */
+  /** We release the lock because we cannot coordinate. */
   | { readonly kind: 'letGo' }
-  /** Conflicts included: they are part of any race for the lock, but their going on would be news. */
+  /** Includes conflicts: single ones are normal, repeated ones are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
-
-export type LockCall = 'get' | 'create' | 'update';
 
 export interface CoordinatorLockOptions {
   readonly clock: Clock;
   readonly storage: LockStorage;
-  /** See `replicaIdentity`. */
   readonly identity: string;
-  /** Whether to oust a holder without our prefix, rather than wait until the lock is free or has expired. */
+  /** Takes the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
   /**
-   * Whether we could coordinate if we had the lock; yes by default. It is taken only then, and let go when that was not so
-   * for as long as a holder may fail to renew it: `renewDeadlineMs`.
+   * Whether this replica could coordinate with the lock. Default: true. While false, the replica does not claim the lock,
+   * and it releases the lock after `renewDeadlineMs`.
    */
   readonly canCoordinate?: () => boolean;
   readonly timing?: Partial<LockTiming>;
-  /** Called when the state's kind, holder or activeAt has changed. Must not throw. */
+  /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
   /** Must not throw. */
   readonly onEvent?: (event: LockEvent) => void;
@@ -54,16 +50,16 @@ export const DEFAULT_LOCK_TIMING: LockTiming = {
 };
 
 /**
- * No write that needs the lock may take longer than this, in milliseconds.
+ * Deadline of each write that needs the lock, in ms.
  *
- * The invariant that keeps two coordinators from acting at once (rule 10): a write begins at most `renewDeadlineMs`
- * after the last successful renewal was sent, and ends within this deadline. Nobody else sees that renewal before it was
- * sent, so nobody judges it expired within `leaseDurationMs` of that moment. With the defaults 10 s + 3.5 s < 15 s, also where
- * the one's clock runs 5 % slow and the other's 5 % fast: 13.5 s / 0.95 < 15 s / 1.05.
+ * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most `renewDeadlineMs` after the
+ * holder sent its last successful renewal, and ends within this deadline. Other replicas see the renewal after it was
+ * sent, so for them it expires more than `leaseDurationMs` after that moment. With the defaults 10 s + 3.5 s < 15 s. This
+ * holds even if one clock is 5 % slow and the other 5 % fast: 13.5 s / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
 
-/** @throws RangeError when the timing would let two replicas act at once, or one lose the lock without any failure. */
+/** @throws RangeError when two replicas could act at once, or a replica could lose the lock without a failure. */
 export function checkLockSettings(identity: string, timing: LockTiming): void {
   if (isForeign(identity)) throw new RangeError(`a replica's identity cannot be "${identity}"`);
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, callTimeoutMs } = timing;
@@ -78,4 +74,32 @@ export function checkLockSettings(identity: string, timing: LockTiming): void {
       'renewDeadlineMs must leave time for a retry: more than retryPeriodMs + callTimeoutMs',
     );
   }
+}
+
+/**
+ * - `standby`: another of our replicas holds the lock, or no holder is known.
+ * - `waiting`: a holder without our prefix holds the lock.
+ * - `settling`: this replica holds the lock, but a former holder may still act.
+ * - `active`: this replica may write.
+ */
+export interface LockState {
+  readonly kind: 'standby' | 'waiting' | 'settling' | 'active';
+  /** The holder as last seen; absent when the lock is free. */
+  readonly holder?: string;
+  readonly since: Instant;
+  /** End of settling if all renewals succeed. */
+  readonly activeAt?: Instant;
+}
+
+/** @param renewed whether this replica holds the lock and has renewed it in time */
+export function stateOf(holder: string, renewed: boolean, actFrom: Instant, now: Instant): LockState {
+  if (renewed && now < actFrom) return { kind: 'settling', holder, since: now, activeAt: actFrom };
+  if (renewed) return { kind: 'active', holder, since: now };
+  if (holder === '') return { kind: 'standby', since: now };
+  return { kind: isForeign(holder) ? 'waiting' : 'standby', holder, since: now };
+}
+
+/** Compares all fields but `since`. */
+export function isSameState(a: LockState, b: LockState): boolean {
+  return a.kind === b.kind && a.holder === b.holder && a.activeAt === b.activeAt;
 }

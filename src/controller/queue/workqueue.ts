@@ -1,22 +1,21 @@
 import { backoffDelayMs } from '../../support/backoff.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { DeadlineHeap } from '../../support/deadline-heap.ts';
-import { Fifo } from './fifo.ts';
+import { Fifo } from './order-and-limit.ts';
 
 /**
- * Told of what happens in a queue, as it happens; the customary `workqueue_*` metrics follow from it. Work that is still
- * under way is asked for instead: see `unfinishedWorkMs` and `longestRunningMs` of the queue.
+ * Feeds the usual `workqueue_*` metrics. For work in flight see `unfinishedWorkMs` and `longestRunningMs` of the queue.
  */
 export interface WorkqueueObserver {
-  /** `workqueue_depth`: keys that wait to be processed, those that wait for their own processing to end included. */
+  /** `workqueue_depth`: keys that wait to be processed, including those that are added again during processing. */
   depth(keys: number): void;
-  /** `workqueue_adds_total`: a key was added that was not waiting already. */
+  /** `workqueue_adds_total`: a key was added that was not waiting. */
   added(): void;
   /** `workqueue_retries_total`: a key was put back with backoff. */
   retried(): void;
-  /** `workqueue_queue_duration_seconds`, in milliseconds: how long a key waited before its processing began. */
+  /** `workqueue_queue_duration_seconds`, in ms: how long a key waited before its processing began. */
   queueDuration(ms: number): void;
-  /** `workqueue_work_duration_seconds`, in milliseconds: how long the processing of a key took. */
+  /** `workqueue_work_duration_seconds`, in ms: how long the processing of a key took. */
   workDuration(ms: number): void;
 }
 
@@ -24,18 +23,17 @@ export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly observer?: WorkqueueObserver;
   /**
-   * Asked when the deadline `at` of a key comes, whether it can be put off, and until when: only for whoever knows that nobody
-   * else has asked for a processing meanwhile, as there is one deadline for all.
+   * Called at the deadline `at` of a key. Returns a later deadline, or undefined to process the key now. A key has one
+   * deadline: return a later one only if no other caller has asked for `at`.
    */
-  readonly putOff?: (key: string, at: Instant) => Instant | undefined;
+  readonly postpone?: (key: string, at: Instant) => Instant | undefined;
 }
 
 export interface WorkerOptions {
-  /** How many keys are processed at a time. */
   readonly workers: number;
   /** Processes one key; `signal` aborts when the queue shuts down. A rejection puts the key back with backoff. */
   readonly process: (key: string, signal: AbortSignal) => Promise<void>;
-  /** Told of every rejection. Must not throw. */
+  /** Called with every rejection. Must not throw. */
   readonly onError: (key: string, error: unknown) => void;
 }
 
@@ -48,23 +46,22 @@ interface Processing {
 const BACKOFF = { initialMs: 5, maxMs: 60_000 };
 
 /**
- * The keys that need a look, each handed out once however often it was added, and never to two workers at a time: a key
- * that is added while it is processed is handed out again afterwards.
+ * Queue of keys to process, as in client-go. A key that is added several times is handed out once, and never to two workers
+ * at a time: a key that is added during its processing is handed out again afterwards.
  *
- * A key has at most one deadline. Whoever adds a key, at once or for later, is promised that a processing begins after
- * that call and not later than asked for (but for load). That is why the earliest deadline is enough, and why it stays
- * when the key is added at once: only the processing can know that there is nothing left to wake up for, and says so
- * with `requeue`.
+ * A key has at most one deadline. After each addition a processing begins, not later than asked for (except under load). So
+ * the earliest deadline is enough. It stays when the key is added at once: only the processing knows whether the key still
+ * needs it, and replaces it with `requeue`.
  */
 export class Workqueue {
   readonly #clock: Clock;
   readonly #observer: WorkqueueObserver | undefined;
-  readonly #putOff: WorkqueueOptions['putOff'];
+  readonly #postpone: WorkqueueOptions['postpone'];
   /** How often a key was put back with backoff since it was last forgotten. */
   readonly #failures = new Map<string, number>();
-  /** Keys due a processing, and since when. */
+  /** Keys that wait for a processing, and since when. */
   readonly #dirty = new Map<string, Instant>();
-  /** The dirty keys that are not being processed, in the order in which they are handed out. */
+  /** Dirty keys that are not being processed, in order. */
   readonly #ready = new Fifo<string>();
   readonly #processing = new Map<string, Processing>();
   readonly #delayed = new DeadlineHeap();
@@ -76,25 +73,25 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.#clock = options.clock;
     this.#observer = options.observer;
-    this.#putOff = options.putOff;
+    this.#postpone = options.postpone;
   }
 
-  /** How many keys wait to be processed; those with a deadline that has not come do not count. */
+  /** How many keys wait to be processed, without those with a future deadline. */
   get depth(): number {
     return this.#dirty.size;
   }
 
-  /** `workqueue_unfinished_work_seconds`, in milliseconds: how long all that is being processed has taken so far. */
+  /** `workqueue_unfinished_work_seconds`, in ms: sum over the keys in process. */
   unfinishedWorkMs(): number {
     return this.#runningMs().reduce((total, ms) => total + ms, 0);
   }
 
-  /** `workqueue_longest_running_processor_seconds`, in milliseconds. */
+  /** `workqueue_longest_running_processor_seconds`, in ms. */
   longestRunningMs(): number {
     return Math.max(0, ...this.#runningMs());
   }
 
-  /** Asks for a processing of `key` as soon as possible. Like every other addition, ignored after `shutDown`. */
+  /** Enqueues `key`. All additions are ignored after `shutDown`. */
   add(key: string): void {
     if (this.#shutdown.signal.aborted || this.#dirty.has(key)) return;
     this.#dirty.set(key, this.#clock.now());
@@ -105,12 +102,12 @@ export class Workqueue {
     this.#handOut();
   }
 
-  /** Asks for a processing of `key` in `delayMs`, unless one is due earlier. */
+  /** Enqueues `key` in `delayMs`, unless it has an earlier deadline. */
   addAfter(key: string, delayMs: number): void {
     this.addAt(key, this.#clock.now() + delayMs);
   }
 
-  /** Asks for a processing of `key` at `at`, unless one is due earlier. */
+  /** Enqueues `key` at `at`, unless it has an earlier deadline. */
   addAt(key: string, at: Instant): void {
     if (at <= this.#clock.now()) {
       this.add(key);
@@ -124,9 +121,9 @@ export class Workqueue {
   }
 
   /**
-   * The outcome of the processing of `key` that is under way: look again at `at` (rule 9), or at the next change when
-   * that is undefined. Takes the place of the deadline that stood when the processing began, which saw all there was to
-   * see; whatever was added since then still counts, and so does that deadline if the processing never calls this.
+   * Sets the result of the current processing of `key`: process it again at `at` (rule 9), or at the next change if `at` is
+   * undefined. Replaces the deadline from before the processing; additions since then still count. If the processing does
+   * not call this, the former deadline stays.
    */
   requeue(key: string, at: Instant | undefined): void {
     const processing = this.#processing.get(key);
@@ -134,7 +131,7 @@ export class Workqueue {
     if (at !== undefined) this.addAt(key, at);
   }
 
-  /** Asks for a processing of `key` after its backoff. */
+  /** Enqueues `key` after its backoff. */
   addRateLimited(key: string): void {
     if (this.#shutdown.signal.aborted) return;
     this.#observer?.retried();
@@ -143,12 +140,12 @@ export class Workqueue {
     this.addAfter(key, backoffDelayMs(failures, BACKOFF, this.#clock.random()));
   }
 
-  /** Ends the backoff of `key`; deadlines stay. Call it when a key has been processed without failure. */
+  /** Resets the backoff of `key`; its deadline stays. Call it after a processing without failure. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** The next key to process, as soon as there is one; `done` must follow. Undefined once the queue is shut down. */
+  /** Waits for the next key to process; call `done` afterwards. Undefined after `shutDown`. */
   next(): Promise<string | undefined> {
     return new Promise((resolve) => {
       if (this.#shutdown.signal.aborted) {
@@ -172,14 +169,14 @@ export class Workqueue {
     this.#resolveIfDrained();
   }
 
-  /** Processes keys with so many workers until `shutDown`; resolves when the last of them has ended. */
+  /** Processes keys until `shutDown`; resolves when all workers have ended. */
   async run(options: WorkerOptions): Promise<void> {
     await Promise.all(Array.from({ length: options.workers }, () => this.#work(options)));
   }
 
   /**
-   * Takes no more keys and drops those that wait, now or for later; whoever waits in `next` gets undefined. Resolves
-   * when all that was being processed is done.
+   * Drops all waiting keys and deadlines, and takes no more. Pending `next` calls get undefined. Resolves when all
+   * processing is done.
    */
   shutDown(): Promise<void> {
     this.#shutdown.abort();
@@ -222,19 +219,19 @@ export class Workqueue {
     const deadline = this.#delayed.get(key);
     this.#dirty.delete(key);
     this.#delayed.delete(key);
-    // A deadline that has come by now is met by this very processing.
+    // This processing meets a deadline that has passed.
     const formerDeadline = deadline !== undefined && deadline > now ? deadline : undefined;
     this.#processing.set(key, { startedAt: now, formerDeadline });
     this.#observer?.queueDuration(now - addedAt);
     this.#observer?.depth(this.#dirty.size);
   }
 
-  /** One timer serves all deadlines. It is moved only forward: one that fires for a deadline now gone costs nothing. */
+  /** Sets the one timer for all deadlines. A timer for a deadline that is gone costs nothing. */
   #arm(): void {
     const at = this.#delayed.earliest;
     if (at === undefined || (this.#timer !== undefined && this.#timer.at <= at)) return;
     this.#timer?.cancel();
-    // Rounded up, as timers drop fractions of a millisecond and would fire before the deadline.
+    // Rounded up: timers drop fractions of a millisecond.
     const cancel = this.#clock.setTimer(() => this.#addDue(), Math.ceil(at - this.#clock.now()));
     this.#timer = { at, cancel };
   }
@@ -246,7 +243,7 @@ export class Workqueue {
       const at = this.#delayed.earliest ?? now;
       const key = this.#delayed.popDue(now);
       if (key === undefined) break;
-      const later = this.#putOff?.(key, at);
+      const later = this.#postpone?.(key, at);
       if (later === undefined) this.add(key);
       else this.#delayed.set(key, later);
     }

@@ -1,40 +1,38 @@
 import { type LeaseKey, splitLeaseKey } from '../../coordination/lease-key.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
-import { FairKeys } from './fair-keys.ts';
-import { RequestLimit } from './request-limit.ts';
-import { URGENCIES, type Urgency } from './urgency.ts';
+import { FairKeys, RequestLimit, URGENCIES, type Urgency } from './order-and-limit.ts';
 
-/** Told of what happens in the queue. Must not throw. */
+/** Must not throw. */
 export interface WriteQueueObserver {
-  /** A Lease had its turn; in milliseconds, how long it waited for it. */
+  /** A Lease got its turn after it waited for `ms`. */
   waited(urgency: Urgency, ms: number): void;
 }
 
 export interface WriteQueueOptions {
   readonly clock: Clock;
-  /** How many requests may ever be under way at once. */
-  readonly most: number;
+  /** Upper bound of requests in flight. */
+  readonly maxInFlight: number;
   /**
-   * It is the Lease's turn: begins up to `seats` requests, and says so of each with {@link WriteQueue.begin}. Whoever
-   * begins none must not ask for the same urgency again before something has changed.
+   * Called at the Lease's turn. Sends up to `slots` requests, and calls {@link WriteQueue.begin} for each. If it sends none,
+   * it must not want a turn of the same urgency before something has changed.
    */
-  readonly serve: (key: LeaseKey, urgency: Urgency, seats: number) => void;
+  readonly serve: (key: LeaseKey, urgency: Urgency, slots: number) => void;
   readonly observer?: WriteQueueObserver | undefined;
 }
 
 interface Wish {
   readonly urgency: Urgency;
-  /** Since when what is asked for has been needed: of equals, whoever has needed it for longest comes first. */
+  /** Since when the Lease has needed the write. Among equals the earliest comes first. */
   readonly since: Instant;
   readonly askedAt: Instant;
 }
 
-/** No Lease may have more requests under way (rule 9). */
+/** Requests in flight of one Lease (rule 9). */
 const MAX_PER_LEASE = 8;
 
 /**
- * Which part of the limit requests of each urgency may fill, so that what matters more finds a place at once. Grants are
- * held back by nothing but the most that is ever allowed: they are few, and what relieves a cluster without leaders.
+ * The share of the limit that requests of each urgency may fill, so that more urgent ones find a free slot. Grants may
+ * exceed the limit up to `maxInFlight`: they are few, and a cluster without leaders needs them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
@@ -44,31 +42,30 @@ const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
 };
 
 /**
- * Leases that have something to write, each at most once, and how many requests are under way. Turns are given by
- * urgency, then in turn among namespaces, then to the Lease with the fewest requests under way, then to the one that has
- * needed it for longest. What it is about is decided when the turn has come, not before.
+ * Queue of Leases that wait to write. Orders them by urgency, then by turns among namespaces, then by fewest requests in
+ * flight, then by how long they have needed the write. A Lease decides at its turn what to write.
  */
 export class WriteQueue {
   readonly #clock: Clock;
   readonly #serve: WriteQueueOptions['serve'];
   readonly #observer: WriteQueueObserver | undefined;
-  readonly #most: number;
+  readonly #maxInFlight: number;
   readonly #limit: RequestLimit;
   readonly #wishes = new Map<LeaseKey, Wish>();
   readonly #turns: Readonly<Record<Urgency, FairKeys>>;
-  readonly #underWay = new Map<LeaseKey, number>();
-  #totalUnderWay = 0;
+  readonly #inFlight = new Map<LeaseKey, number>();
+  #totalInFlight = 0;
   #isGivingTurns = false;
   #isClosed = false;
-  /** Once closed: nothing is under way any more. */
+  /** Resolved when the queue is closed and no request is in flight. */
   readonly #idle = Promise.withResolvers<void>();
 
-  constructor({ clock, most, serve, observer }: WriteQueueOptions) {
+  constructor({ clock, maxInFlight, serve, observer }: WriteQueueOptions) {
     this.#clock = clock;
     this.#serve = serve;
     this.#observer = observer;
-    this.#most = most;
-    this.#limit = new RequestLimit(clock, most);
+    this.#maxInFlight = maxInFlight;
+    this.#limit = new RequestLimit(clock, maxInFlight);
     this.#turns = {
       grant: new FairKeys(),
       preference: new FairKeys(),
@@ -78,17 +75,17 @@ export class WriteQueue {
     };
   }
 
-  /** How many requests may be under way at once, for now. */
+  /** The current limit of requests in flight. */
   get limit(): number {
     return this.#limit.current;
   }
 
-  get underWay(): number {
-    return this.#totalUnderWay;
+  get inFlight(): number {
+    return this.#totalInFlight;
   }
 
-  underWayFor(key: LeaseKey): number {
-    return this.#underWay.get(key) ?? 0;
+  inFlightFor(key: LeaseKey): number {
+    return this.#inFlight.get(key) ?? 0;
   }
 
   isWaiting(key: LeaseKey): boolean {
@@ -102,17 +99,17 @@ export class WriteQueue {
     return counts;
   }
 
-  /** Asks for a turn, in place of what the Lease may have asked for before. */
+  /** Requests a turn. Replaces an earlier wish of the Lease. */
   want(key: LeaseKey, urgency: Urgency, since: Instant): void {
     if (this.#isClosed) return;
     const former = this.#wishes.get(key);
     if (former) this.#turns[former.urgency].delete(key, splitLeaseKey(key).namespace);
     this.#wishes.set(key, { urgency, since, askedAt: former?.askedAt ?? this.#clock.now() });
-    this.#lineUp(key);
+    this.#sortIn(key);
     this.#giveTurns();
   }
 
-  /** The Lease has nothing to write any more. */
+  /** Withdraws the wish of the Lease. */
   drop(key: LeaseKey): void {
     const wish = this.#wishes.get(key);
     if (!wish) return;
@@ -120,68 +117,70 @@ export class WriteQueue {
     this.#turns[wish.urgency].delete(key, splitLeaseKey(key).namespace);
   }
 
-  /** A request about the Lease is sent now. The returned function says that it has ended; `isAnswered` see RequestLimit. */
+  /** Counts a request that is sent now. Call the returned function when it ends; for `isAnswered` see RequestLimit. */
   begin(key: LeaseKey): (isAnswered: boolean) => void {
     const sentAt = this.#clock.now();
-    this.#totalUnderWay++;
-    this.#underWay.set(key, this.underWayFor(key) + 1);
+    this.#totalInFlight++;
+    this.#inFlight.set(key, this.inFlightFor(key) + 1);
     return (isAnswered) => {
       this.#limit.answered(sentAt, isAnswered);
-      this.#totalUnderWay--;
-      const left = this.underWayFor(key) - 1;
-      if (left > 0) this.#underWay.set(key, left);
-      else this.#underWay.delete(key);
-      this.#lineUp(key);
+      this.#totalInFlight--;
+      const left = this.inFlightFor(key) - 1;
+      if (left > 0) this.#inFlight.set(key, left);
+      else this.#inFlight.delete(key);
+      this.#sortIn(key);
       this.#giveTurns();
-      if (this.#isClosed && this.#totalUnderWay === 0) this.#idle.resolve();
+      if (this.#isClosed && this.#totalInFlight === 0) this.#idle.resolve();
     };
   }
 
-  /** Gives no more turns; resolves when no request is under way any more. */
+  /** Gives no more turns; resolves when no request is in flight. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#wishes.clear();
     for (const keys of Object.values(this.#turns)) keys.clear();
-    if (this.#totalUnderWay === 0) this.#idle.resolve();
+    if (this.#totalInFlight === 0) this.#idle.resolve();
     return this.#idle.promise;
   }
 
-  /** Puts the Lease's wish, if it has one, where it belongs by what it has under way. */
-  #lineUp(key: LeaseKey): void {
+  /** Sorts the Lease's wish, if any, by its requests in flight. */
+  #sortIn(key: LeaseKey): void {
     const wish = this.#wishes.get(key);
-    const underWay = this.underWayFor(key);
-    if (wish && underWay < MAX_PER_LEASE) {
-      this.#turns[wish.urgency].set(key, splitLeaseKey(key).namespace, underWay, wish.since);
+    const inFlight = this.inFlightFor(key);
+    if (wish && inFlight < MAX_PER_LEASE) {
+      this.#turns[wish.urgency].set(key, splitLeaseKey(key).namespace, inFlight, wish.since);
     }
   }
 
   #giveTurns(): void {
-    // A turn may lead to further wishes; the loop that is running takes them in.
+    // A turn may add wishes; the running loop serves them.
     if (this.#isGivingTurns) return;
     this.#isGivingTurns = true;
     try {
       for (let next = this.#next(); next !== undefined; next = this.#next()) {
-        const { key, wish, seats } = next;
+        const { key, wish, slots } = next;
         this.#wishes.delete(key);
         this.#observer?.waited(wish.urgency, this.#clock.now() - wish.askedAt);
-        this.#serve(key, wish.urgency, seats);
+        this.#serve(key, wish.urgency, slots);
       }
     } finally {
       this.#isGivingTurns = false;
     }
   }
 
-  #placesFor(urgency: Urgency): number {
-    return urgency === 'grant' ? this.#most : Math.max(1, Math.floor(this.#limit.current * SHARES[urgency]));
+  #limitFor(urgency: Urgency): number {
+    return urgency === 'grant'
+      ? this.#maxInFlight
+      : Math.max(1, Math.floor(this.#limit.current * SHARES[urgency]));
   }
 
-  #next(): { readonly key: LeaseKey; readonly wish: Wish; readonly seats: number } | undefined {
+  #next(): { readonly key: LeaseKey; readonly wish: Wish; readonly slots: number } | undefined {
     for (const urgency of URGENCIES) {
-      const free = this.#placesFor(urgency) - this.#totalUnderWay;
+      const free = this.#limitFor(urgency) - this.#totalInFlight;
       const key = free > 0 ? this.#turns[urgency].shift() : undefined;
       const wish = key === undefined ? undefined : this.#wishes.get(key);
       if (key !== undefined && wish) {
-        return { key, wish, seats: Math.min(free, MAX_PER_LEASE - this.underWayFor(key)) };
+        return { key, wish, slots: Math.min(free, MAX_PER_LEASE - this.inFlightFor(key)) };
       }
     }
     return undefined;

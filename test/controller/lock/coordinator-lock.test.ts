@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CoordinatorLock } from '../../../src/controller/lock/coordinator-lock.ts';
-import type { LockEvent, LockTiming } from '../../../src/controller/lock/lock-settings.ts';
-import type { LockState } from '../../../src/controller/lock/lock-state.ts';
+import type { LockEvent, LockState, LockTiming } from '../../../src/controller/lock/lock-settings.ts';
 import { SimProcess } from '../../simulation/sim-process.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { type SimFate, SimLockServer } from './sim-lock-server.ts';

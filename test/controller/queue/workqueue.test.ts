@@ -98,11 +98,11 @@ describe('a deadline', () => {
   test('that is put off when it comes costs no processing; whoever adds the key meanwhile has one at once', async () => {
     const clock = new VirtualClock({ random: () => 1 });
     const asked: number[] = [];
-    const putOff = (_key: string, at: number) => {
+    const postpone = (_key: string, at: number) => {
       asked.push(at);
       return at < 30 ? at + 10 : undefined;
     };
-    const queue = new Workqueue({ clock, putOff });
+    const queue = new Workqueue({ clock, postpone });
     const log = startLogging(queue, clock);
     queue.addAt('a', 10);
     await clock.advance(15);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { URGENCIES, type Urgency } from '../../../src/controller/queue/urgency.ts';
+import { URGENCIES, type Urgency } from '../../../src/controller/queue/order-and-limit.ts';
 import { WriteQueue } from '../../../src/controller/queue/write-queue.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -14,22 +14,22 @@ class SimSender {
   readonly queue: WriteQueue;
   /** Like `default/a`, in the order of the turns. */
   readonly turns: string[] = [];
-  readonly seats: number[] = [];
+  readonly slots: number[] = [];
   /** Like `grant 30`: the urgency, and how long it waited. */
   readonly waited: string[] = [];
-  /** How many of its seats a Lease takes. */
-  takes: (seats: number) => number = () => 1;
+  /** How many of its slots a Lease takes. */
+  takes: (slots: number) => number = () => 1;
   onTurn: (key: string, urgency: Urgency) => void = () => {};
   readonly #ends = new Map<string, ((isAnswered: boolean) => void)[]>();
 
   constructor(most: number) {
     this.queue = new WriteQueue({
       clock,
-      most,
-      serve: (key, urgency, seats) => {
+      maxInFlight: most,
+      serve: (key, urgency, slots) => {
         this.turns.push(key);
-        this.seats.push(seats);
-        this.send(key, this.takes(seats));
+        this.slots.push(slots);
+        this.send(key, this.takes(slots));
         this.onTurn(key, urgency);
       },
       observer: { waited: (urgency, ms) => this.waited.push(`${urgency} ${ms}`) },
@@ -66,7 +66,7 @@ describe('turns are given (rule 9)', () => {
     sender.queue.want('default/b', 'grant', 0);
     sender.queue.want('default/c', 'grant', 0);
     expect(sender.turns).toEqual(['default/a', 'default/b']);
-    expect(sender.queue.underWay).toBe(2);
+    expect(sender.queue.inFlight).toBe(2);
     sender.answer('default/a');
     expect(sender.turns).toEqual(['default/a', 'default/b', 'default/c']);
   });
@@ -128,16 +128,16 @@ describe('turns are given (rule 9)', () => {
 describe('a Lease (rule 9)', () => {
   test('has never more than eight requests under way', () => {
     const sender = new SimSender(20);
-    sender.takes = (seats) => seats;
+    sender.takes = (slots) => slots;
     sender.queue.want('default/a', 'grant', 0);
-    expect(sender.seats).toEqual([8]);
+    expect(sender.slots).toEqual([8]);
     sender.queue.want('default/a', 'grant', 0);
     sender.queue.want('default/b', 'grant', 0);
     expect(sender.turns).toEqual(['default/a', 'default/b']);
-    expect(sender.queue.underWayFor('default/a')).toBe(8);
+    expect(sender.queue.inFlightFor('default/a')).toBe(8);
     sender.answer('default/a');
     expect(sender.turns.at(-1)).toBe('default/a');
-    expect(sender.seats).toEqual([8, 8, 1]);
+    expect(sender.slots).toEqual([8, 8, 1]);
   });
 
   test('waits for one thing at a time, the last that it asked for, since it first asked', async () => {
@@ -185,19 +185,19 @@ describe('of the limit (rule 9)', () => {
   ])('requests of urgency $urgency may fill $want of $most', ({ urgency, most, want }) => {
     const sender = new SimSender(most);
     for (let lease = 0; lease < 2 * most; lease++) sender.queue.want(`default/${lease}`, urgency, 0);
-    expect(sender.queue.underWay).toBe(want);
+    expect(sender.queue.inFlight).toBe(want);
     expect(sender.queue.waiting()[urgency]).toBe(2 * most - want);
   });
 
   test('what is left is for those that matter more, and no Lease gets more than its part of it', () => {
     const sender = new SimSender(16);
-    sender.takes = (seats) => seats;
+    sender.takes = (slots) => slots;
     sender.queue.want('default/a', 'expiry', 0);
     sender.queue.want('default/b', 'expiry', 0);
     sender.queue.want('default/c', 'vacant', 0);
     sender.queue.want('default/d', 'grant', 0);
     expect(sender.turns).toEqual(['default/a', 'default/c', 'default/d']);
-    expect(sender.seats).toEqual([8, 4, 4]);
+    expect(sender.slots).toEqual([8, 4, 4]);
   });
 
   test('there is less when the server is slow', async () => {
@@ -207,10 +207,10 @@ describe('of the limit (rule 9)', () => {
     sender.answer('default/busy');
     expect(sender.queue.limit).toBe(12);
     for (let lease = 0; lease < 20; lease++) sender.queue.want(`default/${lease}`, 'preference', 0);
-    expect(sender.queue.underWay).toBe(12);
+    expect(sender.queue.inFlight).toBe(12);
     // But not for grants.
     for (let lease = 20; lease < 40; lease++) sender.queue.want(`default/${lease}`, 'grant', 0);
-    expect(sender.queue.underWay).toBe(16);
+    expect(sender.queue.inFlight).toBe(16);
   });
 });
 
@@ -231,7 +231,7 @@ describe('once it is closed', () => {
     sender.answer('default/b');
     await closing;
     expect(sender.turns).toEqual([]);
-    expect(sender.queue.underWay).toBe(0);
+    expect(sender.queue.inFlight).toBe(0);
   });
 
   test('it is over at once when nothing is under way', async () => {

@@ -14,18 +14,18 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'return { metadata: { uid, ...(resourceVersion === "" && { resourceVersion }) }, spec: { pingTime: formatMicroTime(pingTime) } };',
   ]),
   mutant('no-expectations', 'decides again before its cache shows what came of its last write', [
-    'controller/write-expectations.ts',
+    'controller/write-outcomes.ts',
     "if (expected?.kind === 'answer') return Number.POSITIVE_INFINITY;",
     "if (expected !== 'answer') return undefined; else return Number.POSITIVE_INFINITY;",
   ]),
   mutant('endless-expectations', 'waits for ever for a write to show in its cache', [
-    'controller/write-expectations.ts',
+    'controller/write-outcomes.ts',
     'if (expected === undefined || this.#clock.now() >= expected.until) return undefined;',
     'if (expected === undefined) return undefined;',
   ]),
   // Where candidates come from.
   mutant('pings-native-only', 'asks candidates of every group in the API server’s own', [
-    'controller/action-writer.ts',
+    'controller/sender.ts',
     'const apiVersion = apiVersionOf(source);',
     "const apiVersion = apiVersionOf(source === 'custom' ? 'native' : source);",
   ]),
@@ -256,7 +256,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'return former !== undefined && record.leaseTransitions < 0;',
   ]),
   mutant('slow-writes', 'gives its writes up too late for the lock', [
-    'controller/action-writer.ts',
+    'controller/sender.ts',
     'deadlineMs: LONGEST_WRITE_MS });',
     'deadlineMs: 10 * LONGEST_WRITE_MS });',
   ]),
@@ -387,13 +387,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (remainingMs <= 0) stopStallTimer.current = () => {};',
   ]),
   mutant('no-rediscovery', 'does not look for the API again once it has gone', [
-    'controller/candidate-watch.ts',
+    'controller/watches.ts',
     'onNotServed,\n      onSynced: () => {',
     'onSynced: () => {',
   ]),
   mutant('useless-lock', 'keeps the lock though its API server has lost the API, as another may have it', [
     'controller/lock/coordinator-lock.ts',
-    "if (decision.kind === 'renew' && this.#isBetterLetGo()) return await this.#letGo();",
+    "if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();",
     '',
   ]),
   mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createApiLockStorage } from '../../../src/controller/lock/api-lock-storage.ts';
 import { CoordinatorLock } from '../../../src/controller/lock/coordinator-lock.ts';
+import { createApiLockStorage } from '../../../src/controller/lock/lock-storage.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
 import { ScriptedClient } from '../../kubernetes/scripted-client.ts';
 import { SimApiServer } from '../../simulation/sim-api-server.ts';

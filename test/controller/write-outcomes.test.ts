@@ -1,8 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
-import { type AwaitedAnswer, WriteExpectations } from '../../src/controller/write-expectations.ts';
-import type { WrittenObject } from '../../src/controller/written-objects.ts';
-import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
+import {
+  type AwaitedAnswer,
+  WriteBackoff,
+  WriteExpectations,
+  type WrittenObject,
+  WrittenObjects,
+  writtenBy,
+} from '../../src/controller/write-outcomes.ts';
+import { defaultSettings, makeCandidate, makeLease, makeNow, wallAt } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const KEY = 'kube-system/scheduler';
@@ -171,4 +177,109 @@ describe('a stalled watch', () => {
     seeLease('8');
     expect(expectations.giveUp(KEY, LEASE)).toBe(false);
   });
+});
+
+let backoff: WriteBackoff;
+
+/** Fails once more, and says after how many milliseconds it may be tried again. */
+function delayAfterFailure(floorMs: number, isConflict: boolean): number {
+  backoff.failed(KEY, LEASE, floorMs, isConflict);
+  return (backoff.retryAt(KEY, LEASE) ?? clock.now()) - clock.now();
+}
+
+describe('failures', () => {
+  beforeEach(() => {
+    // The longest of each delay.
+    clock = new VirtualClock({ random: () => 1 });
+    backoff = new WriteBackoff(clock);
+  });
+
+  test('back off, doubling from 20 ms to half a minute', () => {
+    const delays = Array.from({ length: 14 }, () => delayAfterFailure(0, false));
+    expect(delays.slice(0, 4)).toEqual([20, 40, 80, 160]);
+    expect(delays.at(-1)).toBe(30_000);
+  });
+
+  test('keep the object from being written until the retry', async () => {
+    backoff.failed(KEY, LEASE, 0, false);
+    expect(backoff.retryAt(KEY, LEASE)).toBe(20);
+    await clock.advance(20);
+    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+  });
+
+  test('to write one candidate keep nothing else from being written', () => {
+    backoff.failed(KEY, CANDIDATE, 0, false);
+    expect(backoff.retryAt(KEY, CANDIDATE)).toBe(20);
+    expect(backoff.retryAt(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
+    // Nor its twin, of the other source (rule 13).
+    expect(backoff.retryAt(KEY, { ...CANDIDATE, uid: 'uid-of-twin' })).toBeUndefined();
+    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+  });
+
+  test('that are conflicts cost nothing the first time, then as much as any other', () => {
+    expect(Array.from({ length: 4 }, () => delayAfterFailure(0, true))).toEqual([0, 20, 40, 80]);
+  });
+
+  test('are spread by chance, over the second half of the delay', () => {
+    clock = new VirtualClock({ random: () => 0 });
+    backoff = new WriteBackoff(clock);
+    expect(delayAfterFailure(0, false)).toBe(10);
+  });
+
+  test('wait for as long as the server asks', () => {
+    expect(delayAfterFailure(5000, false)).toBe(5000);
+    expect(delayAfterFailure(5000, true)).toBe(5000);
+  });
+
+  test('begin anew after a success', () => {
+    backoff.failed(KEY, LEASE, 0, false);
+    backoff.failed(KEY, LEASE, 0, false);
+    backoff.succeeded(KEY, LEASE);
+    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+    expect(delayAfterFailure(0, false)).toBe(20);
+  });
+
+  test('are forgotten with their Lease', () => {
+    backoff.failed(KEY, LEASE, 0, false);
+    backoff.forget(KEY);
+    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+    expect(delayAfterFailure(0, false)).toBe(20);
+  });
+});
+
+const a = { kind: 'candidate', name: 'a', uid: 'u' } as const;
+const b = { kind: 'candidate', name: 'b', uid: 'v' } as const;
+/** Of the same name, from the other source (rule 13). */
+const twin = { ...a, uid: 'w' } as const;
+
+test('what is noted about one object is neither another one’s, be it of the same name, nor another Lease’s', () => {
+  const objects = new WrittenObjects<number>();
+  objects.set(KEY, LEASE, 1);
+  objects.set(KEY, a, 2);
+  objects.set(KEY, b, 3);
+  objects.delete(KEY, a);
+  objects.set(KEY, twin, 5);
+  objects.delete(KEY, { kind: 'candidate', name: 'never', uid: 'x' });
+  expect([LEASE, a, b, twin].map((object) => objects.get(KEY, object))).toEqual([1, undefined, 3, 5]);
+  expect(objects.get('kube-system/other', LEASE)).toBeUndefined();
+  objects.set('kube-system/other', b, 4);
+  expect(objects.size).toBe(4);
+  objects.forget(KEY);
+  expect(objects.size).toBe(1);
+  for (const object of [LEASE, a, b, twin]) expect(objects.get(KEY, object)).toBeUndefined();
+});
+
+test('a ping and a deletion write the candidate, everything else the Lease', () => {
+  const candidate = { name: 'a', uid: 'u', resourceVersion: '1' };
+  expect(
+    writtenBy({
+      kind: 'PingCandidate',
+      source: 'native',
+      ...candidate,
+      pingTime: wallAt(0),
+      purpose: 'election',
+    }),
+  ).toEqual(a);
+  expect(writtenBy({ kind: 'DeleteCandidate', source: 'native', ...candidate })).toEqual(a);
+  expect(writtenBy({ kind: 'CreateLease', strategy: 's', grant: undefined })).toEqual(LEASE);
 });

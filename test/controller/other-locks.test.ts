@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HeldLocks } from '../../src/controller/held-locks.ts';
+import { HeldLocks } from '../../src/controller/other-locks.ts';
 import { decodeLease } from '../../src/coordination/lease.ts';
 import { leaseKey } from '../../src/coordination/lease-key.ts';
 import type { Lease } from '../../src/election/model.ts';

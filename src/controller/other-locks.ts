@@ -1,0 +1,82 @@
+import { candidateResources } from '../coordination/candidate-sources.ts';
+import { type LeaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
+import { coordinatorLease, type Lease } from '../election/model.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { discoverServed } from '../kubernetes/discovery.ts';
+import type { Instant } from '../support/clock.ts';
+import { isForeign } from './lock/lock-record.ts';
+
+const LOCK_SUFFIX = `/${coordinatorLease.name}`;
+/** Of a lock without a duration. */
+const DEFAULT_DURATION_MS = 15_000;
+
+/** Whether a Lease has the name of a coordinator's lock. */
+export function isLock(key: LeaseKey): boolean {
+  return key.endsWith(LOCK_SUFFIX);
+}
+
+/**
+ * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks only see each other's locks:
+ * Leases with the same name in different namespaces (rule 10). This needs no request and no permission. A lock in a
+ * namespace that is not watched remains unseen.
+ */
+export class HeldLocks {
+  readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
+
+  /** Call this after a change of a Lease; `read` returns the Lease, or undefined if it is gone. */
+  see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
+    // First, as this runs for every change of a Lease or candidate.
+    if (!isLock(key)) return;
+    const { namespace } = splitLeaseKey(key);
+    const lease = read(key);
+    const holder = lease?.holderIdentity ?? '';
+    // Other programs may use the same name for a Lease in another namespace.
+    const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
+    if (lease === undefined || !isHeld) this.#seen.delete(namespace);
+    else if (this.#isNews(lease)) this.#seen.set(namespace, { lease, since: now });
+  }
+
+  /** Returns the namespaces of the locks that have not expired. */
+  heldAt(now: Instant): readonly string[] {
+    return [...this.#seen.values()]
+      .filter(({ lease, since }) => now < since + durationMsOf(lease))
+      .map(({ lease }) => lease.namespace);
+  }
+
+  /** An unchanged renewTime is no sign of life. */
+  #isNews({ namespace, holderIdentity, renewTime }: Lease): boolean {
+    const last = this.#seen.get(namespace)?.lease;
+    return last?.holderIdentity !== holderIdentity || last?.renewTime !== renewTime;
+  }
+}
+
+function durationMsOf({ leaseDurationSeconds }: Lease): number {
+  return leaseDurationSeconds === undefined ? DEFAULT_DURATION_MS : leaseDurationSeconds * 1000;
+}
+
+/**
+ * Whether the lock is not the one of the controller built into kube-apiserver. If the API server also serves LeaseCandidates,
+ * the built-in controller would elect beside us (rule 10).
+ */
+export function isSeparateLock(lockNamespace: string): boolean {
+  return lockNamespace !== coordinatorLease.namespace;
+}
+
+/** Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects as the client does. */
+export async function checkLockNamespace(
+  client: KubernetesClient,
+  lockNamespace: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!isSeparateLock(lockNamespace)) return undefined;
+  const served = await discoverServed(client, candidateResources.native, signal);
+  return served && lockRefusal(lockNamespace, served);
+}
+
+export function lockRefusal(lockNamespace: string, served: string): string {
+  return (
+    `the lock cannot be in namespace ${lockNamespace}: the API server serves LeaseCandidates as ${served}, and the controller ` +
+    `built into it, whose lock is in ${coordinatorLease.namespace}, would elect beside this one. Leave --lock-namespace out, or ` +
+    'turn CoordinatedLeaderElection and that API off at every kube-apiserver'
+  );
+}

@@ -1,0 +1,359 @@
+import {
+  type CandidateApiVersion,
+  candidateResources,
+  candidateSources,
+} from '../coordination/candidate-sources.ts';
+import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import { resourcePaths, watchedNamespaces } from '../coordination/resource-paths.ts';
+import type { CandidateSource, LeaseCandidate } from '../election/model.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { discoverServed } from '../kubernetes/discovery.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import {
+  Reflector,
+  type ReflectorErrorContext,
+  type ReflectorEvent,
+  type ReflectorObservation,
+} from '../kubernetes/reflector.ts';
+import { Backoff } from '../support/backoff.ts';
+import { type Clock, type Instant, sleep } from '../support/clock.ts';
+
+/** `onNotServed` is called when the server serves no version of any source. */
+export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
+  /** All candidates of a source are cached. */
+  readonly onRevealed: (source: CandidateSource) => void;
+}
+
+/**
+ * After the loss of a source a replica leaves the lock to others for this time, in ms: a replica at another API server may
+ * still have all sources. The lock is released 13.5 s after the loss, and then another replica takes it at once.
+ */
+const YIELD_LOCK_MS = 20_000;
+
+/**
+ * A lost source that had candidates counts as missing for this time, in ms. A day is enough for an alert; an administrator may
+ * have turned the source off on purpose. A restart of this process ends it, too.
+ */
+export const MISSING_FOR_MS = 86_400_000;
+
+/** Watches the LeaseCandidates of all sources, each in its served version (rule 13). */
+export class CandidateSourcesWatch {
+  readonly #parts: CandidateSourcesWatchParts;
+  readonly #watches: readonly CandidateWatch[];
+  /** When each source was lost; without those that came back. */
+  readonly #lostAt = new Map<CandidateSource, Instant>();
+  /** The lost sources that had candidates, which take no part in elections meanwhile. */
+  readonly #missing = new Set<CandidateSource>();
+
+  constructor(parts: CandidateSourcesWatchParts) {
+    this.#parts = parts;
+    this.#watches = candidateSources.map(
+      (source) =>
+        new CandidateWatch({
+          ...parts,
+          source,
+          onSynced: (apiVersion) => {
+            this.#lostAt.delete(source);
+            this.#missing.delete(source);
+            parts.onRevealed(source);
+            parts.onSynced(apiVersion);
+          },
+          onNotServed: () => {
+            if (this.#watches.every(({ isNotServed }) => isNotServed)) parts.onNotServed();
+          },
+          onGone: (apiVersion) => {
+            this.#lostAt.set(source, parts.clock.now());
+            parts.onGone(apiVersion);
+          },
+          onHidden: (candidate) => {
+            if (this.#lostAt.has(source)) this.#missing.add(source);
+            parts.onHidden(candidate);
+          },
+        }),
+    );
+  }
+
+  /** The watched versions; empty while no source is served. */
+  get apiVersions(): readonly CandidateApiVersion[] {
+    return this.#watches.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
+  }
+
+  /** Whether a source was lost so recently that other replicas should take the lock. */
+  get hasJustLostSource(): boolean {
+    const now = this.#parts.clock.now();
+    return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);
+  }
+
+  /** When the missing sources were lost: nothing was heard of their candidates since. */
+  get missingSince(): readonly Instant[] {
+    const now = this.#parts.clock.now();
+    const lost = [...this.#missing].map((source) => this.#lostAt.get(source) ?? now);
+    return lost.filter((at) => now < at + MISSING_FOR_MS);
+  }
+
+  /** The served version of `source`; undefined: not served. */
+  apiVersionOf(source: CandidateSource): CandidateApiVersion | undefined {
+    return this.#watches.find((watch) => watch.source === source)?.apiVersion;
+  }
+
+  /** Whether discovery succeeded and found no version of `source`. */
+  isNotServed(source: CandidateSource): boolean {
+    return this.#watches.some((watch) => watch.source === source && watch.isNotServed);
+  }
+
+  get reflectors(): CandidateWatch['reflectors'] {
+    return this.#watches.flatMap(({ reflectors }) => reflectors);
+  }
+
+  /** Whether all candidates of `namespace` are cached: at least one source is available, and each available one is synced. */
+  knows(namespace: string): boolean {
+    const open = this.#watches.filter((watch) => !watch.isUnavailable(namespace));
+    return open.length > 0 && open.every((watch) => watch.knows(namespace));
+  }
+
+  hasSynced(): boolean {
+    return watchedNamespaces(this.#parts.namespaces).every((namespace) => this.knows(namespace));
+  }
+
+  /** See {@link Reflector.relist}. */
+  relist(): void {
+    for (const watch of this.#watches) watch.relist();
+  }
+
+  start(): void {
+    for (const watch of this.#watches) watch.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.stop()));
+  }
+}
+
+/** Callbacks must not throw. */
+export interface CandidateWatchParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly source: CandidateSource;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
+  /** A candidate is not visible any more, because its source is not served. */
+  readonly onHidden: (candidate: LeaseCandidate) => void;
+  /** All candidates of this source are cached, in all namespaces. */
+  readonly onSynced: (apiVersion: CandidateApiVersion) => void;
+  /** Called each time the server stops serving any version. */
+  readonly onNotServed: () => void;
+  /** The server no longer serves a version that was synced. */
+  readonly onGone: (apiVersion: CandidateApiVersion) => void;
+  /** `knows` and `isUnavailable` may have changed. */
+  readonly onSyncChange: () => void;
+  readonly onDiscoveryError: (error: unknown) => void;
+  readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
+  readonly observe: (observation: ReflectorObservation) => void;
+}
+
+const DISCOVERY_INTERVAL_MS = 10_000;
+const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
+
+/**
+ * Watches the LeaseCandidates of one source in the newest version that the server has. Discovers the version at the start,
+ * and again when a watch finds that the resource is gone (rule 11).
+ */
+export class CandidateWatch {
+  readonly #parts: CandidateWatchParts;
+  readonly #stopping = new AbortController();
+  /** Between the end of a version and the next discovery. */
+  readonly #backoff: Backoff;
+  #running: Promise<void> | undefined;
+  #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
+  #isNotServed = false;
+  /** The watched version is gone, and discovery has not ended yet. */
+  #isGone = false;
+  /** The namespaces in which this process may not read candidates; '': all. */
+  readonly #forbidden = new Set<string>();
+
+  constructor(parts: CandidateWatchParts) {
+    this.#parts = parts;
+    this.#backoff = new Backoff(BACKOFF, parts.clock);
+  }
+
+  get source(): CandidateSource {
+    return this.#parts.source;
+  }
+
+  /** The watched version; undefined while none is served. */
+  get apiVersion(): CandidateApiVersion | undefined {
+    return this.#watched?.apiVersion;
+  }
+
+  /** Whether discovery succeeded and found no version. */
+  get isNotServed(): boolean {
+    return this.#isNotServed;
+  }
+
+  /** One for each namespace; empty while no version is served. */
+  get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity' | 'unwatchedSince'>[] {
+    return this.#watched?.reflectors.all ?? [];
+  }
+
+  /** Whether all candidates of `namespace` are cached. */
+  knows(namespace: string): boolean {
+    return this.#watched?.reflectors.knows(namespace) ?? false;
+  }
+
+  /** Whether the candidates of `namespace` are not served, or this process may not read them. */
+  isUnavailable(namespace: string): boolean {
+    return this.#isNotServed || this.#isGone || this.#forbidden.has('') || this.#forbidden.has(namespace);
+  }
+
+  /** See {@link Reflector.relist}. */
+  relist(): void {
+    this.#watched?.reflectors.relist();
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const apiVersion = await this.#discover();
+      if (apiVersion === undefined) {
+        await sleep(this.#parts.clock, DISCOVERY_INTERVAL_MS, signal);
+        continue;
+      }
+      await this.#watchUntilGone(apiVersion);
+      // One of several servers behind one address may list a version that another does not have.
+      await sleep(this.#parts.clock, this.#backoff.failed(), signal);
+    }
+  }
+
+  async #discover(): Promise<CandidateApiVersion | undefined> {
+    const { client, source, onDiscoveryError, onNotServed, onSyncChange } = this.#parts;
+    try {
+      const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
+      const isNews = apiVersion === undefined && !this.#isNotServed;
+      this.#isNotServed = apiVersion === undefined;
+      this.#isGone = false;
+      if (isNews) {
+        onNotServed();
+        onSyncChange();
+      }
+      return apiVersion;
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) onDiscoveryError(error);
+      return undefined;
+    }
+  }
+
+  async #watchUntilGone(apiVersion: CandidateApiVersion): Promise<void> {
+    const gone = Promise.withResolvers<void>();
+    const { signal } = this.#stopping;
+    const end = () => gone.resolve();
+    signal.addEventListener('abort', end, { once: true });
+    const reflectors = new NamespacedReflectors(this.#parts.namespaces, (namespace) =>
+      this.#reflector(apiVersion, namespace, end),
+    );
+    this.#watched = { apiVersion, reflectors };
+    reflectors.start();
+    if (signal.aborted) end();
+    await gone.promise;
+    signal.removeEventListener('abort', end);
+
+    const wasKnown = reflectors.knowsAll();
+    this.#watched = undefined;
+    this.#isGone = true;
+    this.#forbidden.clear();
+    if (wasKnown && !signal.aborted) this.#parts.onGone(apiVersion);
+    await reflectors.stop();
+    for (const reflector of reflectors.all)
+      for (const candidate of reflector.objects()) this.#parts.onHidden(candidate);
+  }
+
+  #reflector(
+    apiVersion: CandidateApiVersion,
+    namespace: string,
+    onNotServed: () => void,
+  ): Reflector<LeaseCandidate> {
+    const { client, clock, handler, onError, observe, onSynced, onSyncChange } = this.#parts;
+    return new Reflector({
+      client,
+      clock,
+      path: resourcePaths.candidates(apiVersion, namespace),
+      decode: decodeLeaseCandidate,
+      handler,
+      onError: (error, context) => {
+        onError(error, context);
+        this.#noteRefusal(error, namespace);
+      },
+      observe,
+      onNotServed,
+      onSynced: () => {
+        this.#forbidden.delete(namespace);
+        if (this.#watched?.reflectors.knowsAll()) {
+          this.#backoff.succeeded();
+          onSynced(apiVersion);
+        }
+        onSyncChange();
+      },
+    });
+  }
+
+  /** Candidates that were read stay cached if the permission is lost. */
+  #noteRefusal(error: unknown, namespace: string): void {
+    const isForbidden = error instanceof ApiError && error.status === 403;
+    if (!isForbidden || this.#forbidden.has(namespace) || this.knows(namespace)) return;
+    this.#forbidden.add(namespace);
+    this.#parts.onSyncChange();
+  }
+}
+
+/** One reflector for each watched namespace, or one for all. */
+export class NamespacedReflectors<T> {
+  /** By namespace; '': all. */
+  readonly #byNamespace: ReadonlyMap<string, Reflector<T>>;
+
+  /** If `namespaces` is empty, calls `make` with '' for all namespaces. */
+  constructor(namespaces: readonly string[], make: (namespace: string) => Reflector<T>) {
+    this.#byNamespace = new Map(
+      watchedNamespaces(namespaces).map((namespace) => [namespace, make(namespace)]),
+    );
+  }
+
+  get namespaces(): readonly string[] {
+    return [...this.#byNamespace.keys()];
+  }
+
+  get all(): readonly Reflector<T>[] {
+    return [...this.#byNamespace.values()];
+  }
+
+  /** Whether all objects of `namespace` are cached. */
+  knows(namespace: string): boolean {
+    const reflector = this.#byNamespace.get('') ?? this.#byNamespace.get(namespace);
+    return reflector?.hasSynced() ?? false;
+  }
+
+  knowsAll(): boolean {
+    return this.all.every((reflector) => reflector.hasSynced());
+  }
+
+  start(): void {
+    for (const reflector of this.all) reflector.start();
+  }
+
+  /** See {@link Reflector.relist}. */
+  relist(): void {
+    for (const reflector of this.all) reflector.relist();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.all.map((reflector) => reflector.stop()));
+  }
+}

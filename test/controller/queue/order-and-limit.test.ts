@@ -1,0 +1,340 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  FairKeys,
+  Fifo,
+  RequestLimit,
+  URGENCIES,
+  type Urgency,
+  urgencyOf,
+} from '../../../src/controller/queue/order-and-limit.ts';
+import type { PingPurpose } from '../../../src/election/candidate-observation.ts';
+import { decideElection } from '../../../src/election/decide.ts';
+import type { Action, LeaseChange, Reason } from '../../../src/election/decision.ts';
+import { makeInput, makeNow, OLDEST } from '../../support/election-builders.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const grant = {
+  holder: 'a',
+  renewTime: 0n,
+  former: undefined,
+  hasFormerLapsed: false,
+  revises: undefined,
+  isPreemption: false,
+  leaseDurationSeconds: 10,
+};
+const candidate = { name: 'a', uid: 'u', resourceVersion: '1' };
+
+function update(change: LeaseChange): Action {
+  return { kind: 'UpdateLease', uid: 'u', resourceVersion: '1', change };
+}
+
+function ping(purpose: PingPurpose): Action {
+  return { kind: 'PingCandidate', source: 'native', ...candidate, pingTime: 0n, purpose };
+}
+
+describe('what is urgent', () => {
+  test.each<{ name: string; action: Action; reason?: Reason; want: Urgency }>([
+    {
+      name: 'making a Lease for somebody',
+      action: { kind: 'CreateLease', strategy: OLDEST, grant },
+      want: 'grant',
+    },
+    {
+      name: 'giving a Lease to somebody',
+      action: update({ kind: 'grant', grant, leaseTransitions: 1, strategy: OLDEST }),
+      want: 'grant',
+    },
+    {
+      name: "making a Lease for somebody else's strategy",
+      action: { kind: 'CreateLease', strategy: 'x.io/theirs', grant: undefined },
+      want: 'preference',
+    },
+    {
+      name: 'preferring somebody',
+      action: update({ kind: 'prefer', preferredHolder: 'a', strategy: OLDEST }),
+      want: 'preference',
+    },
+    {
+      name: 'taking that back',
+      action: update({ kind: 'clearPreferredHolder', hasFailed: true }),
+      want: 'preference',
+    },
+    {
+      name: 'naming a strategy',
+      action: update({
+        kind: 'strategy',
+        strategy: OLDEST,
+        isHolderAbsent: false,
+        removesPreferredHolder: false,
+      }),
+      want: 'preference',
+    },
+    {
+      name: 'asking whether the preferred candidate still lives',
+      action: ping('preemption'),
+      reason: 'PreemptionPending',
+      want: 'preference',
+    },
+    { name: 'asking candidates of a vacant Lease', action: ping('election'), want: 'vacant' },
+    { name: 'asking those that were silent', action: ping('revival'), want: 'vacant' },
+    { name: 'asking ahead of an expiry', action: ping('expiry'), want: 'expiry' },
+    {
+      name: 'asking somebody better than the holder',
+      action: ping('preemption'),
+      reason: 'AwaitingAcks',
+      want: 'expiry',
+    },
+    { name: 'asking who has been silent for minutes', action: ping('validity'), want: 'housekeeping' },
+    { name: 'asking who is to be deleted', action: ping('collection'), want: 'housekeeping' },
+    {
+      name: 'deleting a candidate',
+      action: { kind: 'DeleteCandidate', source: 'native', ...candidate },
+      want: 'housekeeping',
+    },
+  ])('$name is of urgency $want', ({ action, reason = 'LeaseMissing', want }) => {
+    const decision = { ...decideElection(makeInput().build(), makeNow(0)), reason };
+    expect(urgencyOf(action, decision)).toBe(want);
+  });
+
+  test('comes in the order of rule 9', () => {
+    expect(URGENCIES).toEqual(['grant', 'preference', 'vacant', 'expiry', 'housekeeping']);
+  });
+});
+
+/** Everything that is left, in the order in which it comes out. */
+function drain(keys: FairKeys): readonly string[] {
+  const order: string[] = [];
+  for (let key = keys.shift(); key !== undefined; key = keys.shift()) order.push(key);
+  return order;
+}
+
+interface Entry {
+  readonly key: string;
+  readonly namespace: string;
+  readonly level?: number;
+  readonly since?: number;
+}
+
+describe('keys come out', () => {
+  test.each<{ name: string; entries: readonly Entry[]; want: readonly string[] }>([
+    { name: 'not at all when there are none', entries: [], want: [] },
+    {
+      name: 'by since when they have waited, whenever they came',
+      entries: [
+        { key: 'late', namespace: 'a', since: 30 },
+        { key: 'early', namespace: 'a', since: 10 },
+        { key: 'middle', namespace: 'a', since: 20 },
+      ],
+      want: ['early', 'middle', 'late'],
+    },
+    {
+      name: 'by their level before that, however long the others have waited',
+      entries: [
+        { key: 'busy', namespace: 'a', level: 1, since: -1e9 },
+        { key: 'idle', namespace: 'a', level: 0, since: 1e9 },
+      ],
+      want: ['idle', 'busy'],
+    },
+    {
+      name: 'of each namespace in turn',
+      entries: [
+        { key: 'a1', namespace: 'a' },
+        { key: 'a2', namespace: 'a' },
+        { key: 'a3', namespace: 'a' },
+        { key: 'b1', namespace: 'b', level: 5, since: 99 },
+        { key: 'c1', namespace: 'c' },
+        { key: 'c2', namespace: 'c' },
+      ],
+      want: ['a1', 'b1', 'c1', 'a2', 'c2', 'a3'],
+    },
+    {
+      name: 'in the order in which they came, where nothing else tells them apart',
+      entries: [
+        { key: 'one', namespace: 'a' },
+        { key: 'two', namespace: 'a' },
+        { key: 'three', namespace: 'a' },
+      ],
+      want: ['one', 'two', 'three'],
+    },
+    {
+      name: 'once, where they were put last',
+      entries: [
+        { key: 'moved', namespace: 'a', since: 10 },
+        { key: 'other', namespace: 'a', since: 20 },
+        { key: 'moved', namespace: 'a', since: 30 },
+      ],
+      want: ['other', 'moved'],
+    },
+  ])('$name', ({ entries, want }) => {
+    const keys = new FairKeys();
+    for (const { key, namespace, level = 0, since = 0 } of entries) keys.set(key, namespace, level, since);
+    expect(drain(keys)).toEqual(want);
+  });
+
+  test('of a namespace that comes back after those that are there', () => {
+    const keys = new FairKeys();
+    keys.set('a1', 'a', 0, 0);
+    keys.set('b1', 'b', 0, 0);
+    expect(keys.shift()).toBe('a1');
+    keys.set('a2', 'a', 0, 0);
+    expect(drain(keys)).toEqual(['b1', 'a2']);
+  });
+
+  test('without those that were taken out', () => {
+    const keys = new FairKeys();
+    keys.set('a1', 'a', 0, 0);
+    keys.set('b1', 'b', 0, 0);
+    keys.set('b2', 'b', 0, 0);
+    keys.delete('a1', 'a');
+    keys.delete('b1', 'b');
+    keys.delete('never', 'there');
+    expect(drain(keys)).toEqual(['b2']);
+    keys.set('a1', 'a', 0, 0);
+    keys.clear();
+    expect(drain(keys)).toEqual([]);
+  });
+});
+
+test('what was put in first comes out first, whatever was taken out and put in between', () => {
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.nat() },
+    { weight: 4, arbitrary: fc.constant('shift' as const) },
+    { weight: 1, arbitrary: fc.constant('clear' as const) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const fifo = new Fifo<number>();
+      let plain: number[] = [];
+      for (const step of steps) {
+        if (step === 'shift') expect(fifo.shift()).toBe(plain.shift());
+        else if (step === 'clear') {
+          fifo.clear();
+          plain = [];
+        } else {
+          fifo.push(step);
+          plain.push(step);
+        }
+        expect(fifo.size).toBe(plain.length);
+      }
+    }),
+  );
+});
+
+let clock: VirtualClock;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+});
+
+/** So many requests are sent together, and answered together so long after. */
+async function round(
+  limit: RequestLimit,
+  requests: number,
+  tookMs: number,
+  isAnswered = true,
+): Promise<void> {
+  const sentAt = clock.now();
+  await clock.advance(tookMs);
+  for (let answers = 0; answers < requests; answers++) limit.answered(sentAt, isAnswered);
+}
+
+describe('the limit of requests under way (rule 9)', () => {
+  test.each<{ name: string; tookMs: number; isAnswered?: boolean; want: number }>([
+    { name: 'stays when answers come in good time', tookMs: 10, want: 16 },
+    { name: 'stays when they take a while', tookMs: 1000, want: 16 },
+    { name: 'shrinks by a quarter when they are slow', tookMs: 1001, want: 12 },
+    { name: 'shrinks by a quarter when the server is overloaded', tookMs: 10, isAnswered: false, want: 12 },
+    { name: 'shrinks by a quarter when nothing comes back', tookMs: 5000, isAnswered: false, want: 12 },
+  ])('$name', async ({ tookMs, isAnswered = true, want }) => {
+    const limit = new RequestLimit(clock, 16);
+    expect(limit.current).toBe(16);
+    await round(limit, 16, tookMs, isAnswered);
+    expect(limit.current).toBe(want);
+  });
+
+  test('shrinks once for all that was under way together, and again for what was sent after that', async () => {
+    const limit = new RequestLimit(clock, 16);
+    const sentAt = clock.now();
+    await clock.advance(1500);
+    limit.answered(sentAt, true);
+    await clock.advance(1500);
+    for (let answers = 1; answers < 16; answers++) limit.answered(sentAt, true);
+    expect(limit.current).toBe(12);
+    await round(limit, 12, 1500);
+    expect(limit.current).toBe(9);
+  });
+
+  test('never falls below eight, so that we are heard beside others who overload the server', async () => {
+    const limit = new RequestLimit(clock, 16);
+    for (let rounds = 0; rounds < 20; rounds++) await round(limit, 8, 2000, false);
+    expect(limit.current).toBe(8);
+  });
+
+  test('never was more than it was set to, be that fewer than eight', async () => {
+    const limit = new RequestLimit(clock, 2);
+    await round(limit, 2, 2000);
+    expect(limit.current).toBe(2);
+    for (let rounds = 0; rounds < 5; rounds++) await round(limit, 2, 10);
+    expect(limit.current).toBe(2);
+  });
+
+  test('grows by about one for each round of good answers, back to what it was', async () => {
+    const limit = new RequestLimit(clock, 16);
+    await round(limit, 16, 2000);
+    const sizes: number[] = [];
+    while (limit.current < 16 && sizes.length < 20) {
+      await round(limit, limit.current, 10);
+      sizes.push(limit.current);
+    }
+    expect(sizes.at(-1)).toBe(16);
+    expect(sizes.length).toBeGreaterThanOrEqual(4);
+    expect(sizes.length).toBeLessThanOrEqual(6);
+    await round(limit, 16, 10);
+    expect(limit.current).toBe(16);
+  });
+
+  test.each([
+    { tookMs: 249, want: 16 },
+    { tookMs: 250, want: 12 },
+    { tookMs: 1000, want: 12 },
+    { tookMs: 1001, want: 8 },
+  ])(
+    'grows by answers below 250 ms, shrinks by those above a second, and by no others: $tookMs ms',
+    async ({ tookMs, want }) => {
+      const limit = new RequestLimit(clock, 16);
+      await round(limit, 16, 2000);
+      for (let rounds = 0; rounds < 10; rounds++) await round(limit, 12, tookMs);
+      expect(limit.current).toBe(want);
+    },
+  );
+
+  test('goes by how quick the server is when it has little to do: one that always takes long is not overloaded', async () => {
+    const limit = new RequestLimit(clock, 16);
+    for (let second = 0; second < 120; second += 2) await round(limit, limit.current, 1500);
+    expect(limit.current).toBe(16);
+    // And then it is.
+    await round(limit, 16, 3500);
+    expect(limit.current).toBe(12);
+  });
+
+  test('goes by its quickest answers, whatever the others take', async () => {
+    const limit = new RequestLimit(clock, 16);
+    for (let rounds = 0; rounds < 30; rounds++) {
+      await round(limit, limit.current, 1500);
+      await round(limit, limit.current, 2900);
+    }
+    expect(limit.current).toBe(16);
+    await round(limit, 16, 3500);
+    expect(limit.current).toBe(12);
+  });
+
+  test('shrinks again for what was sent the moment after it shrank', async () => {
+    const limit = new RequestLimit(clock, 16);
+    await round(limit, 1, 1500);
+    const sentAt = clock.now();
+    await clock.advance(1500);
+    limit.answered(sentAt, true);
+    expect(limit.current).toBe(9);
+  });
+});
