@@ -1,12 +1,11 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { specOf } from '../../src/coordination/raw-object.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Participant } from '../../src/participant/participant.ts';
-import type { ParticipantState } from '../../src/participant/participant-state.ts';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
-import type { Lead, Term } from '../../src/participant/term.ts';
+import type { ParticipantState, ParticipateOptions } from '../../src/participant/participant-options.ts';
+import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import { SimApiServer } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
@@ -25,6 +24,26 @@ export class ParticipantStage {
   /** A connection of a program of its own. */
   connect(process = new SimProcess(this.clock), name = 'program'): SimConnection {
     return new SimConnection(this.api, process, name, { fate: (request) => this.fate(request) });
+  }
+
+  /** Starts a participant and waits until it is published. */
+  async started(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
+    const one = new StagedParticipant(this, options, lead).start();
+    await this.clock.advance(100);
+    return one;
+  }
+
+  /** Starts a participant and grants it the Lease. */
+  async leading(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
+    const one = await this.started(options, lead);
+    this.grant('one');
+    await this.clock.advance(10);
+    expect(one.terms).toHaveLength(1);
+    return one;
+  }
+
+  delay(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.clock.setTimer(resolve, ms));
   }
 
   get lease(): JsonObject {
@@ -152,4 +171,9 @@ export function untilAborted({ signal }: Term): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+/** Why a term is over; undefined if it is not. */
+export function whyOver({ signal }: Term): string | undefined {
+  return signal.aborted && signal.reason instanceof TermOver ? signal.reason.why : undefined;
 }

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Elector } from '../../src/participant/elector.ts';
-import type { ParticipantLogger } from '../../src/participant/participant-log.ts';
-import type { ParticipantMetrics } from '../../src/participant/participant-metrics.ts';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
-import { ParticipantStage, StagedParticipant, untilAborted } from './participant-stage.ts';
+import type { ParticipateOptions } from '../../src/participant/participant-options.ts';
+import type { ParticipantLogger, ParticipantMetrics } from '../../src/participant/participant-telemetry.ts';
+import { ParticipantStage, untilAborted } from './participant-stage.ts';
 
 let stage: ParticipantStage;
 /** What the process warns of. */
@@ -24,12 +23,7 @@ const allBroken: ParticipantLogger = { debug: broken, info: broken, warn: broken
 
 /** Starts, leads, renews, loses a race, and stops; there is one term, and the Lease is released in the end. */
 async function throughOneTerm(options: Partial<ParticipateOptions>): Promise<void> {
-  const one = new StagedParticipant(stage, options).start();
-  await stage.clock.advance(100);
-  stage.grant('one');
-  await stage.clock.advance(10);
-  expect(one.isLeading).toBe(true);
-  expect(one.terms).toHaveLength(1);
+  const one = await stage.leading(options);
   await stage.clock.advance(20_000);
   one.connection.holdWatches(true);
   stage.writeLease({}, { labels: { somebodys: 'label' } });
