@@ -20,9 +20,9 @@ const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1alpha2',
   CUSTOM_API_VERSION,
 ];
-/** The interval between discoveries while no version is known to be served, in milliseconds. */
+/** The delay after a discovery that failed or found no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
-/** The interval between discoveries of a better version, in milliseconds. */
+/** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
 /**
@@ -84,11 +84,9 @@ export class Candidate {
     const wake = () => this.#sleep.interrupt();
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
-      let isKnown = true;
+      let delayMs = Number.POSITIVE_INFINITY;
       if (this.#isWithdrawn) await this.#retire();
-      else isKnown = await this.#discover(signal);
-      let delayMs = isKnown && this.#current ? SERVED_MS : UNSERVED_MS;
-      if (this.#isWithdrawn) delayMs = Number.POSITIVE_INFINITY;
+      else delayMs = await this.#discover(signal);
       if (!signal.aborted) await this.#sleep.until(clock.now() + delayMs);
     }
     signal.removeEventListener('abort', wake);
@@ -99,18 +97,18 @@ export class Candidate {
     return SOURCES.filter((apiVersion) => !this.#forbidden.has(apiVersion));
   }
 
-  /** Finds the best version, and moves there. Resolves with whether discovery succeeded. */
-  async #discover(signal: AbortSignal): Promise<boolean> {
+  /** Finds the best version, and moves there. Resolves with the delay until the next discovery. */
+  async #discover(signal: AbortSignal): Promise<number> {
     try {
       const apiVersion = (await this.#served(this.#allowed, signal)) ?? (await this.#served(SOURCES, signal));
       if (apiVersion === undefined)
         throw new Error('no version of LeaseCandidate is served: install the CRD');
       this.#trouble.ended();
       if (apiVersion !== this.#current?.apiVersion && !signal.aborted) await this.#moveTo(apiVersion);
-      return true;
+      return SERVED_MS;
     } catch (error) {
       if (!signal.aborted) this.#trouble.failed(error);
-      return false;
+      return UNSERVED_MS;
     }
   }
 

@@ -56,12 +56,12 @@ function makeView(fields: Partial<ElectorView> = {}): ElectorView {
   };
 }
 
-/** A term whose last renewal was sent so long ago. */
+/** Returns a term whose last renewal was sent `agoMs` ago. */
 function termOf(agoMs: number, isOver = false) {
   return { fencingToken: 4, renewedAt: NOW - agoMs, isOver };
 }
 
-/** What is decided in short: the kind, why a term ends, the number, and in how many milliseconds to look again. */
+/** Returns a step as text, with its reason, fencing token, or the time it waits in milliseconds. */
 function inShort(step: ElectorStep): string {
   switch (step.kind) {
     case 'await':
@@ -90,7 +90,7 @@ describe('an elector that does not lead (rule 15)', () => {
     { name: 'knows nothing of the Lease yet', view: { sight: undefined }, want: 'await' },
     { name: 'sees no Lease', view: { sight: sightOf(undefined) }, want: 'await' },
     {
-      name: 'sees that nobody holds it',
+      name: 'sees that the Lease has no holder',
       view: { sight: sightOf(makeLease({ holderIdentity: '' })) },
       want: 'await 14000',
     },
@@ -98,12 +98,12 @@ describe('an elector that does not lead (rule 15)', () => {
     { name: 'sees another holder who has expired', view: { sight: { ...others, since: 0 } }, want: 'await' },
     { name: 'is the holder', view: {}, want: 'takeUp 4' },
     {
-      name: 'is the holder, under a number that somebody may have led under',
+      name: 'is the holder, with leaseTransitions that may be the token of an earlier term',
       view: { sight: { ...sightOf(makeLease()), isTokenUnused: false } },
       want: 'takeUp 5',
     },
     {
-      name: 'is the holder, of a Lease that has had greater numbers',
+      name: 'is the holder, of a Lease that has had greater leaseTransitions',
       view: { sight: { ...sightOf(makeLease()), isTokenUnused: false, maxTransitions: 9 } },
       want: 'takeUp 10',
     },
@@ -201,17 +201,17 @@ describe('an elector that leads (rule 15)', () => {
     },
     { name: 'sees another holder', view: { term: termOf(500), sight: others }, want: 'end lost' },
     {
-      name: 'sees itself, under a number that it has not written',
+      name: 'sees itself, with leaseTransitions that it has not written',
       view: { term: termOf(500), sight: sightOf(makeLease({ leaseTransitions: 6 })) },
       want: 'end lost',
     },
     {
-      name: 'sees itself in a new Lease, whose numbers have begun anew',
+      name: 'sees itself in a re-created Lease with lower leaseTransitions',
       view: { term: termOf(2000), sight: sightOf(makeLease({ leaseTransitions: 0 })) },
       want: 'renew 4',
     },
     {
-      name: 'sees a record that somebody has made shorter, and that has expired',
+      name: 'sees a record whose duration was shortened, and that has expired',
       view: { term: termOf(2000), sight: sightOf(makeLease({ leaseDurationSeconds: 1 })) },
       want: 'end lost',
     },
@@ -240,11 +240,15 @@ describe('an elector that leads (rule 15)', () => {
 
 describe('a Lease under this identity', () => {
   test.each([
-    { name: 'renewed under the number of the term', fields: {}, want: false },
-    { name: 'renewed under a greater number', fields: { leaseTransitions: 5 }, want: true },
-    { name: 'granted under a greater number', fields: { leaseTransitions: 5, renewTime: 1n }, want: false },
-    { name: 'of somebody else', fields: { leaseTransitions: 5, holderIdentity: 'other' }, want: false },
-  ])('$name tells of another program: $want', ({ fields, want }) => {
+    { name: 'renewed with the fencing token of the term', fields: {}, want: false },
+    { name: 'renewed with greater leaseTransitions', fields: { leaseTransitions: 5 }, want: true },
+    {
+      name: 'granted with greater leaseTransitions',
+      fields: { leaseTransitions: 5, renewTime: 1n },
+      want: false,
+    },
+    { name: 'of another holder', fields: { leaseTransitions: 5, holderIdentity: 'other' }, want: false },
+  ])('$name is renewed by another program: $want', ({ fields, want }) => {
     expect(isRenewedByRival(makeLease(fields), 'me', 4)).toBe(want);
   });
 });
@@ -284,14 +288,14 @@ const views: fc.Arbitrary<ElectorView> = fc.record({
   releaseDeadline: instants,
 });
 
-describe('whatever an elector knows (rule 15)', () => {
+describe('an elector in any state (rule 15)', () => {
   const always = (holds: (view: ElectorView, step: ElectorStep) => boolean) =>
     fc.assert(
       fc.property(views, (view) => holds(view, decideElector(view, NOW))),
       { numRuns: 2000 },
     );
 
-  test('it sends nothing but on a Lease that names it and has not expired before its eyes, one request at a time', () => {
+  test('it only writes a Lease that it holds and has not seen expire, one request at a time', () => {
     always(({ sight, isRequestInFlight, retryAt }, { kind }) => {
       if (kind !== 'takeUp' && kind !== 'renew' && kind !== 'release') return true;
       const isOurs = sight?.lease?.holderIdentity === 'me' && !hasExpired(sight, NOW);
@@ -307,7 +311,7 @@ describe('whatever an elector knows (rule 15)', () => {
     });
   });
 
-  test('it never releases nor takes up while its program may still act as leader', () => {
+  test('it neither releases nor takes up while its program may still act as leader', () => {
     always(({ term }, { kind }) => !term || (kind !== 'release' && kind !== 'takeUp'));
   });
 
@@ -320,24 +324,24 @@ describe('whatever an elector knows (rule 15)', () => {
     });
   });
 
-  test('it is woken before a term has run out', () => {
+  test('it wakes up before the Lease of a term expires', () => {
     always(({ term }, step) => {
       if (!term || term.isOver || step.kind !== 'await') return true;
       return step.until < lapsesAt(term, timing);
     });
   });
 
-  test('it waits for a time that is still to come', () => {
+  test('it never waits for a time in the past', () => {
     always((_, step) => step.kind !== 'await' || step.until > NOW);
   });
 });
 
-/** A Lease that was granted, and not renewed yet. */
+/** Returns a Lease that was granted, and not renewed yet. */
 function granted(fields: Partial<Lease> = {}): Lease {
   return makeLease({ leaseDurationSeconds: 10, leaseTransitions: 3, renewTime: 1n, ...fields });
 }
 
-/** What is known after seeing all these, a second apart. */
+/** Returns the sight after seeing these Leases, one per second. */
 function seen(...leases: readonly (Lease | undefined)[]): LeaseSight {
   const [first, ...rest] = leases;
   return rest.reduce(
@@ -351,16 +355,20 @@ describe('a record', () => {
     { name: 'seen once', leases: [granted()], want: 0 },
     { name: 'seen again unchanged', leases: [granted(), granted()], want: 0 },
     {
-      name: 'of which only others’ fields have changed',
+      name: 'of which only other fields have changed',
       leases: [granted(), granted({ preferredHolder: 'b' })],
       want: 0,
     },
     { name: 'that was renewed', leases: [granted(), granted({ renewTime: 3n })], want: 1000 },
     { name: 'of another holder', leases: [granted(), granted({ holderIdentity: 'b' })], want: 1000 },
     { name: 'with another duration', leases: [granted(), granted({ leaseDurationSeconds: 1 })], want: 1000 },
-    { name: 'under another number', leases: [granted(), granted({ leaseTransitions: 4 })], want: 1000 },
-    { name: 'of a new Lease', leases: [granted(), granted({ uid: 'other' })], want: 1000 },
-  ])('$name is as old as it has been seen unchanged', ({ leases, want }) => {
+    {
+      name: 'with other leaseTransitions',
+      leases: [granted(), granted({ leaseTransitions: 4 })],
+      want: 1000,
+    },
+    { name: 'of a re-created Lease', leases: [granted(), granted({ uid: 'other' })], want: 1000 },
+  ])('$name counts from when it was first seen', ({ leases, want }) => {
     expect(seen(...leases).since).toBe(want);
   });
 
@@ -376,18 +384,18 @@ describe('a record', () => {
 describe('the fencing token of a term (rule 15)', () => {
   const free = granted({ leaseTransitions: 2, holderIdentity: '' });
   test.each([
-    { name: 'that of a grant to which it was seen to rise', leases: [free, granted()], want: 3 },
+    { name: 'that of a grant that was seen to raise leaseTransitions', leases: [free, granted()], want: 3 },
     {
       name: 'that of the first grant of a Lease that was seen to be absent',
       leases: [undefined, granted({ leaseTransitions: 0 })],
       want: 0,
     },
     {
-      name: 'that of the grant when somebody has only added to it',
+      name: 'that of the grant when only other fields have changed since',
       leases: [free, granted(), granted({ preferredHolder: 'me' })],
       want: 3,
     },
-    { name: 'one more where nobody has seen what was before', leases: [granted()], want: 4 },
+    { name: 'one more than in the first record that is seen', leases: [granted()], want: 4 },
     {
       name: 'one more where the grant has been renewed',
       leases: [free, granted({ renewTime: 3n })],
@@ -399,22 +407,22 @@ describe('the fencing token of a term (rule 15)', () => {
       want: 4,
     },
     {
-      name: 'one more where the grant has counted nothing',
+      name: 'one more where the grant has not raised leaseTransitions',
       leases: [granted({ holderIdentity: 'b' }), granted()],
       want: 4,
     },
     {
-      name: 'one more where a grant says nothing of when',
+      name: 'one more where the grant has no acquireTime',
       leases: [free, granted({ acquireTime: undefined })],
       want: 4,
     },
     {
-      name: 'above all that were seen, though the Lease was made anew',
+      name: 'above all that were seen, although the Lease was re-created',
       leases: [granted(), undefined, granted({ leaseTransitions: 0, uid: 'b' })],
       want: 4,
     },
     {
-      name: 'not above what the API takes',
+      name: 'not above the maximum of the API',
       leases: [granted({ leaseTransitions: 2 ** 31 - 1 })],
       want: 2 ** 31 - 1,
     },

@@ -26,7 +26,7 @@ describe('a participant whose server is away (rule 15)', () => {
     expect(one.terms).toHaveLength(1);
   });
 
-  test('for longer stops before its Lease runs out, and leads by a term of its own number once it is back', async () => {
+  test('for longer stops before its Lease expires, and leads with a new fencing token after the server is back', async () => {
     const one = await stage.leading();
     stage.api.isDown = true;
     await stage.clock.advance(9985);
@@ -42,7 +42,7 @@ describe('a participant whose server is away (rule 15)', () => {
     expect(stage.lease['leaseTransitions']).toBe(1);
   });
 
-  test('does not stake its term on one renewal that hangs', async () => {
+  test('keeps its term when one renewal hangs', async () => {
     const one = await stage.leading();
     let isHanging = false;
     stage.fate = ({ method }) => {
@@ -56,7 +56,7 @@ describe('a participant whose server is away (rule 15)', () => {
     expect(one.isLeading).toBe(true);
   });
 
-  test('leads under a new number when the answer to its first renewal was lost', async () => {
+  test('leads with a new fencing token when the answer to its first renewal was lost', async () => {
     const one = await stage.started();
     let losses = 1;
     stage.fate = ({ method }) => (method === 'PUT' && losses-- > 0 ? { outcome: 'lost' } : {});
@@ -98,7 +98,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     expect(stage.leaseWrites).toHaveLength(writes);
   });
 
-  test('does not take up a grant that has expired before its eyes', async () => {
+  test('does not take up a grant that it has seen expire', async () => {
     stage.fate = ({ method }) => (method === 'PUT' ? { outcome: 503 } : {});
     const one = await stage.started();
     stage.grant('one');
@@ -129,7 +129,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     expect(whyOver(one.term)).toBe('lost');
   });
 
-  test('stops when the Lease was meanwhile somebody else’s, although it names it again', async () => {
+  test('stops when another has held the Lease in between', async () => {
     const one = await stage.leading();
     one.connection.holdWatches(true);
     stage.grant('two');
@@ -139,7 +139,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([0, 2]);
   });
 
-  test('goes on when its Lease is deleted, and keeps its number when it is given that again', async () => {
+  test('goes on when its Lease is deleted, and keeps its fencing token after the next grant', async () => {
     const one = await stage.leading();
     stage.grant('two');
     stage.grant('one');
@@ -154,7 +154,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
   });
 });
 
-test('a participant finds its way when storage was restored from a backup, and numbers go back', async () => {
+test('a participant leads again after etcd was restored from a backup and leaseTransitions have decreased', async () => {
   const one = await stage.started();
   for (let turn = 0; turn < 3; turn++) stage.grant(`other-${turn}`);
   const restore = stage.api.store.backUp();
@@ -177,8 +177,8 @@ test('a participant finds its way when storage was restored from a backup, and n
   expect(String(renewTime) > String(pingTime)).toBe(true);
 });
 
-describe('a participant that is started anew', () => {
-  test('under the same identity leads at once, under a number of its own', async () => {
+describe('a participant that is restarted', () => {
+  test('leads at once under the same identity, with a new fencing token', async () => {
     const former = await stage.leading();
     await stage.clock.advance(5000);
     former.process.kill();
@@ -188,7 +188,7 @@ describe('a participant that is started anew', () => {
     expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
   });
 
-  test('leads under a number of its own where the Lease has run out and was granted anew, which counts nothing', async () => {
+  test('leads with a new fencing token after a second grant to the same identity, which does not raise leaseTransitions', async () => {
     const former = await stage.leading();
     former.process.kill();
     await stage.clock.advance(16_000);
@@ -197,7 +197,7 @@ describe('a participant that is started anew', () => {
     expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
   });
 
-  test('while the former one still runs takes over, and the former stays away and says why', async () => {
+  test('takes over from a process that still runs, which stops leading and logs why', async () => {
     const errors: string[] = [];
     const logger = {
       debug() {},

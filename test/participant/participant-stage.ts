@@ -14,14 +14,14 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const LEASE = 'default/checkout';
 
-/** A server on a clock that a test moves, in the place of whose coordinator the test writes. */
+/** A server on a virtual clock. The test writes in place of a coordinator. */
 export class ParticipantStage {
   readonly clock = new VirtualClock();
   readonly api = new SimApiServer(this.clock);
-  /** What becomes of each request of participants. */
+  /** Returns the fate of a request of a participant. */
   fate: (request: ApiRequest) => SimFate = () => ({});
 
-  /** A connection of a program of its own. */
+  /** Connects another program. */
   connect(process = new SimProcess(this.clock), name = 'program'): SimConnection {
     return new SimConnection(this.api, process, name, { fate: (request) => this.fate(request) });
   }
@@ -54,7 +54,7 @@ export class ParticipantStage {
     return this.api.lease(LEASE);
   }
 
-  /** The coordinator gives the Lease to somebody. */
+  /** Grants the Lease, as the coordinator does. */
   grant(holder: string, fields: JsonObject = {}): void {
     const now = formatMicroTime(this.clock.wallTime());
     const { holderIdentity, leaseTransitions = -1 } = this.lease;
@@ -85,7 +85,7 @@ export class ParticipantStage {
     });
   }
 
-  /** The coordinator asks the candidate called `one` for a sign of life. */
+  /** Pings the candidate `one`, as the coordinator does. */
   ping(): void {
     const before = this.api.candidate('default/one');
     if (!before) throw new Error('there is no candidate');
@@ -97,7 +97,7 @@ export class ParticipantStage {
     if (this.rawLease) this.api.store.remove('leases', this.rawLease);
   }
 
-  /** The writes of Leases by participants so far, as who holds it then. */
+  /** The writes of Leases by participants: status and new holder. */
   get leaseWrites(): readonly string[] {
     return this.api.writes
       .filter(({ resource }) => resource === 'leases')
@@ -105,7 +105,7 @@ export class ParticipantStage {
   }
 }
 
-/** A participant with a callback that does what a test says. */
+/** A participant with the callback of a test. */
 export class StagedParticipant {
   readonly participant: Participant;
   readonly terms: Term[] = [];
@@ -165,7 +165,7 @@ export class StagedParticipant {
   }
 }
 
-/** Ends as soon as it is told to. */
+/** A callback that ends when its term is over. */
 export function untilAborted({ signal }: Term): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

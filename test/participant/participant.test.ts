@@ -93,7 +93,7 @@ describe('a participant', () => {
         ...spec,
       });
       expect(stage.rawLease?.metadata).toMatchObject(metadata);
-      // By that the coordinator can tell that nobody else has emptied it (rule 8).
+      // The coordinator recognizes the release of a participant (rule 8).
       expect(decodeLease(stage.rawLease ?? { metadata: { name: '' } }).isReleasedByParticipant).toBe(true);
       expect(one.term.until()).toBe(0);
     },
@@ -149,7 +149,7 @@ describe('a participant', () => {
   });
 });
 
-test('participate() rejects options that cannot be', async () => {
+test('participate() rejects invalid options', async () => {
   const options = {
     lease: 'Checkout',
     namespace: 'default',
@@ -207,7 +207,7 @@ describe('a participant that resigns or withdraws', () => {
     expect(one.isLeading).toBe(true);
   });
 
-  test('does not wait to be withdrawn once it stands again', async () => {
+  test('stops withdrawing when it stands again', async () => {
     const one = await stage.leading({}, async (term) => untilAborted(term).then(() => stage.delay(1000)));
     const withdrawn = one.participant.withdraw();
     one.participant.stand();
@@ -217,8 +217,8 @@ describe('a participant that resigns or withdraws', () => {
   });
 });
 
-describe('what a participant tells', () => {
-  test('is who holds the Lease, and that nobody does once its record has expired', async () => {
+describe('the state of a participant', () => {
+  test('is the holder of the Lease, and undefined after its record has expired', async () => {
     const one = await stage.started();
     stage.grant('two');
     await stage.clock.advance(9000);
@@ -230,7 +230,7 @@ describe('what a participant tells', () => {
     expect(one.states.at(-1)).toEqual({ holder: 'one', role: 'leading', isStanding: true });
   });
 
-  test('comes to metrics under the names of client-go', async () => {
+  test('is exported as metrics of client-go', async () => {
     const metrics = new Registry();
     const value = async () =>
       (await metrics.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -240,7 +240,7 @@ describe('what a participant tells', () => {
       'leader_election_slowpath_total{name="checkout"} 0',
     ]);
     one.connection.holdWatches(true);
-    stage.writeLease({}, { labels: { somebodys: 'label' } });
+    stage.writeLease({}, { labels: { other: 'label' } });
     await stage.clock.advance(2100);
     one.stopping.abort();
     await stage.clock.advance(10);
@@ -250,7 +250,7 @@ describe('what a participant tells', () => {
     ]);
   });
 
-  test('as candidate only is the same, but it never writes the Lease', async () => {
+  test('is the same with candidateOnly, which never writes the Lease', async () => {
     const one = await stage.started({ candidateOnly: true });
     stage.grant('one');
     await stage.clock.advance(100);
