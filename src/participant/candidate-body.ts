@@ -8,23 +8,23 @@ import { PRIORITY_SET_BY_ANNOTATION } from '../coordination/priority-patch.ts';
 import { annotationsOf, type RawObject, specOf, timeField } from '../coordination/raw-object.ts';
 import type { MicroTime, PodReference } from '../election/model.ts';
 
-/** What a program publishes of itself in its LeaseCandidate. */
+/** What a LeaseCandidate says about its program. */
 export interface CandidateDescription {
   readonly namespace: string;
-  /** Its identity. */
+  /** The identity of the program. */
   readonly name: string;
   readonly leaseName: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
   readonly strategy: string;
-  /** An int32; 0 is none. */
+  /** An int32; 0: no priority. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** Its owner, in the same namespace and cluster. */
+  /** The owner of the LeaseCandidate, in the same namespace and cluster. */
   readonly pod: PodReference | undefined;
 }
 
-/** The LeaseCandidate that a program creates. */
+/** Returns a new LeaseCandidate. */
 export function newLeaseCandidate(
   apiVersion: CandidateApiVersion,
   description: CandidateDescription,
@@ -50,8 +50,8 @@ export function newLeaseCandidate(
 }
 
 /**
- * The JSON merge patch by which a program makes a LeaseCandidate its own that was there before it, of a former life of its
- * or of a former version: it says the same as a new one, and is renewed.
+ * Returns the JSON merge patch that adopts a LeaseCandidate of an earlier run of the program. It renews it, and gives it the
+ * fields of a new one.
  */
 export function adoptionPatch(
   object: RawObject,
@@ -71,7 +71,7 @@ export function adoptionPatch(
   };
 }
 
-/** The JSON merge patch of a renewal, which answers the last ping as well. The uid: another object is another candidate. */
+/** Returns the JSON merge patch of a renewal, which also answers the last ping. With the uid it fails on a re-created object. */
 export function renewalPatch(object: RawObject, wallTime: MicroTime): RequestBody {
   const { uid } = object.metadata;
   return {
@@ -80,12 +80,12 @@ export function renewalPatch(object: RawObject, wallTime: MicroTime): RequestBod
   };
 }
 
-/** By when somebody last asked for a sign of life; undefined: nobody has. */
+/** Returns the time of the last ping. */
 export function pingTimeOf(object: RawObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }
 
-/** Later than the ping, whatever our clock says; and unlike the last one, as others go by the change. */
+/** Returns a time after the ping, also if the local clock is behind, and other than the last renewTime, so that it changes. */
 function renewTimeAfter(object: RawObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
@@ -100,7 +100,7 @@ function declaredFields(
   return hasPriorityField(apiVersion) ? { ...declared, priority } : declared;
 }
 
-/** The native API drops what it does not know. */
+/** The native API drops unknown fields, so that the priority has to be an annotation. */
 function hasPriorityField(apiVersion: CandidateApiVersion): boolean {
   return sourceOf(apiVersion) === 'custom';
 }
@@ -109,21 +109,21 @@ function priorityAnnotation({ priority }: CandidateDescription): RequestBody {
   return priority === 0 ? {} : { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
 }
 
-/** A drain or a transfer takes back what it has set by itself. */
+/** A priority set by a drain or a transfer stays: they remove it themselves. */
 function adoptedPriority(object: RawObject, description: CandidateDescription): RequestBody {
   if (annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
   if (description.priority !== 0) return priorityAnnotation(description);
   return isPriorityOfParticipant(object) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
 }
 
-/** Whether a participant alone has set the annotation, for good: with an end, it is somebody else's (rule 16). */
+/** Returns whether only a participant has set the annotation. A participant never sets one with an end (rule 16). */
 function isPriorityOfParticipant(object: RawObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
   const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;
   return !hasEnd && owners.length === 1 && owners[0] === PARTICIPANT_FIELD_MANAGER;
 }
 
-/** The server's garbage collection deletes it with its Pod. */
+/** The garbage collector deletes the LeaseCandidate with its Pod. */
 function ownerReferencesOf({ pod }: CandidateDescription): RequestBody {
   if (!pod) return {};
   return { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid }] };

@@ -3,7 +3,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 import { type Clock, InterruptibleSleep } from '../support/clock.ts';
 import type { CandidateDescription } from './candidate-body.ts';
-import { guardedLogger, type ParticipantLogger, silent, TroubleLog } from './participant-log.ts';
+import { guardedLogger, type ParticipantLogger, silent, TroubleLog } from './participant-telemetry.ts';
 import { PublishedCandidate } from './published-candidate.ts';
 
 /** What a {@link Candidate} needs. */
@@ -14,19 +14,20 @@ export interface CandidateParts {
   readonly logger?: ParticipantLogger;
 }
 
-/** Where a LeaseCandidate is published: in the first of these that the server has (rule 13). */
+/** A LeaseCandidate is published in the first of these that the server has (rule 13). */
 const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1beta1',
   'coordination.k8s.io/v1alpha2',
   CUSTOM_API_VERSION,
 ];
-/** How often to look whether any version is served by now, and whether a better one is, in milliseconds. */
+/** The delay after a discovery that failed or found no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
+/** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
 /**
- * A program's LeaseCandidate, wherever the server has LeaseCandidates: published, renewed, answered for, published again when
- * somebody deletes it, and moved when its version of the API goes or a better one comes.
+ * A program's LeaseCandidate. It is published in the best version of the API that the server has, and moves when that version
+ * goes or a better one comes. {@link PublishedCandidate} renews it there, and answers pings.
  */
 export class Candidate {
   readonly #parts: CandidateParts;
@@ -36,10 +37,10 @@ export class Candidate {
   readonly #published = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
-  /** Published in another group before; deleted once the current one is there. */
+  /** The one in the former API group. It is deleted when the current one is published. */
   #former: PublishedCandidate | undefined;
-  /** In which it may not be published: rights may be given for one of the groups alone. */
-  readonly #refused = new Set<CandidateApiVersion>();
+  /** The versions that the program may not use: a Role may allow only one group. */
+  readonly #forbidden = new Set<CandidateApiVersion>();
   #isWithdrawn = false;
   readonly #withdrawing: (() => void)[] = [];
 
@@ -50,18 +51,18 @@ export class Candidate {
     this.#trouble = new TroubleLog(this.#logger, 'Cannot find out which LeaseCandidates are served');
   }
 
-  /** Resolves once the LeaseCandidate is there for the first time, and renewed. */
+  /** Resolves when the LeaseCandidate is created or renewed for the first time. */
   get published(): Promise<void> {
     return this.#published.promise;
   }
 
-  /** Stands until `signal` aborts; resolves once the LeaseCandidate is deleted. Once only. */
+  /** Stands until `signal` aborts. Resolves when the LeaseCandidate is deleted. Later calls return the same promise. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
     return this.#running;
   }
 
-  /** Deletes the LeaseCandidate; resolves then. It is not published again before {@link Candidate.stand}. */
+  /** Deletes the LeaseCandidate, until {@link Candidate.stand}. Resolves when it is deleted. */
   withdraw(): Promise<void> {
     this.#isWithdrawn = true;
     if (!this.#running) return Promise.resolve();
@@ -71,10 +72,10 @@ export class Candidate {
     return Promise.race([promise, this.#running]);
   }
 
-  /** Publishes the LeaseCandidate, after {@link Candidate.withdraw}. */
+  /** Publishes the LeaseCandidate again after {@link Candidate.withdraw}. */
   stand(): void {
     this.#isWithdrawn = false;
-    for (const resolve of this.#withdrawing.splice(0)) resolve();
+    this.#resolveWithdrawals();
     this.#sleep.interrupt();
   }
 
@@ -83,37 +84,31 @@ export class Candidate {
     const wake = () => this.#sleep.interrupt();
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
-      let isKnown = true;
+      let delayMs = Number.POSITIVE_INFINITY;
       if (this.#isWithdrawn) await this.#retire();
-      else isKnown = await this.#findPlace(signal);
-      const lookAgainMs = this.#isWithdrawn
-        ? Number.POSITIVE_INFINITY
-        : isKnown && this.#current
-          ? SERVED_MS
-          : UNSERVED_MS;
-      if (!signal.aborted) await this.#sleep.until(clock.now() + lookAgainMs);
+      else delayMs = await this.#discover(signal);
+      if (!signal.aborted) await this.#sleep.until(clock.now() + delayMs);
     }
     signal.removeEventListener('abort', wake);
     await this.#retire();
   }
 
-  /** The best first. */
   get #allowed(): readonly CandidateApiVersion[] {
-    return SOURCES.filter((apiVersion) => !this.#refused.has(apiVersion));
+    return SOURCES.filter((apiVersion) => !this.#forbidden.has(apiVersion));
   }
 
-  /** Resolves with whether it is known by now which version is the best. */
-  async #findPlace(signal: AbortSignal): Promise<boolean> {
+  /** Finds the best version, and moves there. Resolves with the delay until the next discovery. */
+  async #discover(signal: AbortSignal): Promise<number> {
     try {
       const apiVersion = (await this.#served(this.#allowed, signal)) ?? (await this.#served(SOURCES, signal));
       if (apiVersion === undefined)
         throw new Error('no version of LeaseCandidate is served: install the CRD');
       this.#trouble.ended();
       if (apiVersion !== this.#current?.apiVersion && !signal.aborted) await this.#moveTo(apiVersion);
-      return true;
+      return SERVED_MS;
     } catch (error) {
       if (!signal.aborted) this.#trouble.failed(error);
-      return false;
+      return UNSERVED_MS;
     }
   }
 
@@ -133,35 +128,35 @@ export class Candidate {
         this.#published.resolve();
         void this.#removeFormer();
       },
-      onRefused: () => {
-        this.#refused.add(apiVersion);
+      onForbidden: () => {
+        this.#forbidden.add(apiVersion);
         this.#sleep.interrupt();
       },
-      // A better version can have been there before, with a LeaseCandidate of this name: that one counts (rule 13).
+      // The server may have a better version now, with an old LeaseCandidate of this name, which would count (rule 13).
       onReconnected: () => {
         if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },
-      onGone: () => this.#lose(next),
+      onNotServed: () => this.#leave(next),
     });
     this.#current = next;
     if (former && sourceOf(former.apiVersion) !== sourceOf(apiVersion)) {
       await this.#removeFormer();
       this.#former = former;
     } else {
-      // The same object, in another version.
+      // Both are versions of the same object.
       await former?.stop();
     }
     next.start();
   }
 
-  /** Two are one candidate too many, but none would be worse: a leader without one gives way to any other. */
+  /** Called after the move: two candidates do less harm than none, since a leader without one yields to any other. */
   async #removeFormer(): Promise<void> {
     const former = this.#former;
     this.#former = undefined;
     await former?.remove();
   }
 
-  #lose(gone: PublishedCandidate): void {
+  #leave(gone: PublishedCandidate): void {
     if (this.#current !== gone) return;
     this.#current = undefined;
     this.#logger.warn({ apiVersion: gone.apiVersion }, 'LeaseCandidates of this version are served no more');
@@ -173,6 +168,10 @@ export class Candidate {
     const current = this.#current;
     this.#current = undefined;
     await Promise.all([current?.remove(), this.#removeFormer()]);
-    if (this.#isWithdrawn) for (const resolve of this.#withdrawing.splice(0)) resolve();
+    if (this.#isWithdrawn) this.#resolveWithdrawals();
+  }
+
+  #resolveWithdrawals(): void {
+    for (const resolve of this.#withdrawing.splice(0)) resolve();
   }
 }

@@ -1,144 +1,201 @@
 import type { Lease } from '../election/model.ts';
-import { type Instant, SAFE_SHARE } from '../support/clock.ts';
-import { expiresAt, hasExpired, isUnrenewedGrant, type LeaseSight, numberOfTerm } from './lease-sight.ts';
+import type { Instant } from '../support/clock.ts';
 import type { TermEnd } from './term.ts';
 
-/** How often an elector renews, and how long it leads without. All in milliseconds. */
+/** The durations of an elector, in milliseconds. */
 export interface ElectorTiming {
-  /** What it writes into the Lease, in whole seconds. */
+  /** Written into the Lease, in whole seconds. */
   readonly leaseDurationMs: number;
+  /** The elector stops leading when it has not renewed for this long. */
   readonly renewDeadlineMs: number;
+  /** The interval between renewals. */
   readonly retryPeriodMs: number;
 }
 
-/** A term that has begun, and whose callback has not ended. */
+/** What an elector has seen of a Lease so far. Immutable: {@link observe} returns the next. */
+export interface LeaseSight {
+  /** Undefined: the Lease does not exist. */
+  readonly lease: Lease | undefined;
+  /** When the elector first saw the current record. Each renewal changes the record. */
+  readonly since: Instant;
+  /** The greatest leaseTransitions seen so far; -1 before any. */
+  readonly maxTransitions: number;
+  /** Whether no term can have had the current leaseTransitions: the elector saw them rise by a grant that is not renewed yet. */
+  readonly isTokenUnused: boolean;
+}
+
+/** A term whose callback has not ended. */
 export interface TermView {
-  /** leaseTransitions of all its renewals. */
-  readonly number: number;
-  /** When the last renewal that was answered had been sent. */
+  /** The leaseTransitions of all renewals of the term. */
+  readonly fencingToken: number;
+  /** When the last successful renewal was sent. */
   readonly renewedAt: Instant;
   /** Whether the program was told to stop. */
   readonly isOver: boolean;
 }
 
-/** All that an elector decides on. */
+/** The input of {@link decideElector}. */
 export interface ElectorView {
   readonly identity: string;
   readonly timing: ElectorTiming;
-  /** Undefined: nothing is known of the Lease yet. */
+  /** Undefined until the Lease was read for the first time. */
   readonly sight: LeaseSight | undefined;
   readonly term: TermView | undefined;
-  /** Why it is not to lead; undefined: it is. */
+  /** Why the elector must not lead; undefined if it may. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
-  /** Where the Lease names this identity it means another running program, or an elector of the program's own. */
+  /** Whether another running program, or the program's own elector, has the same identity, and holds the Lease if it is named. */
   readonly hasRival: boolean;
-  /** A request is under way: the next waits for its answer. */
-  readonly isCalling: boolean;
-  /** No request is sent before. */
-  readonly callFrom: Instant;
-  /** When it gives up releasing what it held when it was told not to lead. */
-  readonly releaseUntil: Instant;
+  readonly isRequestInFlight: boolean;
+  /** The elector sends no request before this time. */
+  readonly retryAt: Instant;
+  /** When the elector stops trying to release a Lease that it held when it was refused. */
+  readonly releaseDeadline: Instant;
 }
 
 /** What an elector does next. */
 export type ElectorStep =
-  /** Nothing, unless something changes before `until`. */
+  /** Waits for a change, at most until `until`. */
   | { readonly kind: 'await'; readonly until: Instant }
-  /** The first renewal of a term: it leads once that is answered. */
-  | { readonly kind: 'takeUp'; readonly lease: Lease; readonly number: number }
-  | { readonly kind: 'renew'; readonly lease: Lease; readonly number: number }
+  /** Sends the first renewal of a term. The term begins with the answer. */
+  | { readonly kind: 'takeUp'; readonly lease: Lease; readonly fencingToken: number }
+  | { readonly kind: 'renew'; readonly lease: Lease; readonly fencingToken: number }
   /** Tells the program to stop. */
   | { readonly kind: 'end'; readonly why: TermEnd }
-  /** Writes that nobody holds the Lease. */
+  /** Removes the holder from the Lease. */
   | { readonly kind: 'release'; readonly lease: Lease }
-  /** It does not lead, as was asked, and holds nothing. */
+  /** Does nothing: the elector was refused, and holds nothing. */
   | { readonly kind: 'rest' };
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** leaseTransitions is an int32. */
+const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/** What follows from what is known at `now` (rule 15). */
+/** Returns the next step at `now` (rule 15). */
 export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   const { term } = view;
   if (!term) return decideFollowing(view, now);
-  // Neither renewed nor released while the program may still act as leader: it lapses.
+  // The program may still act as leader, so the Lease is neither renewed nor released: it expires.
   if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };
   return decideLeading(view, term, now);
 }
 
-/** Until when the program may lead, unless the Lease is taken from this term by force: no other can by then, by any clock. */
-export function leadsUntil({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
-  return renewedAt + leaseDurationMs * SAFE_SHARE;
-}
-
-/** When the Lease expires by this machine's clock, unless it is renewed. */
+/** Returns when the term's last renewal expires, by this machine's clock. */
 export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTiming): Instant {
   return renewedAt + leaseDurationMs;
 }
 
-/** Whether the Lease is another's than the term's, or may have been meanwhile. */
+/** Returns whether the Lease has another holder than the term's, or had one in between. */
 export function isTaken(
   { sight, identity }: Pick<ElectorView, 'sight' | 'identity'>,
   term: TermView,
 ): boolean {
   const lease = sight?.lease;
-  return lease !== undefined && (lease.holderIdentity !== identity || lease.leaseTransitions > term.number);
+  return (
+    lease !== undefined && (lease.holderIdentity !== identity || lease.leaseTransitions > term.fencingToken)
+  );
 }
 
 /**
- * Whether the Lease tells of another running program with the same identity as the one whose term has the number: that renews
- * it under a greater one, which no grant has written.
+ * Returns whether another running program with the same identity has renewed the Lease: its leaseTransitions are greater than
+ * those of the term, and not from a grant.
  */
-export function isRivals(lease: Lease | undefined, identity: string, number: number): boolean {
-  return lease?.holderIdentity === identity && lease.leaseTransitions > number && !isUnrenewedGrant(lease);
+export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
+  return (
+    lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)
+  );
+}
+
+/** Returns the sight after seeing `lease` at `at`. `lease` is undefined if it does not exist. */
+export function observe(former: LeaseSight | undefined, lease: Lease | undefined, at: Instant): LeaseSight {
+  if (former && isSameRecord(former.lease, lease)) return { ...former, lease };
+  const transitions = lease?.leaseTransitions ?? -1;
+  const isTokenUnused =
+    former !== undefined && transitions > former.maxTransitions && isUnrenewedGrant(lease);
+  const maxTransitions = Math.max(former?.maxTransitions ?? -1, transitions);
+  return { lease, since: at, maxTransitions, isTokenUnused };
+}
+
+/** Returns whether the elector has seen the same record for the record's own duration. Its holder must not renew it any more. */
+export function hasExpired(sight: LeaseSight, now: Instant): boolean {
+  return now >= expiresAt(sight);
+}
+
+/** Returns the holder, or undefined if there is none or its record has expired. */
+export function holderSeen(sight: LeaseSight | undefined, now: Instant): string | undefined {
+  if (!sight || hasExpired(sight, now)) return undefined;
+  return sight.lease?.holderIdentity || undefined;
+}
+
+/**
+ * Returns the fencing token of a term that begins now: never that of an earlier term. The coordinator raises leaseTransitions
+ * only when it grants the Lease to another holder. A coordinator built into an API server never does.
+ */
+export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
+  if (lease && isTokenUnused) return lease.leaseTransitions;
+  return Math.min(maxTransitions + 1, MAX_TRANSITIONS);
+}
+
+/** Returns whether the Lease was granted and not renewed since: a renewal changes renewTime, and keeps acquireTime. */
+export function isUnrenewedGrant(lease: Lease | undefined): boolean {
+  return lease?.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
 }
 
 function decideLeading(view: ElectorView, term: TermView, now: Instant): ElectorStep {
-  const { timing, sight, refusal, identity, callFrom } = view;
+  const { timing, sight, refusal, identity, retryAt } = view;
   const deadline = term.renewedAt + timing.renewDeadlineMs;
   const isExpired = sight?.lease !== undefined && hasExpired(sight, now);
   if (now >= deadline || isExpired || isTaken(view, term)) return { kind: 'end', why: 'lost' };
   if (refusal) return { kind: 'end', why: refusal };
   const lease = sight?.lease;
   if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };
-  // A Lease that was deleted is still this term's; only the coordinator creates it again.
-  if (view.isCalling || !lease) return { kind: 'await', until: deadline };
-  const renewFrom = Math.max(term.renewedAt + timing.retryPeriodMs, callFrom);
-  if (now < renewFrom) return { kind: 'await', until: Math.min(renewFrom, deadline) };
-  return { kind: 'renew', lease, number: term.number };
+  // The term goes on if the Lease was deleted. Only the coordinator creates it again.
+  if (view.isRequestInFlight || !lease) return { kind: 'await', until: deadline };
+  const renewAt = Math.max(term.renewedAt + timing.retryPeriodMs, retryAt);
+  if (now < renewAt) return { kind: 'await', until: Math.min(renewAt, deadline) };
+  return { kind: 'renew', lease, fencingToken: term.fencingToken };
 }
 
 function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
-  const { sight, identity, refusal, callFrom } = view;
-  if (view.isCalling) return { kind: 'await', until: NEVER };
-  const lease = sight && isOurs(view, sight, now) ? sight.lease : undefined;
-  if (refusal && (!lease || now >= givesUpAt(view, sight))) return { kind: 'rest' };
-  // Woken at the expiry, as nobody is known to lead from then on.
-  if (!sight || !lease) return { kind: 'await', until: laterThan(now, expiryOf(sight)) };
-  if (now < callFrom) return { kind: 'await', until: Math.min(callFrom, expiryOf(sight)) };
-  // Whether it was granted just now or is left of a former term: those who may lead need not wait for its expiry.
+  const { sight, identity, refusal, retryAt, hasRival } = view;
+  if (view.isRequestInFlight) return { kind: 'await', until: NEVER };
+  // An expired Lease is not taken up: the coordinator has to grant it again.
+  const isOurs = sight?.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
+  const lease = isOurs ? sight.lease : undefined;
+  if (refusal && (!lease || now >= givesUpAt(view))) return { kind: 'rest' };
+  // Wakes up at the expiry, because the known holder changes then.
+  if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
+  if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
+  // Other candidates need not wait for the expiry, whether this is a new grant or a Lease from a former term.
   if (refusal || prefersAnother(lease, identity)) return { kind: 'release', lease };
-  return { kind: 'takeUp', lease, number: numberOfTerm(sight) };
+  return { kind: 'takeUp', lease, fencingToken: nextFencingToken(sight) };
 }
 
-/** Whether the Lease is this program's, and not expired: what has may only be granted anew. */
-function isOurs({ identity, hasRival }: ElectorView, sight: LeaseSight, now: Instant): boolean {
-  return sight.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
-}
-
-/** Whether the holder is asked to give way to another: by a field of the Lease, or by a note on it (rule 14). */
+/** Returns whether a field of the Lease or a note on it asks the holder to yield to another (rule 14). */
 function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
 }
 
-/** It has a while for each record: one that is withdrawn may be granted the Lease at any time. */
-function givesUpAt({ releaseUntil, timing }: ElectorView, sight: LeaseSight | undefined): Instant {
-  return Math.max(releaseUntil, (sight?.since ?? 0) + timing.renewDeadlineMs);
+/** Each new record extends the time for the release: a withdrawn elector may be granted the Lease at any time. */
+function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
+  return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }
 
-function expiryOf(sight: LeaseSight | undefined): Instant {
-  return sight ? expiresAt(sight.lease, sight.since) : NEVER;
+/** A record without a duration does not expire. */
+function expiresAt({ lease, since }: LeaseSight): Instant {
+  const seconds = lease?.leaseDurationSeconds;
+  return seconds === undefined ? NEVER : since + seconds * 1000;
 }
 
 function laterThan(now: Instant, at: Instant): Instant {
   return at > now ? at : NEVER;
+}
+
+function isSameRecord(a: Lease | undefined, b: Lease | undefined): boolean {
+  return (
+    a?.uid === b?.uid &&
+    a?.holderIdentity === b?.holderIdentity &&
+    a?.renewTime === b?.renewTime &&
+    a?.leaseDurationSeconds === b?.leaseDurationSeconds &&
+    a?.leaseTransitions === b?.leaseTransitions
+  );
 }

@@ -1,65 +1,102 @@
-import { isConflict } from '../kubernetes/errors.ts';
-import type { Instant } from '../support/clock.ts';
-import { CallPacing } from './call-pacing.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError, isConflict } from '../kubernetes/errors.ts';
+import { Backoff } from '../support/backoff.ts';
+import type { Clock, Instant } from '../support/clock.ts';
 import {
   decideElector,
   type ElectorStep,
+  type ElectorTiming,
   type ElectorView,
-  isRivals,
+  hasExpired,
+  holderSeen,
+  isRenewedByRival,
   isTaken,
+  isUnrenewedGrant,
   lapsesAt,
 } from './elector-decision.ts';
-import type { ElectorParts } from './elector-parts.ts';
 import { LeaseFollower } from './lease-follower.ts';
-import { hasExpired, holderSeen, isUnrenewedGrant } from './lease-sight.ts';
-import { releasedLease, renewedLease } from './lease-writes.ts';
-import { callSafely, guardedLogger, type ParticipantLogger, silent } from './participant-log.ts';
-import type { ParticipantMetrics } from './participant-metrics.ts';
-import { RunningTerm } from './running-term.ts';
-import type { Lead, Term, TermEnd } from './term.ts';
+import {
+  callSafely,
+  guardedLogger,
+  type ParticipantLogger,
+  type ParticipantMetrics,
+  silent,
+} from './participant-telemetry.ts';
+import { type Lead, RunningTerm, type Term, type TermEnd } from './term.ts';
+
+/** What an {@link Elector} needs. */
+export interface ElectorParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly lease: Term['lease'];
+  /** Unique among running programs. */
+  readonly identity: string;
+  readonly timing: ElectorTiming;
+  readonly logger?: ParticipantLogger;
+  readonly metrics?: ParticipantMetrics | undefined;
+  /** Only follow the Lease, because the program leads by an elector of its own. Default false. */
+  readonly isFollowing?: boolean;
+  /** Called when `holder` or `term` may have changed. */
+  readonly onChange?: () => void;
+}
+
+/** The delay after the first conflict, in milliseconds. It is short because the Lease has been read again. */
+const CONFLICT_DELAY_MS = 10;
 
 /**
- * Leads while a coordinator has given it the Lease. It takes nothing by itself: it watches the Lease, takes a grant up by
- * renewing it, renews, and releases it once its program has stopped leading.
+ * Leads while a coordinator has granted it the Lease. An elector never takes a Lease by itself: it watches the Lease, takes up
+ * a grant by renewing it, renews it, and releases it when the program has stopped leading.
  */
 export class Elector {
   readonly #parts: ElectorParts;
   readonly #lead: Lead;
   readonly #logger: ParticipantLogger;
   readonly #follower: LeaseFollower;
-  readonly #pacing: CallPacing;
+  readonly #conflicts: Backoff;
+  readonly #failures: Backoff;
   readonly #finished = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #term: RunningTerm | undefined;
   #hasRival = false;
   #isStopping = false;
   #isWithdrawn = false;
-  /** Those who wait for the Lease to be let go. */
+  /** Called when the Lease is released. */
   readonly #resigning: (() => void)[] = [];
   /** What the callback threw. */
   #failure: { readonly error: unknown } | undefined;
-  #releaseUntil: Instant = Number.POSITIVE_INFINITY;
+  #isRequestInFlight = false;
+  #retryAt: Instant = Number.NEGATIVE_INFINITY;
+  #releaseDeadline: Instant = Number.POSITIVE_INFINITY;
   #isDeciding = false;
-  #isToDecideAgain = false;
+  #mustDecideAgain = false;
   #cancelTimer: (() => void) | undefined;
 
   constructor(parts: ElectorParts, lead: Lead) {
     const { clock, timing } = parts;
+    const { renewDeadlineMs, retryPeriodMs: resetAfterMs } = timing;
     const logger = guardedLogger(parts.logger ?? silent);
     this.#parts = parts;
     this.#lead = lead;
     this.#logger = logger;
-    this.#pacing = new CallPacing(clock, timing);
-    const deadlineMs = timing.renewDeadlineMs / 2;
-    this.#follower = new LeaseFollower({ ...parts, logger, deadlineMs, onSeen: () => this.#seen() });
+    // Shorter than the retry period: a leader has only a few attempts before the renew deadline.
+    const maxMs = resetAfterMs / 2;
+    this.#conflicts = new Backoff({ initialMs: CONFLICT_DELAY_MS, maxMs, resetAfterMs }, clock);
+    this.#failures = new Backoff({ initialMs: resetAfterMs / 8, maxMs, resetAfterMs }, clock);
+    this.#follower = new LeaseFollower({
+      ...parts,
+      logger,
+      // Leaves time for another attempt if a request hangs.
+      deadlineMs: renewDeadlineMs / 2,
+      onSeen: () => this.#seen(),
+    });
   }
 
-  /** Resolves once the Lease is known, or that there is none: from then on a grant is noticed at once. */
+  /** Resolves when the Lease was read for the first time, or does not exist. From then on the elector notices a grant at once. */
   get synced(): Promise<void> {
     return this.#follower.synced;
   }
 
-  /** Who holds the Lease, as far as is known; undefined where nobody does or its record has expired. */
+  /** The holder of the Lease as last seen; undefined if there is none or its record has expired. */
   get holder(): string | undefined {
     return holderSeen(this.#follower.sight, this.#parts.clock.now());
   }
@@ -69,22 +106,22 @@ export class Elector {
     return this.#term;
   }
 
-  /** Whether the callback goes on although its term has run out, so that somebody else may lead. */
+  /** Whether the callback still runs although the Lease has expired, so that another candidate may lead. */
   get isOverrun(): boolean {
     const { clock, timing } = this.#parts;
     return this.#term?.isOver === true && clock.now() >= lapsesAt(this.#term, timing);
   }
 
   /**
-   * Takes part until `signal` aborts, or the callback ends while its term lasts. Resolves once the Lease is released, or
-   * cannot be; rejects with what the callback threw. Once only.
+   * Takes part until `signal` aborts, or the callback ends during its term. Resolves when the Lease is released, or cannot be.
+   * Rejects with the error of the callback. Later calls return the same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
     return this.#running;
   }
 
-  /** Ends the term, if there is one, and releases the Lease; resolves then. It may be elected again at once. */
+  /** Ends the term, if there is one, and releases the Lease. Resolves then. The elector may be granted the Lease again at once. */
   resign(): Promise<void> {
     if (!this.#running) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -93,20 +130,23 @@ export class Elector {
     return Promise.race([promise, this.#finished.promise]);
   }
 
-  /** Resigns, and releases whatever is granted from now on; resolves when the Lease is let go. */
+  /** Resigns, and releases each later grant until {@link Elector.stand}. Resolves when the Lease is released. */
   withdraw(): Promise<void> {
     this.#isWithdrawn = true;
     return this.resign();
   }
 
-  /** Takes up what is granted from now on, after {@link Elector.withdraw}. */
+  /** Takes up grants again after {@link Elector.withdraw}. */
   stand(): void {
     this.#isWithdrawn = false;
     this.#decide();
   }
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
-    const stop = () => this.#stop();
+    const stop = () => {
+      this.#isStopping = true;
+      this.#refuse();
+    };
     this.#follower.start();
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
@@ -117,13 +157,8 @@ export class Elector {
     if (this.#failure) throw this.#failure.error;
   }
 
-  #stop(): void {
-    this.#isStopping = true;
-    this.#refuse();
-  }
-
   #refuse(): void {
-    this.#releaseUntil = this.#parts.clock.now() + this.#parts.timing.renewDeadlineMs;
+    this.#releaseDeadline = this.#parts.clock.now() + this.#parts.timing.renewDeadlineMs;
     this.#decide();
   }
 
@@ -133,12 +168,12 @@ export class Elector {
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
     if (this.#term && isTaken(this.#view(), this.#term)) {
       this.#term.take();
-      if (isRivals(lease, identity, this.#term.number)) this.#meetRival();
+      if (isRenewedByRival(lease, identity, this.#term.fencingToken)) this.#noteRival();
     }
     this.#decide();
   }
 
-  #meetRival(): void {
+  #noteRival(): void {
     if (!this.#hasRival)
       this.#logger.error(
         { identity: this.#parts.identity },
@@ -147,18 +182,18 @@ export class Elector {
     this.#hasRival = true;
   }
 
-  /** Does what follows from what is known, and sees to it that this happens again when time alone changes that. */
+  /** Carries out the next steps, and sets a timer for the time at which the decision changes without an event. */
   #decide(): void {
-    this.#isToDecideAgain = true;
-    // Whoever hears that the term is over may resign at once.
+    this.#mustDecideAgain = true;
+    // A step may call back: a listener of the term's signal may call `resign`.
     if (this.#isDeciding) return;
     this.#isDeciding = true;
     try {
-      while (this.#isToDecideAgain) {
-        this.#isToDecideAgain = false;
+      while (this.#mustDecideAgain) {
+        this.#mustDecideAgain = false;
         this.#cancelTimer?.();
         const now = this.#parts.clock.now();
-        // Whoever it was renews no more: the next to be granted the Lease may be meant here.
+        // The rival has stopped renewing. The next grant to this identity may be meant for this elector.
         if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
         this.#act(decideElector(this.#view(), now));
       }
@@ -177,9 +212,9 @@ export class Elector {
       term: this.#term,
       refusal: this.#isStopping ? 'stopped' : isResigning ? 'resigned' : undefined,
       hasRival: this.#hasRival || this.#parts.isFollowing === true,
-      isCalling: this.#pacing.isCalling,
-      callFrom: this.#pacing.callFrom,
-      releaseUntil: this.#releaseUntil,
+      isRequestInFlight: this.#isRequestInFlight,
+      retryAt: this.#retryAt,
+      releaseDeadline: this.#releaseDeadline,
     };
   }
 
@@ -189,13 +224,13 @@ export class Elector {
         this.#wakeAt(step.until);
         break;
       case 'takeUp':
-        this.#call((deadlineMs) => this.#takeUp(step.number, deadlineMs));
+        void this.#send(() => this.#takeUp(step.fencingToken));
         break;
       case 'renew':
-        this.#call((deadlineMs) => this.#renew(step.number, deadlineMs));
+        void this.#send(() => this.#renew(step.fencingToken));
         break;
       case 'release':
-        this.#call((deadlineMs) => this.#release(deadlineMs));
+        void this.#send(() => this.#release());
         break;
       case 'end':
         this.#end(step.why);
@@ -211,15 +246,30 @@ export class Elector {
     this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(until - clock.now()));
   }
 
-  #call(request: (deadlineMs: number) => Promise<void>): void {
-    this.#isToDecideAgain = true;
-    this.#pacing
-      .call(request)
-      .catch((error: unknown) => this.#failed(error))
-      .finally(() => this.#decide());
+  /** Sends one request. No other is sent while it is in flight, nor before `#retryAt` if it fails. Never rejects. */
+  async #send(request: () => Promise<void>): Promise<void> {
+    this.#mustDecideAgain = true;
+    this.#isRequestInFlight = true;
+    try {
+      await request();
+      this.#conflicts.succeeded();
+      this.#failures.succeeded();
+      this.#retryAt = Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      this.#retryAt = this.#parts.clock.now() + this.#retryDelayMs(error);
+      this.#reportFailure(error);
+    }
+    this.#isRequestInFlight = false;
+    this.#decide();
   }
 
-  #failed(error: unknown): void {
+  #retryDelayMs(error: unknown): number {
+    if (isConflict(error)) return this.#conflicts.failed();
+    const { retryAfterMs = 0 } = error instanceof ApiError ? error : {};
+    return Math.max(this.#failures.failed(), Math.min(retryAfterMs, this.#parts.timing.retryPeriodMs));
+  }
+
+  #reportFailure(error: unknown): void {
     if (isConflict(error)) {
       if (this.#term) this.#count((metrics) => metrics.slowpathExercised());
       this.#logger.debug({ err: error }, 'The Lease has changed meanwhile');
@@ -228,18 +278,20 @@ export class Elector {
     }
   }
 
-  async #takeUp(number: number, deadlineMs: number): Promise<void> {
-    const renewedAt = await this.#write(number, deadlineMs);
+  async #takeUp(fencingToken: number): Promise<void> {
+    const renewedAt = await this.#write(fencingToken);
     const { clock, lease, identity: holder, timing } = this.#parts;
-    const term = new RunningTerm({ clock, lease, holder, number, timing, renewedAt });
-    // Answered too late, or not wanted any more: it has never led, then.
+    const { leaseDurationMs } = timing;
+    const term = new RunningTerm({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt });
+    // The answer came too late, or the elector was refused or lost the Lease meanwhile: the term does not begin.
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
     this.#count((metrics) => metrics.leads(true));
-    this.#logger.info({ lease, holder, fencingToken: number }, 'Leads');
+    this.#logger.info({ lease, holder, fencingToken }, 'Leads');
     void this.#carryOut(term);
   }
 
+  /** Calls the callback, and releases the Lease after it. */
   async #carryOut(term: RunningTerm): Promise<void> {
     try {
       if (await term.run(this.#lead)) this.#isStopping = true;
@@ -253,30 +305,26 @@ export class Elector {
     this.#refuse();
   }
 
-  async #renew(number: number, deadlineMs: number): Promise<void> {
+  async #renew(fencingToken: number): Promise<void> {
     const term = this.#term;
-    const renewedAt = await this.#write(number, deadlineMs);
+    const renewedAt = await this.#write(fencingToken);
     if (term) term.renewedAt = renewedAt;
   }
 
-  #write(leaseTransitions: number, deadlineMs: number): Promise<Instant> {
-    const { clock, identity: holder, timing } = this.#parts;
-    const { leaseDurationMs } = timing;
-    return this.#follower.write(
-      (lease) =>
-        renewedLease(lease, { holder, leaseDurationMs, leaseTransitions, wallTime: clock.wallTime() }),
-      deadlineMs,
-    );
+  #write(leaseTransitions: number): Promise<Instant> {
+    const { identity: holderIdentity, timing } = this.#parts;
+    const leaseDurationSeconds = timing.leaseDurationMs / 1000;
+    return this.#follower.write({ holderIdentity, leaseDurationSeconds, leaseTransitions });
   }
 
-  async #release(deadlineMs: number): Promise<void> {
-    const { clock } = this.#parts;
-    await this.#follower.write((lease) => releasedLease(lease, clock.wallTime()), deadlineMs);
+  /** Writes the same as client-go's elector. */
+  async #release(): Promise<void> {
+    await this.#follower.write({ holderIdentity: '', leaseDurationSeconds: 1 });
     this.#logger.info({ lease: this.#parts.lease }, 'Released the Lease');
   }
 
   #end(why: TermEnd): void {
-    this.#isToDecideAgain = true;
+    this.#mustDecideAgain = true;
     this.#term?.end(why);
     this.#count((metrics) => metrics.leads(false));
     this.#logger.info({ lease: this.#parts.lease, why }, 'Leads no longer');
@@ -288,7 +336,7 @@ export class Elector {
   }
 
   #rest(): void {
-    if (this.#resigning.length > 0) this.#isToDecideAgain = true;
+    if (this.#resigning.length > 0) this.#mustDecideAgain = true;
     for (const resolve of this.#resigning.splice(0)) resolve();
     if (this.#isStopping) this.#finished.resolve();
   }

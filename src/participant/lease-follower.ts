@@ -1,6 +1,8 @@
 import { decodeLease, PARTICIPANT_FIELD_MANAGER } from '../coordination/lease.ts';
-import type { RequestBody } from '../coordination/lease-patch.ts';
+import { formatMicroTime } from '../coordination/micro-time.ts';
+import { specOf, timeField } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { MicroTime } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import {
@@ -9,14 +11,13 @@ import {
   isOlderVersion,
   type KubernetesObject,
 } from '../kubernetes/objects.ts';
-import type { Reflector } from '../kubernetes/reflector.ts';
+import { Reflector } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { type LeaseSight, observe } from './lease-sight.ts';
-import { type ParticipantLogger, TroubleLog } from './participant-log.ts';
+import { type LeaseSight, observe } from './elector-decision.ts';
+import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
 import type { Term } from './term.ts';
-import { watchOne } from './watch-one.ts';
 
-/** What a {@link LeaseFollower} needs. Callbacks must not throw. */
+/** What a {@link LeaseFollower} needs. */
 export interface LeaseFollowerParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -24,11 +25,18 @@ export interface LeaseFollowerParts {
   readonly logger: ParticipantLogger;
   /** For each request, in milliseconds. */
   readonly deadlineMs: number;
-  /** What is known of the Lease has changed. */
+  /** Called after each change of `sight`. Must not throw. */
   readonly onSeen: () => void;
 }
 
-/** Keeps in sight what one Lease is, and writes it on the state in which it was last seen. */
+/** The fields of the Lease's spec that an elector sets, besides renewTime. */
+export interface LeaseFields {
+  readonly holderIdentity: string;
+  readonly leaseDurationSeconds: number;
+  readonly leaseTransitions?: number;
+}
+
+/** Watches one Lease, and writes it. */
 export class LeaseFollower {
   readonly #parts: LeaseFollowerParts;
   readonly #path: string;
@@ -39,28 +47,34 @@ export class LeaseFollower {
 
   constructor(parts: LeaseFollowerParts) {
     const { client, clock, lease, logger } = parts;
+    const trouble = new TroubleLog(logger, 'Cannot watch the Lease');
     this.#parts = parts;
     this.#path = resourcePaths.lease(lease.namespace, lease.name);
-    this.#watch = watchOne({
+    this.#watch = new Reflector({
       client,
       clock,
       path: resourcePaths.leases(lease.namespace),
-      name: lease.name,
-      trouble: new TroubleLog(logger, 'Cannot watch the Lease'),
-      onChange: (isDeleted, object) => this.#hear(isDeleted, object),
+      // A Role may be limited to this name.
+      query: { fieldSelector: `metadata.name=${lease.name}` },
+      decode: (raw) => raw,
+      handler: ({ type, object }) => this.#handle(type === 'deleted', object),
+      onError: (error) => trouble.failed(error),
       onSynced: () => {
         if (!this.#sight) this.#see(undefined, clock.now());
         this.#synced.resolve();
       },
+      observe: ({ type }) => {
+        if (type === 'watchStarted') trouble.ended();
+      },
     });
   }
 
-  /** Undefined: nothing is known of the Lease yet. */
+  /** Undefined until the Lease was read for the first time. */
   get sight(): LeaseSight | undefined {
     return this.#sight;
   }
 
-  /** Resolves once it is known what the Lease is, or that there is none. */
+  /** Resolves when the Lease was read for the first time, or does not exist. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -74,41 +88,44 @@ export class LeaseFollower {
   }
 
   /**
-   * Writes what `change` makes of the Lease in the state that it was last seen in; resolves with when that was sent. Where
-   * that is not its state any more it is read, and the promise rejects.
+   * Writes the fields and a new renewTime, if the Lease is still as it was last seen. Resolves with the time at which the
+   * request was sent. After a conflict it reads the Lease, and rejects.
    */
-  async write(change: (lease: KubernetesObject) => RequestBody, deadlineMs: number): Promise<Instant> {
-    const { client, clock } = this.#parts;
-    if (!this.#raw) throw new Error('there is no Lease to write');
+  async write(fields: LeaseFields): Promise<Instant> {
+    const { client, clock, deadlineMs } = this.#parts;
+    const lease = this.#raw;
+    if (!lease) throw new Error('there is no Lease to write');
     const sentAt = clock.now();
+    const renewTime = formatMicroTime(newTime(lease, clock.wallTime()));
     try {
       const answer = await client.request({
         method: 'PUT',
         path: this.#path,
         query: { fieldManager: PARTICIPANT_FIELD_MANAGER },
-        body: change(this.#raw),
+        // Other fields stay, also unknown ones.
+        body: { ...lease, spec: { ...specOf(lease), ...fields, renewTime } },
         deadlineMs,
       });
-      // The watch may have shown that, or even what came after it, by now.
+      // The watch may already have shown this state, or a later one.
       if (isKubernetesObject(answer) && !isNotNewer(answer, this.#raw)) this.#see(answer, sentAt);
       return sentAt;
     } catch (error) {
-      if (isConflict(error)) await this.#look();
+      if (isConflict(error)) await this.#read();
       throw error;
     }
   }
 
-  #hear(isDeleted: boolean, object: KubernetesObject): void {
+  #handle(isDeleted: boolean, object: KubernetesObject): void {
     const { clock } = this.#parts;
-    // From before an answer to a write of ours: it was late, or storage was set back. The server knows.
+    // The event is older than the answer to a write: it is late, or etcd was restored from a backup.
     if (isOlderVersion(object.metadata.resourceVersion, this.#raw?.metadata.resourceVersion))
-      void this.#look();
+      void this.#read();
     else if (isDeleted) this.#see(undefined, clock.now());
     else if (!isNotNewer(object, this.#raw)) this.#see(object, clock.now());
   }
 
-  /** Reads the Lease, unless something newer is told meanwhile. Never rejects. */
-  async #look(): Promise<void> {
+  /** Reads the Lease. Drops the answer if the Lease has changed in between. Never rejects. */
+  async #read(): Promise<void> {
     const { client, clock, deadlineMs, logger } = this.#parts;
     const known = this.#raw;
     const answer = await client
@@ -127,4 +144,16 @@ export class LeaseFollower {
     this.#sight = observe(this.#sight, raw && decodeLease(raw), at);
     this.#parts.onSeen();
   }
+}
+
+/**
+ * Returns the first time from `wallTime` on that is not in the Lease yet. A changed renewTime shows a renewal; a renewTime equal
+ * to acquireTime would show a grant.
+ */
+function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
+  const spec = specOf(lease);
+  const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];
+  let time = wallTime;
+  while (taken.includes(time)) time++;
+  return time;
 }

@@ -1,18 +1,36 @@
 import { hostname } from 'node:os';
-import type { KubernetesClient } from '../kubernetes/client.ts';
-import { processEnvironment } from '../support/host.ts';
+import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { namespaceOf, podNamespaceOf } from '../kubernetes/cluster-config.ts';
+import { type KubeConfigSource, loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import type { Clock } from '../support/clock.ts';
+import { processEnvironment, version } from '../support/host.ts';
 import { systemClock } from '../support/system-clock.ts';
 import { Candidate } from './candidate.ts';
 import { Elector } from './elector.ts';
-import { connectParticipant } from './participant-client.ts';
-import { callSafely, guardedLogger, type ParticipantLogger, silent } from './participant-log.ts';
-import { createParticipantMetrics } from './participant-metrics.ts';
-import { type ParticipantSettings, participantSettings, type Surroundings } from './participant-settings.ts';
-import type { ParticipantState } from './participant-state.ts';
-import type { ParticipateOptions } from './participate-options.ts';
+import {
+  type ParticipantSettings,
+  type ParticipantState,
+  type ParticipateOptions,
+  participantSettings,
+} from './participant-options.ts';
+import {
+  callSafely,
+  createParticipantMetrics,
+  guardedLogger,
+  type ParticipantLogger,
+  silent,
+} from './participant-telemetry.ts';
 import type { Lead } from './term.ts';
 
-/** A candidate and an elector under one identity, below {@link participate}, for a program that wants to resign or withdraw. */
+/**
+ * Takes part in an election, and calls `lead` each time the program is elected. Resolves after the signal of the options has
+ * aborted, or `lead` has returned during its term. Rejects with the error of `lead`, or with a RangeError for an invalid option.
+ */
+export async function participate(options: ParticipateOptions, lead: Lead): Promise<void> {
+  await new Participant(options, lead).run();
+}
+
+/** A candidate and an elector under one identity. {@link participate} runs one; a program that resigns or withdraws makes its own. */
 export class Participant {
   readonly #options: ParticipateOptions;
   readonly #logger: ParticipantLogger;
@@ -21,16 +39,16 @@ export class Participant {
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
-  /** Withdrawn as its callback has outlasted the Lease: until it ends, it is of no use to be elected. */
+  /** Whether the callback still runs although the Lease has expired. The candidate is withdrawn until it ends. */
   #isOverrun = false;
-  /** Aborts when it is told to stop. */
-  #ending = new AbortController().signal;
-  #told: ParticipantState | undefined;
+  /** Aborts when the participant is stopped. */
+  #stopping = new AbortController().signal;
+  #lastState: ParticipantState | undefined;
   #running: Promise<void> | undefined;
 
   /**
-   * @throws RangeError when an option is not as it has to be.
-   * @throws KubeConfigError when there is no cluster to talk to.
+   * @throws RangeError when an option is invalid.
+   * @throws KubeConfigError when there is no cluster to connect to.
    */
   constructor(options: ParticipateOptions, lead: Lead) {
     const { clock = systemClock, metrics } = options;
@@ -69,7 +87,7 @@ export class Participant {
     );
   }
 
-  /** The name of its LeaseCandidate, and what it calls itself as a holder. */
+  /** The name of the LeaseCandidate and of the holder. */
   get identity(): string {
     return this.#settings.description.name;
   }
@@ -80,29 +98,29 @@ export class Participant {
     return { holder, role, isStanding: this.#isStanding };
   }
 
-  /** Resolves once its LeaseCandidate is there for the first time, and renewed. */
+  /** Resolves when the LeaseCandidate is created or renewed for the first time. */
   get published(): Promise<void> {
     return this.#candidate.published;
   }
 
   /**
-   * Takes part until `signal`, or that of the options, aborts, or the callback returns or throws while its term lasts.
-   * Resolves, or rejects with what it threw, once the Lease is released and the LeaseCandidate deleted. Once only.
+   * Takes part until `signal` or that of the options aborts, or the callback ends during its term. Settles when the Lease is
+   * released and the LeaseCandidate deleted. Rejects with the error of the callback. Later calls return the same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
     return this.#running;
   }
 
-  /** Ends the term and releases the Lease; resolves then. It goes on standing, but others are elected first. */
+  /** Ends the term and releases the Lease. Resolves then. The LeaseCandidate stays, but other candidates are elected first. */
   resign(): Promise<void> {
     return this.#elector.resign();
   }
 
-  /** Resigns and deletes the LeaseCandidate; resolves then. It stays withdrawn until {@link Participant.stand}. */
+  /** Resigns and deletes the LeaseCandidate, until {@link Participant.stand}. Resolves when it is deleted. */
   async withdraw(): Promise<void> {
     this.#isStanding = false;
-    this.#tell();
+    this.#report();
     await this.#elector.withdraw();
     if (!this.#isStanding) await this.#candidate.withdraw();
   }
@@ -112,14 +130,14 @@ export class Participant {
     this.#isStanding = true;
     this.#elector.stand();
     if (!this.#isOverrun) this.#candidate.stand();
-    this.#tell();
+    this.#report();
   }
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
     const candidacy = new AbortController();
-    this.#ending = eitherOf(this.#options.signal, signal);
-    const elector = this.#elector.run(this.#ending);
-    // Whoever was granted the Lease must be able to see that.
+    this.#stopping = eitherOf(this.#options.signal, signal);
+    const elector = this.#elector.run(this.#stopping);
+    // A candidate can be elected as soon as it is published, so the elector has to see the Lease before.
     const standing = Promise.race([this.#elector.synced, elector.catch(() => {})]).then(() =>
       this.#candidate.run(candidacy.signal),
     );
@@ -137,9 +155,9 @@ export class Participant {
     if (isOverrun !== this.#isOverrun) {
       this.#isOverrun = isOverrun;
       if (isOverrun) this.#leaveOverrun();
-      else if (this.#isStanding && !this.#ending.aborted) this.#candidate.stand();
+      else if (this.#isStanding && !this.#stopping.aborted) this.#candidate.stand();
     }
-    this.#tell();
+    this.#report();
   }
 
   #leaveOverrun(): void {
@@ -150,33 +168,60 @@ export class Participant {
     void this.#candidate.withdraw();
   }
 
-  #tell(): void {
+  #report(): void {
     const { state } = this;
-    const told = this.#told;
-    if (
-      told &&
-      told.holder === state.holder &&
-      told.role === state.role &&
-      told.isStanding === state.isStanding
-    )
-      return;
-    this.#told = state;
+    const { holder, role, isStanding } = state;
+    const last = this.#lastState;
+    if (last && last.holder === holder && last.role === role && last.isStanding === isStanding) return;
+    this.#lastState = state;
     callSafely(this.#logger, 'onObserved has thrown', () => this.#options.onObserved?.(state));
   }
 }
 
-/** Node keeps a signal that was made of others for as long as those last and anybody listens: one is taken as it is. */
+/** The cluster to connect to. */
+export interface ConnectionOptions extends KubeConfigSource {
+  readonly clock: Clock;
+  /** The name of the program in the API server's logs; the version is added. */
+  readonly userAgent: string;
+  readonly namespace?: string | undefined;
+}
+
+/** A client, and what its configuration says about the participant. */
+export interface ParticipantConnection {
+  readonly client: KubernetesClient;
+  /** The given namespace, or that of the configuration. */
+  readonly namespace: string;
+  /** The namespace of this program's Pod; undefined if it is unknown or in another cluster. */
+  readonly podNamespace: string | undefined;
+}
+
+/** Creates a participant's client. @throws KubeConfigError when there is no cluster to connect to. */
+export function connectParticipant(options: ConnectionOptions): ParticipantConnection {
+  const { clock, userAgent, namespace, ...source } = options;
+  const kubeConfig = loadKubeConfig(source);
+  const client = createClient({
+    kubeConfig,
+    clock,
+    userAgent: `${userAgent}/${version}`,
+    // The elector sends one request at a time, and so does the candidate in each of its two groups.
+    connections: 4,
+    isLean: true,
+  });
+  return {
+    client,
+    namespace: namespace ?? namespaceOf(kubeConfig),
+    podNamespace: podNamespaceOf(kubeConfig),
+  };
+}
+
+function connect({ client, namespace, kubeconfig, context, clock = systemClock }: ParticipateOptions) {
+  if (client) return { client, namespace, podNamespace: undefined };
+  const userAgent = 'coordinated-leader-election-participant';
+  return connectParticipant({ kubeconfig, context, env: processEnvironment, clock, userAgent, namespace });
+}
+
+/** Avoids AbortSignal.any() where it can: Node keeps its result for as long as the sources exist and have listeners. */
 function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal {
   if (one && other) return AbortSignal.any([one, other]);
   return one ?? other ?? new AbortController().signal;
-}
-
-function connect(
-  options: ParticipateOptions,
-): Pick<Surroundings, 'namespace' | 'podNamespace'> & { readonly client: KubernetesClient } {
-  const { client, namespace, kubeconfig, context, clock = systemClock } = options;
-  if (client) return { client, namespace, podNamespace: undefined };
-  const userAgent = 'coordinated-leader-election-participant';
-  const connected = connectParticipant({ kubeconfig, context, env: processEnvironment, clock, userAgent });
-  return { ...connected, namespace: namespace ?? connected.namespace };
 }

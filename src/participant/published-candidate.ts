@@ -11,7 +11,7 @@ import {
   isOlderVersion,
   type KubernetesObject,
 } from '../kubernetes/objects.ts';
-import type { Reflector } from '../kubernetes/reflector.ts';
+import { Reflector } from '../kubernetes/reflector.ts';
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, InterruptibleSleep, sleep } from '../support/clock.ts';
 import {
@@ -21,8 +21,7 @@ import {
   pingTimeOf,
   renewalPatch,
 } from './candidate-body.ts';
-import { type ParticipantLogger, TroubleLog } from './participant-log.ts';
-import { watchOne } from './watch-one.ts';
+import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
 
 /** What a {@link PublishedCandidate} needs. Callbacks must not throw. */
 export interface PublishedCandidateParts {
@@ -31,47 +30,48 @@ export interface PublishedCandidateParts {
   readonly apiVersion: CandidateApiVersion;
   readonly description: CandidateDescription;
   readonly logger: ParticipantLogger;
-  /** It is there for the first time. */
+  /** Called when the LeaseCandidate is created or renewed for the first time. */
   readonly onPublished: () => void;
-  /** This program may not publish it: told once. It goes on trying. */
-  readonly onRefused: () => void;
-  /** Its watch has begun anew: with a server, perhaps, that serves other versions than the one before. */
+  /** Called once if the server forbids this program to publish. Attempts go on. */
+  readonly onForbidden: () => void;
+  /** Called when the watch starts again, perhaps with a server that serves other versions. */
   readonly onReconnected: () => void;
-  /** This version of the API is not served any more. */
-  readonly onGone: () => void;
+  /** Called when the server does not serve this version of the API. */
+  readonly onNotServed: () => void;
 }
 
-/** How often it is renewed without a ping, in milliseconds: as client-go does it. */
+/** The interval between renewals without a ping, in milliseconds, as in client-go. */
 const RENEWAL_MS = 300_000;
-/** For each request, in milliseconds: an election waits 5 s for an answer to its ping. */
+/** For each request, in milliseconds. An election waits 5 s for the answer to its ping. */
 const DEADLINE_MS = 2500;
 const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
-/** Who goes on deleting it must not be kept busy: the first time it is published again after 5 ms at most. */
+/** Before a deleted LeaseCandidate is published again: another program may delete it again and again. */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
-/** How long it is tried to delete it, in milliseconds. What is left is collected, some time later (rule 1). */
+/** How long deleting is retried, in milliseconds. The coordinator deletes the LeaseCandidate later if that fails (rule 1). */
 const REMOVAL_MS = 5000;
 
-/** A program's LeaseCandidate in one version of the API: published, watched, renewed and answered for. */
+/** A program's LeaseCandidate in one version of the API: it is published, watched and renewed, and answers pings. */
 export class PublishedCandidate {
   readonly apiVersion: CandidateApiVersion;
   readonly #parts: PublishedCandidateParts;
   readonly #path: string;
   readonly #watch: Reflector<KubernetesObject>;
+  readonly #watchTrouble: TroubleLog;
   readonly #sleep: InterruptibleSleep;
   readonly #stopping = new AbortController();
   readonly #deletions: Backoff;
   readonly #trouble: TroubleLog;
-  /** As last seen; undefined: there is none. */
+  /** The LeaseCandidate as last seen; undefined if there is none. */
   #own: KubernetesObject | undefined;
-  /** Whether it has to be read, as it is not known, or not as it is now. */
+  /** Whether `#own` is unknown or outdated, so that it has to be read. */
   #isStale = true;
-  /** Whether it says what this program has to say. */
+  /** Whether the LeaseCandidate has this program's description. */
   #isAdopted = false;
   #isPublished = false;
-  #isRefused = false;
+  #isForbidden = false;
   #hasWatched = false;
-  /** pingTime when it was last renewed. */
-  #answered: MicroTime | undefined;
+  /** The pingTime at the last renewal. */
+  #answeredPing: MicroTime | undefined;
   #running: Promise<void> | undefined;
 
   constructor(parts: PublishedCandidateParts) {
@@ -83,16 +83,22 @@ export class PublishedCandidate {
     this.#sleep = new InterruptibleSleep(clock);
     this.#deletions = new Backoff(DELETED_BACKOFF, clock);
     this.#trouble = new TroubleLog(logger, 'Cannot publish or renew the LeaseCandidate');
-    this.#watch = watchOne({
+    this.#watchTrouble = new TroubleLog(logger, 'Cannot watch the LeaseCandidate');
+    this.#watch = new Reflector({
       client,
       clock,
       path: resourcePaths.candidates(apiVersion, namespace),
-      name,
-      trouble: new TroubleLog(logger, 'Cannot watch the LeaseCandidate'),
-      onChange: (isDeleted, object) => this.#hear(isDeleted, object),
-      onListed: (isThere) => this.#listed(isThere),
-      onStarted: () => this.#watchStarted(),
-      onNotServed: () => parts.onGone(),
+      // A Role may be limited to this name.
+      query: { fieldSelector: `metadata.name=${name}` },
+      decode: (raw) => raw,
+      handler: ({ type, object }) => this.#handle(type === 'deleted', object),
+      onError: (error) => this.#watchTrouble.failed(error),
+      onNotServed: () => parts.onNotServed(),
+      observe: (observation) => {
+        // There is no event for a LeaseCandidate that was deleted before the watch started.
+        if (observation.type === 'listed' && observation.objects === 0 && this.#own) this.#invalidate();
+        if (observation.type === 'watchStarted') this.#watchStarted();
+      },
     });
   }
 
@@ -101,19 +107,19 @@ export class PublishedCandidate {
     this.#running ??= this.#run();
   }
 
-  /** Leaves it as it is. */
+  /** Stops renewing. The LeaseCandidate stays. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#sleep.interrupt();
     await Promise.all([this.#watch.stop(), this.#running]);
   }
 
-  /** Deletes it. Never rejects. */
+  /** Stops renewing, and deletes the LeaseCandidate. Never rejects. */
   async remove(): Promise<void> {
     await this.stop();
-    if (this.#isRefused && !this.#isPublished) return;
+    if (this.#isForbidden && !this.#isPublished) return;
     const { clock, logger } = this.#parts;
-    const until = clock.now() + REMOVAL_MS;
+    const deadline = clock.now() + REMOVAL_MS;
     const backoff = new Backoff(BACKOFF, clock);
     for (;;) {
       try {
@@ -122,7 +128,7 @@ export class PublishedCandidate {
       } catch (error) {
         if (isConflict(error)) return;
         const retryInMs = backoff.failed();
-        if (clock.now() + retryInMs >= until) {
+        if (clock.now() + retryInMs >= deadline) {
           logger.warn({ err: error }, 'Cannot delete the LeaseCandidate');
           return;
         }
@@ -132,27 +138,24 @@ export class PublishedCandidate {
   }
 
   #watchStarted(): void {
+    this.#watchTrouble.ended();
     if (this.#hasWatched) this.#parts.onReconnected();
     this.#hasWatched = true;
   }
 
-  /** Of one that was deleted before it was watched, nobody tells. */
-  #listed(isThere: boolean): void {
-    if (!isThere && this.#own) this.#doubt();
-  }
-
-  #hear(isDeleted: boolean, object: KubernetesObject): void {
+  #handle(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
-      // The answer to a renewal from before may be on its way still; or what was told is late, or storage was set back.
-      this.#doubt();
+      // A deletion may cross the answer to a renewal. An older event is late, or etcd was restored from a backup.
+      this.#invalidate();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;
       if (this.#isPinged()) this.#sleep.interrupt();
     }
   }
 
-  #doubt(): void {
+  /** Has the LeaseCandidate read again. */
+  #invalidate(): void {
     this.#isStale = true;
     this.#sleep.interrupt();
   }
@@ -166,32 +169,32 @@ export class PublishedCandidate {
         await this.#renew();
         backoff.succeeded();
         this.#trouble.ended();
-        // Told of a ping or its end meanwhile, it does not wait.
+        // A ping or a deletion that came during the renewal is handled at once.
         if (!this.#isStale && !this.#isPinged()) await this.#sleep.until(clock.now() + RENEWAL_MS);
       } catch (error) {
         if (signal.aborted) return;
         this.#isStale = true;
         if (!this.#isRace(error)) this.#trouble.failed(error);
-        this.#noteRefusal(error);
+        this.#reportForbidden(error);
         await sleep(clock, backoff.failed(), signal);
       }
     }
   }
 
-  /** Whether somebody else has merely been first; not, where there was none, that its namespace is missing. */
+  /** Returns whether another program wrote first. A 404 on creation is no race: the namespace is missing. */
   #isRace(error: unknown): boolean {
     const wasThere = this.#own !== undefined;
     return isConflict(error) && (wasThere || (error instanceof ApiError && error.status === 409));
   }
 
-  #noteRefusal(error: unknown): void {
+  #reportForbidden(error: unknown): void {
     const isForbidden = error instanceof ApiError && error.status === 403;
-    if (!isForbidden || this.#isPublished || this.#isRefused) return;
-    this.#isRefused = true;
-    this.#parts.onRefused();
+    if (!isForbidden || this.#isPublished || this.#isForbidden) return;
+    this.#isForbidden = true;
+    this.#parts.onForbidden();
   }
 
-  /** Brings about that it is there and renewed. */
+  /** Creates or renews the LeaseCandidate. */
   async #renew(): Promise<void> {
     const { clock, apiVersion, description } = this.#parts;
     if (this.#isStale) {
@@ -208,12 +211,9 @@ export class PublishedCandidate {
     this.#isPublished = true;
   }
 
-  /**
-   * Any ping but the last one that was answered: where the clock of whoever asks is behind ours, pingTime is before our
-   * renewTime.
-   */
+  /** Returns whether there is a new ping. pingTime may be before renewTime, because the coordinator's clock may be behind. */
   #isPinged(): boolean {
-    return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answered;
+    return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;
   }
 
   async #publish(): Promise<void> {
@@ -224,18 +224,18 @@ export class PublishedCandidate {
     }
     const body = newLeaseCandidate(apiVersion, description, clock.wallTime());
     const path = resourcePaths.candidates(apiVersion, description.namespace);
-    this.#answered = undefined;
-    this.#take(await this.#request({ method: 'POST', path, body }));
+    this.#answeredPing = undefined;
+    this.#keep(await this.#request({ method: 'POST', path, body }));
     this.#deletions.succeeded();
   }
 
   async #patch(own: KubernetesObject, body: object): Promise<void> {
     const contentType = 'application/merge-patch+json';
-    this.#answered = pingTimeOf(own);
-    this.#take(await this.#request({ method: 'PATCH', path: this.#path, contentType, body }));
+    this.#answeredPing = pingTimeOf(own);
+    this.#keep(await this.#request({ method: 'PATCH', path: this.#path, contentType, body }));
   }
 
-  /** leaseName cannot be changed. */
+  /** Deletes and creates the LeaseCandidate: leaseName is immutable. */
   async #replace(): Promise<void> {
     await this.#delete();
     this.#own = undefined;
@@ -269,8 +269,8 @@ export class PublishedCandidate {
     });
   }
 
-  /** The watch may have shown what came after it by now. */
-  #take(answer: unknown): void {
+  /** Keeps the answer to a write, unless the watch has already shown a later state. */
+  #keep(answer: unknown): void {
     if (isKubernetesObject(answer) && !isNotNewer(answer, this.#own)) this.#own = answer;
   }
 }

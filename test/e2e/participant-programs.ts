@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'vitest';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
+import type { ParticipateOptions } from '../../src/participant/participant-options.ts';
 
 /** One line of participant-program.ts. */
 export interface ProgramEvent {

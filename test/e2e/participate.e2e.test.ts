@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
+import type { ParticipateOptions } from '../../src/participant/participant-options.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { type WatchedLease, type WatchedObjects, watchLeases } from '../control-plane/watched-objects.ts';

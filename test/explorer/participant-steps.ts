@@ -6,7 +6,7 @@ import {
   type ElectorStep,
   edited,
   hasExpired,
-  isRivals,
+  isRenewedByRival,
   isTaken,
   isUnrenewedGrant,
   observeSight,
@@ -63,10 +63,10 @@ export function* participantSteps(
       world: see(world, index, program, world.lease, ownTick(world, program)),
     };
   if (view.term?.isOver) {
-    const releaseUntil = ownNow(world, program) + timing.renewDeadlineMs;
+    const releaseDeadline = ownNow(world, program) + timing.renewDeadlineMs;
     yield {
       choice: `${name} has stopped leading`,
-      world: put(world, index, { ...program, view: { ...view, term: undefined, releaseUntil } }),
+      world: put(world, index, { ...program, view: { ...view, term: undefined, releaseDeadline } }),
     };
   }
   yield* acts(world, index, program);
@@ -74,8 +74,8 @@ export function* participantSteps(
 
 /** It is asked to stop. */
 export function refuse(world: World, index: number, program: Participant): World {
-  const releaseUntil = ownNow(world, program) + timing.renewDeadlineMs;
-  return put(world, index, { ...program, view: { ...program.view, refusal: 'stopped', releaseUntil } });
+  const releaseDeadline = ownNow(world, program) + timing.renewDeadlineMs;
+  return put(world, index, { ...program, view: { ...program.view, refusal: 'stopped', releaseDeadline } });
 }
 
 function put(world: World, index: number, program: Participant): World {
@@ -91,8 +91,8 @@ function electorView({ name, answer, view }: Participant) {
     ...view,
     identity: name,
     timing,
-    isCalling: answer !== undefined,
-    callFrom: Number.NEGATIVE_INFINITY,
+    isRequestInFlight: answer !== undefined,
+    retryAt: Number.NEGATIVE_INFINITY,
   };
 }
 
@@ -108,7 +108,8 @@ function see(
   let { hasRival } = view;
   if (lease?.holderIdentity !== name || isUnrenewedGrant(lease)) hasRival = false;
   const { term } = view;
-  if (term && isTaken({ sight, identity: name }, term) && isRivals(lease, name, term.number)) hasRival = true;
+  if (term && isTaken({ sight, identity: name }, term) && isRenewedByRival(lease, name, term.fencingToken))
+    hasRival = true;
   return put(world, index, { ...program, view: { ...view, sight, hasRival } });
 }
 
@@ -150,7 +151,7 @@ export function down(world: World, index: number, program: Participant): World {
     term: undefined,
     hasRival: false,
     refusal: undefined,
-    releaseUntil: Number.POSITIVE_INFINITY,
+    releaseDeadline: Number.POSITIVE_INFINITY,
   };
   const ended = put(world, index, { ...program, life: 'down', view, answer: undefined });
   return removeCandidate(ended, program.name);
@@ -158,7 +159,7 @@ export function down(world: World, index: number, program: Participant): World {
 
 function send(world: World, index: number, program: Participant, step: Write): World {
   const { lease } = world;
-  const number = step.kind === 'release' ? step.lease.leaseTransitions : step.number;
+  const number = step.kind === 'release' ? step.lease.leaseTransitions : step.fencingToken;
   const answered = (world: World, written: Lease | undefined): World =>
     put(world, index, {
       ...program,
@@ -210,7 +211,7 @@ function hear(
     const term = view.term && { ...view.term, renewedAt };
     return { choice, world: put(told, index, { ...informed, view: { ...view, term } }) };
   }
-  const term = { number: answer.number, renewedAt, isOver: false };
+  const term = { fencingToken: answer.number, renewedAt, isOver: false };
   const leading: Participant = { ...informed, view: { ...view, term } };
   // Answered too late, or not wanted any more: it has never led, then.
   if (decideElector(electorView(leading), ownNow(world, program)).kind === 'end')

@@ -30,16 +30,14 @@ import type { LeaseWrite } from './world.ts';
 export {
   decideElector,
   type ElectorStep,
-  isRivals,
-  isTaken,
-  type TermView,
-} from '../../src/participant/elector-decision.ts';
-export {
   hasExpired,
+  isRenewedByRival,
+  isTaken,
   isUnrenewedGrant,
   type LeaseSight,
   observe as observeSight,
-} from '../../src/participant/lease-sight.ts';
+  type TermView,
+} from '../../src/participant/elector-decision.ts';
 export { hasDroppedFields, withNotes, withoutNotes };
 
 /** This is the only file that calls the rules: when they change their form, it is the one to change. */

@@ -260,11 +260,11 @@ const participant = shape({
   slowBy: plain,
   clockTicks: ignored,
   view: shape({
-    sight: shape({ lease, since: recently, greatest: transitions, isNumberNew: plain }),
-    term: shape({ number: transitions, renewedAt: instant(8 * TICK_MS), isOver: plain }),
+    sight: shape({ lease, since: recently, maxTransitions: transitions, isTokenUnused: plain }),
+    term: shape({ fencingToken: transitions, renewedAt: instant(8 * TICK_MS), isOver: plain }),
     hasRival: plain,
     refusal: plain,
-    releaseUntil: until,
+    releaseDeadline: until,
   }),
   answer: shape({ kind: plain, number: transitions, sentTick: tickAt(4), lease }),
 });

@@ -124,7 +124,7 @@ function makeProgram(scenario: Scenario, index: number, life: Program['life']): 
     term: undefined,
     hasRival: false,
     refusal: undefined,
-    releaseUntil: Number.POSITIVE_INFINITY,
+    releaseDeadline: Number.POSITIVE_INFINITY,
   };
   return { ...base, kind: 'participant', view, answer: undefined };
 }

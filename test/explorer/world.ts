@@ -166,7 +166,7 @@ export interface ParticipantView {
   readonly term: TermView | undefined;
   readonly hasRival: boolean;
   readonly refusal: 'resigned' | 'stopped' | undefined;
-  readonly releaseUntil: number;
+  readonly releaseDeadline: number;
 }
 
 export interface ParticipantAnswer {

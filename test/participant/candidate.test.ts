@@ -108,7 +108,7 @@ describe('a candidate (rule 15)', () => {
     });
   });
 
-  test('renews every five minutes when nobody asks', async () => {
+  test('renews every five minutes without a ping', async () => {
     await started();
     const first = time('renewTime');
     await stage.clock.advance(299_000);
@@ -202,7 +202,7 @@ describe('a candidate (rule 15)', () => {
     expect(warnings).toEqual(['Cannot publish or renew the LeaseCandidate']);
   });
 
-  test('is deleted when it stops, but not the one that somebody else has put in its place', async () => {
+  test('is deleted when it stops, unless another program has replaced it', async () => {
     const { stop } = await started();
     await stop();
     expect(own()).toBeUndefined();
@@ -237,7 +237,7 @@ describe('a candidate (rule 15)', () => {
   });
 });
 
-describe('a candidate that finds one of its name', () => {
+describe('a candidate that finds a LeaseCandidate of its name', () => {
   const spec = { leaseName: 'checkout', binaryVersion: '1.0.0', emulationVersion: '1.0.0', strategy: 'a/b' };
 
   function leave(fields: JsonObject = {}, metadata: JsonObject = {}): void {
@@ -259,7 +259,7 @@ describe('a candidate that finds one of its name', () => {
     });
   });
 
-  test('leaves a priority alone that a transfer or a drain has set', async () => {
+  test('keeps a priority that a transfer or a drain has set, although it has its own', async () => {
     const annotations = { [PRIORITY_ANNOTATION]: '100', [PRIORITY_SET_BY_ANNOTATION]: '{}' };
     leave({}, { annotations });
     await started({ priority: 7 });
@@ -280,35 +280,35 @@ describe('a candidate that finds one of its name', () => {
     readonly wantPriority: string | undefined;
   }>([
     {
-      name: 'takes its own priority back when it has none any more',
+      name: 'removes its former priority when it has none now',
       managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER),
       wantPriority: undefined,
     },
     {
-      name: 'leaves the priority alone that somebody else has set',
+      name: 'keeps a priority that another client has set',
       managedFields: ownedBy('kubectl-annotate'),
       wantPriority: '7',
     },
     {
-      name: 'leaves the priority alone that somebody else has set as well',
+      name: 'keeps a priority that another client has also set',
       managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER, 'kubectl'),
       wantPriority: '7',
     },
-    { name: 'leaves the priority alone where the server does not say whose it is', wantPriority: '7' },
+    { name: 'keeps a priority whose owner is unknown', wantPriority: '7' },
     {
-      name: 'leaves the priority alone that a drain or a transfer has set',
+      name: 'keeps a priority that a drain or a transfer has set',
       managedFields: ownedBy('kubectl-cle'),
       others: { ...until, [PRIORITY_SET_BY_ANNOTATION]: '{}' },
       wantPriority: '7',
     },
     {
-      name: 'leaves its former priority alone while a drain has a mark on it',
+      name: 'keeps its former priority while it has the mark of a drain',
       managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER),
       others: { [PRIORITY_SET_BY_ANNOTATION]: '{}' },
       wantPriority: '7',
     },
     {
-      name: 'leaves the priority alone that somebody has given an end',
+      name: 'keeps a priority that has an end',
       managedFields: ownedBy(PARTICIPANT_FIELD_MANAGER),
       others: until,
       wantPriority: '7',
@@ -329,7 +329,7 @@ describe('a candidate that finds one of its name', () => {
     expect(specOf(own() ?? {})['leaseName']).toBe('checkout');
   });
 
-  test('does not write its priority again once somebody has changed it', async () => {
+  test('does not restore its priority after another client has changed it', async () => {
     await started({ priority: 7 });
     change({}, { annotations: { [PRIORITY_ANNOTATION]: '-100' } });
     await stage.clock.advance(301_000);
@@ -387,7 +387,7 @@ describe('the place of a candidate (rule 15)', () => {
     expect(own(CUSTOM)).toBeUndefined();
   });
 
-  // Of two of one name the native one counts, be it one that nobody answers for (rule 13).
+  // If both groups have a LeaseCandidate of one name, the native one counts, even if no program renews it (rule 13).
   test.each([
     { name: 'at once', fate: {}, withinMs: 2000 },
     { name: 'soon after it could not be looked for', fate: { outcome: 503 }, withinMs: 12_000 },
@@ -412,7 +412,7 @@ describe('the place of a candidate (rule 15)', () => {
     },
   );
 
-  test('asks nobody which API there is when its watch breaks in the best', async () => {
+  test('does no discovery when the watch breaks in the best version', async () => {
     const { connection } = await started();
     const discoveries = () => stage.api.requests.filter((request) => request.endsWith('v1beta1')).length;
     const before = discoveries();

@@ -5,11 +5,15 @@ import {
   decideElector,
   type ElectorStep,
   type ElectorView,
-  isRivals,
+  hasExpired,
+  holderSeen,
+  isRenewedByRival,
   isTaken,
+  type LeaseSight,
   lapsesAt,
+  nextFencingToken,
+  observe,
 } from '../../src/participant/elector-decision.ts';
-import { hasExpired, type LeaseSight } from '../../src/participant/lease-sight.ts';
 
 const NOW = 100_000;
 const timing = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 };
@@ -33,8 +37,8 @@ function makeLease(fields: Partial<Lease> = {}): Lease {
 }
 
 function sightOf(lease: Lease | undefined, agoMs = 1000): LeaseSight {
-  const greatest = lease?.leaseTransitions ?? -1;
-  return { lease, since: NOW - agoMs, greatest, isNumberNew: true };
+  const maxTransitions = lease?.leaseTransitions ?? -1;
+  return { lease, since: NOW - agoMs, maxTransitions, isTokenUnused: true };
 }
 
 function makeView(fields: Partial<ElectorView> = {}): ElectorView {
@@ -45,19 +49,19 @@ function makeView(fields: Partial<ElectorView> = {}): ElectorView {
     term: undefined,
     refusal: undefined,
     hasRival: false,
-    isCalling: false,
-    callFrom: Number.NEGATIVE_INFINITY,
-    releaseUntil: Number.POSITIVE_INFINITY,
+    isRequestInFlight: false,
+    retryAt: Number.NEGATIVE_INFINITY,
+    releaseDeadline: Number.POSITIVE_INFINITY,
     ...fields,
   };
 }
 
-/** A term whose last renewal was sent so long ago. */
+/** Returns a term whose last renewal was sent `agoMs` ago. */
 function termOf(agoMs: number, isOver = false) {
-  return { number: 4, renewedAt: NOW - agoMs, isOver };
+  return { fencingToken: 4, renewedAt: NOW - agoMs, isOver };
 }
 
-/** What is decided in short: the kind, why a term ends, the number, and in how many milliseconds to look again. */
+/** Returns a step as text, with its reason, fencing token, or the time it waits in milliseconds. */
 function inShort(step: ElectorStep): string {
   switch (step.kind) {
     case 'await':
@@ -66,7 +70,7 @@ function inShort(step: ElectorStep): string {
       return `end ${step.why}`;
     case 'takeUp':
     case 'renew':
-      return `${step.kind} ${step.number}`;
+      return `${step.kind} ${step.fencingToken}`;
     default:
       return step.kind;
   }
@@ -86,7 +90,7 @@ describe('an elector that does not lead (rule 15)', () => {
     { name: 'knows nothing of the Lease yet', view: { sight: undefined }, want: 'await' },
     { name: 'sees no Lease', view: { sight: sightOf(undefined) }, want: 'await' },
     {
-      name: 'sees that nobody holds it',
+      name: 'sees that the Lease has no holder',
       view: { sight: sightOf(makeLease({ holderIdentity: '' })) },
       want: 'await 14000',
     },
@@ -94,13 +98,13 @@ describe('an elector that does not lead (rule 15)', () => {
     { name: 'sees another holder who has expired', view: { sight: { ...others, since: 0 } }, want: 'await' },
     { name: 'is the holder', view: {}, want: 'takeUp 4' },
     {
-      name: 'is the holder, under a number that somebody may have led under',
-      view: { sight: { ...sightOf(makeLease()), isNumberNew: false } },
+      name: 'is the holder, with leaseTransitions that may be the token of an earlier term',
+      view: { sight: { ...sightOf(makeLease()), isTokenUnused: false } },
       want: 'takeUp 5',
     },
     {
-      name: 'is the holder, of a Lease that has had greater numbers',
-      view: { sight: { ...sightOf(makeLease()), isNumberNew: false, greatest: 9 } },
+      name: 'is the holder, of a Lease that has had greater leaseTransitions',
+      view: { sight: { ...sightOf(makeLease()), isTokenUnused: false, maxTransitions: 9 } },
       want: 'takeUp 10',
     },
     {
@@ -114,13 +118,13 @@ describe('an elector that does not lead (rule 15)', () => {
       view: { sight: sightOf(makeLease(), 14_999) },
       want: 'takeUp 4',
     },
-    { name: 'is the holder, and was refused just now', view: { callFrom: NOW + 500 }, want: 'await 500' },
+    { name: 'is the holder, and was refused just now', view: { retryAt: NOW + 500 }, want: 'await 500' },
     {
       name: 'is the holder, and will have expired before it may ask again',
-      view: { callFrom: NOW + 500, sight: sightOf(makeLease(), 14_900) },
+      view: { retryAt: NOW + 500, sight: sightOf(makeLease(), 14_900) },
       want: 'await 100',
     },
-    { name: 'is the holder, and has asked', view: { isCalling: true }, want: 'await' },
+    { name: 'is the holder, and has asked', view: { isRequestInFlight: true }, want: 'await' },
     { name: 'is the holder, but another program is meant', view: { hasRival: true }, want: 'await 14000' },
     { name: 'is the holder, and another is preferred', view: { sight: preferred }, want: 'release' },
     {
@@ -131,17 +135,17 @@ describe('an elector that does not lead (rule 15)', () => {
     { name: 'is the holder, and is not to lead', view: { refusal: 'resigned' }, want: 'release' },
     {
       name: 'is the holder, is not to lead, and could not release for long enough',
-      view: { refusal: 'stopped', releaseUntil: NOW, sight: sightOf(makeLease(), 10_000) },
+      view: { refusal: 'stopped', releaseDeadline: NOW, sight: sightOf(makeLease(), 10_000) },
       want: 'rest',
     },
     {
       name: 'is the holder, is not to lead, and was granted the Lease long after it was told so',
-      view: { refusal: 'resigned', releaseUntil: NOW - 60_000 },
+      view: { refusal: 'resigned', releaseDeadline: NOW - 60_000 },
       want: 'release',
     },
     {
       name: 'is not to lead, and still waits for an answer',
-      view: { refusal: 'stopped', isCalling: true },
+      view: { refusal: 'stopped', isRequestInFlight: true },
       want: 'await',
     },
     {
@@ -173,17 +177,21 @@ describe('an elector that leads (rule 15)', () => {
   test.each<Row>([
     { name: 'has just renewed', view: { term: termOf(500) }, want: 'await 1500' },
     { name: 'has renewed a retry period ago', view: { term: termOf(2000) }, want: 'renew 4' },
-    { name: 'has a renewal under way', view: { term: termOf(2000), isCalling: true }, want: 'await 8000' },
-    { name: 'was refused just now', view: { term: termOf(2000), callFrom: NOW + 300 }, want: 'await 300' },
+    {
+      name: 'has a renewal under way',
+      view: { term: termOf(2000), isRequestInFlight: true },
+      want: 'await 8000',
+    },
+    { name: 'was refused just now', view: { term: termOf(2000), retryAt: NOW + 300 }, want: 'await 300' },
     {
       name: 'may not ask again before its deadline',
-      view: { term: termOf(9000), callFrom: NOW + 3000 },
+      view: { term: termOf(9000), retryAt: NOW + 3000 },
       want: 'await 1000',
     },
     { name: 'has not renewed for the renew deadline', view: { term: termOf(10_000) }, want: 'end lost' },
     {
       name: 'has a renewal under way for too long',
-      view: { term: termOf(10_000), isCalling: true },
+      view: { term: termOf(10_000), isRequestInFlight: true },
       want: 'end lost',
     },
     {
@@ -193,17 +201,17 @@ describe('an elector that leads (rule 15)', () => {
     },
     { name: 'sees another holder', view: { term: termOf(500), sight: others }, want: 'end lost' },
     {
-      name: 'sees itself, under a number that it has not written',
+      name: 'sees itself, with leaseTransitions that it has not written',
       view: { term: termOf(500), sight: sightOf(makeLease({ leaseTransitions: 6 })) },
       want: 'end lost',
     },
     {
-      name: 'sees itself in a new Lease, whose numbers have begun anew',
+      name: 'sees itself in a re-created Lease with lower leaseTransitions',
       view: { term: termOf(2000), sight: sightOf(makeLease({ leaseTransitions: 0 })) },
       want: 'renew 4',
     },
     {
-      name: 'sees a record that somebody has made shorter, and that has expired',
+      name: 'sees a record whose duration was shortened, and that has expired',
       view: { term: termOf(2000), sight: sightOf(makeLease({ leaseDurationSeconds: 1 })) },
       want: 'end lost',
     },
@@ -232,12 +240,16 @@ describe('an elector that leads (rule 15)', () => {
 
 describe('a Lease under this identity', () => {
   test.each([
-    { name: 'renewed under the number of the term', fields: {}, want: false },
-    { name: 'renewed under a greater number', fields: { leaseTransitions: 5 }, want: true },
-    { name: 'granted under a greater number', fields: { leaseTransitions: 5, renewTime: 1n }, want: false },
-    { name: 'of somebody else', fields: { leaseTransitions: 5, holderIdentity: 'other' }, want: false },
-  ])('$name tells of another program: $want', ({ fields, want }) => {
-    expect(isRivals(makeLease(fields), 'me', 4)).toBe(want);
+    { name: 'renewed with the fencing token of the term', fields: {}, want: false },
+    { name: 'renewed with greater leaseTransitions', fields: { leaseTransitions: 5 }, want: true },
+    {
+      name: 'granted with greater leaseTransitions',
+      fields: { leaseTransitions: 5, renewTime: 1n },
+      want: false,
+    },
+    { name: 'of another holder', fields: { leaseTransitions: 5, holderIdentity: 'other' }, want: false },
+  ])('$name is renewed by another program: $want', ({ fields, want }) => {
+    expect(isRenewedByRival(makeLease(fields), 'me', 4)).toBe(want);
   });
 });
 
@@ -256,8 +268,8 @@ const sights = fc.option(
       { nil: undefined },
     ),
     since: instants,
-    greatest: fc.integer({ min: 9, max: 12 }),
-    isNumberNew: fc.boolean(),
+    maxTransitions: fc.integer({ min: 9, max: 12 }),
+    isTokenUnused: fc.boolean(),
   }),
   { nil: undefined },
 );
@@ -266,28 +278,28 @@ const views: fc.Arbitrary<ElectorView> = fc.record({
   timing: fc.constant(timing),
   sight: sights,
   term: fc.option(
-    fc.record({ number: fc.integer({ min: 0, max: 9 }), renewedAt: instants, isOver: fc.boolean() }),
+    fc.record({ fencingToken: fc.integer({ min: 0, max: 9 }), renewedAt: instants, isOver: fc.boolean() }),
     { nil: undefined },
   ),
   refusal: fc.constantFrom('resigned' as const, 'stopped' as const, undefined),
   hasRival: fc.boolean(),
-  isCalling: fc.boolean(),
-  callFrom: instants,
-  releaseUntil: instants,
+  isRequestInFlight: fc.boolean(),
+  retryAt: instants,
+  releaseDeadline: instants,
 });
 
-describe('whatever an elector knows (rule 15)', () => {
+describe('an elector in any state (rule 15)', () => {
   const always = (holds: (view: ElectorView, step: ElectorStep) => boolean) =>
     fc.assert(
       fc.property(views, (view) => holds(view, decideElector(view, NOW))),
       { numRuns: 2000 },
     );
 
-  test('it sends nothing but on a Lease that names it and has not expired before its eyes, one request at a time', () => {
-    always(({ sight, isCalling, callFrom }, { kind }) => {
+  test('it only writes a Lease that it holds and has not seen expire, one request at a time', () => {
+    always(({ sight, isRequestInFlight, retryAt }, { kind }) => {
       if (kind !== 'takeUp' && kind !== 'renew' && kind !== 'release') return true;
       const isOurs = sight?.lease?.holderIdentity === 'me' && !hasExpired(sight, NOW);
-      return isOurs && !isCalling && callFrom <= NOW;
+      return isOurs && !isRequestInFlight && retryAt <= NOW;
     });
   });
 
@@ -299,7 +311,7 @@ describe('whatever an elector knows (rule 15)', () => {
     });
   });
 
-  test('it never releases nor takes up while its program may still act as leader', () => {
+  test('it neither releases nor takes up while its program may still act as leader', () => {
     always(({ term }, { kind }) => !term || (kind !== 'release' && kind !== 'takeUp'));
   });
 
@@ -312,14 +324,109 @@ describe('whatever an elector knows (rule 15)', () => {
     });
   });
 
-  test('it is woken before a term has run out', () => {
+  test('it wakes up before the Lease of a term expires', () => {
     always(({ term }, step) => {
       if (!term || term.isOver || step.kind !== 'await') return true;
       return step.until < lapsesAt(term, timing);
     });
   });
 
-  test('it waits for a time that is still to come', () => {
+  test('it never waits for a time in the past', () => {
     always((_, step) => step.kind !== 'await' || step.until > NOW);
+  });
+});
+
+/** Returns a Lease that was granted, and not renewed yet. */
+function granted(fields: Partial<Lease> = {}): Lease {
+  return makeLease({ leaseDurationSeconds: 10, leaseTransitions: 3, renewTime: 1n, ...fields });
+}
+
+/** Returns the sight after seeing these Leases, one per second. */
+function seen(...leases: readonly (Lease | undefined)[]): LeaseSight {
+  const [first, ...rest] = leases;
+  return rest.reduce(
+    (sight, next, index) => observe(sight, next, (index + 1) * 1000),
+    observe(undefined, first, 0),
+  );
+}
+
+describe('a record', () => {
+  test.each([
+    { name: 'seen once', leases: [granted()], want: 0 },
+    { name: 'seen again unchanged', leases: [granted(), granted()], want: 0 },
+    {
+      name: 'of which only other fields have changed',
+      leases: [granted(), granted({ preferredHolder: 'b' })],
+      want: 0,
+    },
+    { name: 'that was renewed', leases: [granted(), granted({ renewTime: 3n })], want: 1000 },
+    { name: 'of another holder', leases: [granted(), granted({ holderIdentity: 'b' })], want: 1000 },
+    { name: 'with another duration', leases: [granted(), granted({ leaseDurationSeconds: 1 })], want: 1000 },
+    {
+      name: 'with other leaseTransitions',
+      leases: [granted(), granted({ leaseTransitions: 4 })],
+      want: 1000,
+    },
+    { name: 'of a re-created Lease', leases: [granted(), granted({ uid: 'other' })], want: 1000 },
+  ])('$name counts from when it was first seen', ({ leases, want }) => {
+    expect(seen(...leases).since).toBe(want);
+  });
+
+  test('names a holder until it has gone unchanged for its duration', () => {
+    const sight = seen(granted());
+    expect(holderSeen(sight, 9999)).toBe('me');
+    expect(holderSeen(sight, 10_000)).toBeUndefined();
+    expect(holderSeen(undefined, 0)).toBeUndefined();
+    expect(holderSeen(seen(granted({ holderIdentity: '' })), 0)).toBeUndefined();
+  });
+});
+
+describe('the fencing token of a term (rule 15)', () => {
+  const free = granted({ leaseTransitions: 2, holderIdentity: '' });
+  test.each([
+    { name: 'that of a grant that was seen to raise leaseTransitions', leases: [free, granted()], want: 3 },
+    {
+      name: 'that of the first grant of a Lease that was seen to be absent',
+      leases: [undefined, granted({ leaseTransitions: 0 })],
+      want: 0,
+    },
+    {
+      name: 'that of the grant when only other fields have changed since',
+      leases: [free, granted(), granted({ preferredHolder: 'me' })],
+      want: 3,
+    },
+    { name: 'one more than in the first record that is seen', leases: [granted()], want: 4 },
+    {
+      name: 'one more where the grant has been renewed',
+      leases: [free, granted({ renewTime: 3n })],
+      want: 4,
+    },
+    {
+      name: 'one more once the grant was renewed',
+      leases: [free, granted(), granted({ renewTime: 3n })],
+      want: 4,
+    },
+    {
+      name: 'one more where the grant has not raised leaseTransitions',
+      leases: [granted({ holderIdentity: 'b' }), granted()],
+      want: 4,
+    },
+    {
+      name: 'one more where the grant has no acquireTime',
+      leases: [free, granted({ acquireTime: undefined })],
+      want: 4,
+    },
+    {
+      name: 'above all that were seen, although the Lease was re-created',
+      leases: [granted(), undefined, granted({ leaseTransitions: 0, uid: 'b' })],
+      want: 4,
+    },
+    {
+      name: 'not above the maximum of the API',
+      leases: [granted({ leaseTransitions: 2 ** 31 - 1 })],
+      want: 2 ** 31 - 1,
+    },
+  ])('is $name', ({ leases, want }) => {
+    expect(nextFencingToken(seen(...leases))).toBe(want);
   });
 });

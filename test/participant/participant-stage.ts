@@ -1,12 +1,11 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { specOf } from '../../src/coordination/raw-object.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Participant } from '../../src/participant/participant.ts';
-import type { ParticipantState } from '../../src/participant/participant-state.ts';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
-import type { Lead, Term } from '../../src/participant/term.ts';
+import type { ParticipantState, ParticipateOptions } from '../../src/participant/participant-options.ts';
+import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import { SimApiServer } from '../simulation/sim-api-server.ts';
 import { SimConnection, type SimFate } from '../simulation/sim-connection.ts';
@@ -15,16 +14,36 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const LEASE = 'default/checkout';
 
-/** A server on a clock that a test moves, in the place of whose coordinator the test writes. */
+/** A server on a virtual clock. The test writes in place of a coordinator. */
 export class ParticipantStage {
   readonly clock = new VirtualClock();
   readonly api = new SimApiServer(this.clock);
-  /** What becomes of each request of participants. */
+  /** Returns the fate of a request of a participant. */
   fate: (request: ApiRequest) => SimFate = () => ({});
 
-  /** A connection of a program of its own. */
+  /** Connects another program. */
   connect(process = new SimProcess(this.clock), name = 'program'): SimConnection {
     return new SimConnection(this.api, process, name, { fate: (request) => this.fate(request) });
+  }
+
+  /** Starts a participant and waits until it is published. */
+  async started(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
+    const one = new StagedParticipant(this, options, lead).start();
+    await this.clock.advance(100);
+    return one;
+  }
+
+  /** Starts a participant and grants it the Lease. */
+  async leading(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
+    const one = await this.started(options, lead);
+    this.grant('one');
+    await this.clock.advance(10);
+    expect(one.terms).toHaveLength(1);
+    return one;
+  }
+
+  delay(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.clock.setTimer(resolve, ms));
   }
 
   get lease(): JsonObject {
@@ -35,7 +54,7 @@ export class ParticipantStage {
     return this.api.lease(LEASE);
   }
 
-  /** The coordinator gives the Lease to somebody. */
+  /** Grants the Lease, as the coordinator does. */
   grant(holder: string, fields: JsonObject = {}): void {
     const now = formatMicroTime(this.clock.wallTime());
     const { holderIdentity, leaseTransitions = -1 } = this.lease;
@@ -66,7 +85,7 @@ export class ParticipantStage {
     });
   }
 
-  /** The coordinator asks the candidate called `one` for a sign of life. */
+  /** Pings the candidate `one`, as the coordinator does. */
   ping(): void {
     const before = this.api.candidate('default/one');
     if (!before) throw new Error('there is no candidate');
@@ -78,7 +97,7 @@ export class ParticipantStage {
     if (this.rawLease) this.api.store.remove('leases', this.rawLease);
   }
 
-  /** The writes of Leases by participants so far, as who holds it then. */
+  /** The writes of Leases by participants: status and new holder. */
   get leaseWrites(): readonly string[] {
     return this.api.writes
       .filter(({ resource }) => resource === 'leases')
@@ -86,7 +105,7 @@ export class ParticipantStage {
   }
 }
 
-/** A participant with a callback that does what a test says. */
+/** A participant with the callback of a test. */
 export class StagedParticipant {
   readonly participant: Participant;
   readonly terms: Term[] = [];
@@ -146,10 +165,15 @@ export class StagedParticipant {
   }
 }
 
-/** Ends as soon as it is told to. */
+/** A callback that ends when its term is over. */
 export function untilAborted({ signal }: Term): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+/** Why a term is over; undefined if it is not. */
+export function whyOver({ signal }: Term): string | undefined {
+  return signal.aborted && signal.reason instanceof TermOver ? signal.reason.why : undefined;
 }

@@ -1,14 +1,21 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { decodeLease, NOTES } from '../../src/coordination/lease.ts';
-import { formatMicroTime } from '../../src/coordination/micro-time.ts';
-import { FENCE } from '../../src/election/model.ts';
-import { participate } from '../../src/participant/participate.ts';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
-import { type Lead, type Term, TermOver } from '../../src/participant/term.ts';
+import { connectParticipant, participate } from '../../src/participant/participant.ts';
+import { ScriptedServer, sendJson } from '../kubernetes/scripted-server.ts';
 import { specOf } from '../simulation/sim-api-server.ts';
-import { SimProcess } from '../simulation/sim-process.ts';
-import { ParticipantStage, StagedParticipant, untilAborted } from './participant-stage.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { ParticipantStage, StagedParticipant, untilAborted, whyOver } from './participant-stage.ts';
+
+vi.mock(import('../../src/kubernetes/undici-channel.ts'), async (importOriginal) => ({
+  ...(await importOriginal()),
+  openUndiciChannel() {
+    throw new Error('undici is used');
+  },
+}));
 
 const CANDIDATE = 'default/one';
 
@@ -18,32 +25,9 @@ beforeEach(() => {
   stage = new ParticipantStage();
 });
 
-async function started(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
-  const one = new StagedParticipant(stage, options, lead).start();
-  await stage.clock.advance(100);
-  return one;
-}
-
-/** A participant that leads. */
-async function leading(options?: Partial<ParticipateOptions>, lead?: Lead): Promise<StagedParticipant> {
-  const one = await started(options, lead);
-  stage.grant('one');
-  await stage.clock.advance(10);
-  expect(one.terms).toHaveLength(1);
-  return one;
-}
-
-function whyOver({ signal }: Term): string | undefined {
-  return signal.aborted && signal.reason instanceof TermOver ? signal.reason.why : undefined;
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => void stage.clock.setTimer(resolve, ms));
-}
-
 describe('a participant', () => {
   test('publishes a candidate, and leads from the first renewal of a grant on', async () => {
-    const one = await started();
+    const one = await stage.started();
     expect(specOf(stage.api.candidate(CANDIDATE))).toMatchObject({
       leaseName: 'checkout',
       binaryVersion: '1.4.2',
@@ -64,7 +48,7 @@ describe('a participant', () => {
 
   test('does not lead before its first renewal is answered, nor longer than from when that was sent', async () => {
     stage.fate = ({ method }) => (method === 'PUT' ? { requestMs: 1000, answerMs: 1000 } : {});
-    const one = await started();
+    const one = await stage.started();
     stage.grant('one');
     await stage.clock.advance(1900);
     expect(stage.lease['leaseDurationSeconds']).toBe(15);
@@ -75,7 +59,7 @@ describe('a participant', () => {
   });
 
   test('renews every retry period', async () => {
-    const one = await leading();
+    const one = await stage.leading();
     await stage.clock.advance(60_000);
     expect(one.isLeading).toBe(true);
     expect(stage.leaseWrites).toHaveLength(31);
@@ -89,9 +73,9 @@ describe('a participant', () => {
     'asked by %s to give way ends, then releases, and keeps what others wrote',
     async (_, spec, metadata) => {
       let isDone = false;
-      const one = await leading({}, async (term) => {
+      const one = await stage.leading({}, async (term) => {
         await untilAborted(term);
-        await delay(3000);
+        await stage.delay(3000);
         isDone = true;
       });
       stage.writeLease(spec, metadata);
@@ -109,21 +93,21 @@ describe('a participant', () => {
         ...spec,
       });
       expect(stage.rawLease?.metadata).toMatchObject(metadata);
-      // By that the coordinator can tell that nobody else has emptied it (rule 8).
+      // The coordinator recognizes the release of a participant (rule 8).
       expect(decodeLease(stage.rawLease ?? { metadata: { name: '' } }).isReleasedByParticipant).toBe(true);
       expect(one.term.until()).toBe(0);
     },
   );
 
   test('goes on leading where it is preferred itself', async () => {
-    const one = await leading();
+    const one = await stage.leading();
     stage.writeLease({ preferredHolder: 'one' });
     await stage.clock.advance(30_000);
     expect(one.isLeading).toBe(true);
   });
 
   test('stopped ends, then releases, then deletes its candidate', async () => {
-    const one = await leading();
+    const one = await stage.leading();
     one.stopping.abort();
     await stage.clock.advance(10);
     expect(one.outcome).toBe('resolved');
@@ -136,7 +120,7 @@ describe('a participant', () => {
   });
 
   test('stopped without a server gives up once the Lease could not be released for the renew deadline', async () => {
-    const one = await leading();
+    const one = await stage.leading();
     stage.api.isDown = true;
     one.stopping.abort();
     await stage.clock.advance(16_000);
@@ -153,7 +137,7 @@ describe('a participant', () => {
   });
 
   test('hands back what it is granted when it is stopped before it leads', async () => {
-    const one = await started();
+    const one = await stage.started();
     stage.fate = ({ method }) => (method === 'PUT' ? { requestMs: 500 } : {});
     stage.grant('one');
     await stage.clock.advance(100);
@@ -165,147 +149,7 @@ describe('a participant', () => {
   });
 });
 
-describe('a participant whose server is away (rule 15)', () => {
-  test('for less than the renew deadline keeps its term', async () => {
-    const one = await leading();
-    await stage.clock.advance(3000);
-    stage.api.isDown = true;
-    await stage.clock.advance(8000);
-    stage.api.isDown = false;
-    await stage.clock.advance(10_000);
-    expect(one.isLeading).toBe(true);
-    expect(one.terms).toHaveLength(1);
-  });
-
-  test('for longer stops before its Lease runs out, and leads by a term of its own number once it is back', async () => {
-    const one = await leading();
-    stage.api.isDown = true;
-    await stage.clock.advance(9985);
-    expect(one.isLeading).toBe(true);
-    await stage.clock.advance(10);
-    expect(whyOver(one.term)).toBe('lost');
-    stage.api.isDown = false;
-    await stage.clock.advance(5000);
-    stage.grant('one');
-    await stage.clock.advance(2100);
-    expect(one.isLeading).toBe(true);
-    expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([0, 1]);
-    expect(stage.lease['leaseTransitions']).toBe(1);
-  });
-
-  test('does not stake its term on one renewal that hangs', async () => {
-    const one = await leading();
-    let isHanging = false;
-    stage.fate = ({ method }) => {
-      if (method !== 'PUT' || isHanging) return {};
-      isHanging = true;
-      return { outcome: 'dropped' };
-    };
-    await stage.clock.advance(20_000);
-    expect(isHanging).toBe(true);
-    expect(one.terms).toHaveLength(1);
-    expect(one.isLeading).toBe(true);
-  });
-
-  test('leads under a new number when the answer to its first renewal was lost', async () => {
-    const one = await started();
-    let losses = 1;
-    stage.fate = ({ method }) => (method === 'PUT' && losses-- > 0 ? { outcome: 'lost' } : {});
-    stage.grant('one', { leaseTransitions: 3 });
-    await stage.clock.advance(5500);
-    expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([4]);
-  });
-});
-
-describe('a participant that cannot know whether it still leads (rule 15)', () => {
-  test.each([
-    { leaseDurationMs: 15_000, renewDeadlineMs: 10_000 },
-    { leaseDurationMs: 3000, renewDeadlineMs: 2600 },
-    { leaseDurationMs: 3_600_000, renewDeadlineMs: 3_000_000 },
-  ])(
-    'is told to stop before another can lead, whose clock is 5 % fast while its own is 5 % slow: $leaseDurationMs ms',
-    async (timing) => {
-      const process = new SimProcess(stage.clock, { rate: 0.95 });
-      const one = await leading({ ...timing, clock: process });
-      const began = stage.clock.now();
-      stage.api.isDown = true;
-      while (one.term.until() > 0) await stage.clock.advance(timing.leaseDurationMs / 1000);
-      expect(stage.clock.now() - began).toBeLessThan(timing.leaseDurationMs / 1.05);
-      expect(whyOver(one.term)).toBe('lost');
-    },
-  );
-
-  test('says so at once when its process wakes up late, and renews nothing', async () => {
-    const one = await leading();
-    one.process.pause(60_000);
-    await stage.clock.advance(13_000);
-    expect(one.term.until()).toBeGreaterThan(0);
-    await stage.clock.advance(3000);
-    expect(one.term.until()).toBe(0);
-    const writes = stage.leaseWrites.length;
-    one.process.resume();
-    await stage.clock.advance(60_000);
-    expect(whyOver(one.term)).toBe('lost');
-    expect(stage.leaseWrites).toHaveLength(writes);
-  });
-
-  test('does not take up a grant that has expired before its eyes', async () => {
-    stage.fate = ({ method }) => (method === 'PUT' ? { outcome: 503 } : {});
-    const one = await started();
-    stage.grant('one');
-    await stage.clock.advance(10_100);
-    stage.fate = () => ({});
-    await stage.clock.advance(10_000);
-    expect(one.terms).toHaveLength(0);
-    stage.grant('one');
-    await stage.clock.advance(10);
-    expect(one.isLeading).toBe(true);
-  });
-
-  test('stops at once when the Lease is given to another, and leaves it alone', async () => {
-    const one = await leading();
-    const writes = stage.leaseWrites.length;
-    stage.grant('two');
-    await stage.clock.advance(0);
-    expect(whyOver(one.term)).toBe('lost');
-    expect(one.term.until()).toBe(0);
-    await stage.clock.advance(60_000);
-    expect(stage.leaseWrites).toHaveLength(writes);
-  });
-
-  test('stops at once when the Lease is fenced', async () => {
-    const one = await leading();
-    stage.grant(FENCE);
-    await stage.clock.advance(0);
-    expect(whyOver(one.term)).toBe('lost');
-  });
-
-  test('stops when the Lease was meanwhile somebody else’s, although it names it again', async () => {
-    const one = await leading();
-    one.connection.holdWatches(true);
-    stage.grant('two');
-    stage.grant('one');
-    one.connection.holdWatches(false);
-    await stage.clock.advance(10);
-    expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([0, 2]);
-  });
-
-  test('goes on when its Lease is deleted, and keeps its number when it is given that again', async () => {
-    const one = await leading();
-    stage.grant('two');
-    stage.grant('one');
-    await stage.clock.advance(100);
-    stage.deleteLease();
-    await stage.clock.advance(3000);
-    expect(one.isLeading).toBe(true);
-    stage.grant('one');
-    await stage.clock.advance(3000);
-    expect(one.isLeading).toBe(true);
-    expect(stage.lease['leaseTransitions']).toBe(one.term.fencingToken);
-  });
-});
-
-test('participate() rejects options that cannot be', async () => {
+test('participate() rejects invalid options', async () => {
   const options = {
     lease: 'Checkout',
     namespace: 'default',
@@ -317,142 +161,9 @@ test('participate() rejects options that cannot be', async () => {
   );
 });
 
-test('a participant finds its way when storage was restored from a backup, and numbers go back', async () => {
-  const one = await started();
-  for (let turn = 0; turn < 3; turn++) stage.grant(`other-${turn}`);
-  const restore = stage.api.store.backUp();
-  for (let turn = 0; turn < 50; turn++) stage.grant(`another-${turn}`);
-  stage.grant('one');
-  await stage.clock.advance(3000);
-  expect(one.term.fencingToken).toBe(53);
-  restore();
-  stage.api.forgetHistory();
-  one.connection.breakWatches();
-  await stage.clock.advance(30_000);
-  expect(one.isLeading).toBe(false);
-  stage.grant('one');
-  await stage.clock.advance(100);
-  expect(one.isLeading).toBe(true);
-  expect(one.term.fencingToken).toBeGreaterThan(53);
-  stage.ping();
-  await stage.clock.advance(10);
-  const { renewTime, pingTime } = specOf(stage.api.candidate(CANDIDATE));
-  expect(String(renewTime) > String(pingTime)).toBe(true);
-});
-
-describe('a participant that is started anew', () => {
-  test('under the same identity leads at once, under a number of its own', async () => {
-    const former = await leading();
-    await stage.clock.advance(5000);
-    former.process.kill();
-    await stage.clock.advance(1000);
-    const one = await started();
-    expect(one.isLeading).toBe(true);
-    expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
-  });
-
-  test('leads under a number of its own where the Lease has run out and was granted anew, which counts nothing', async () => {
-    const former = await leading();
-    former.process.kill();
-    await stage.clock.advance(16_000);
-    stage.grant('one');
-    const one = await started();
-    expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
-  });
-
-  test('while the former one still runs takes over, and the former stays away and says why', async () => {
-    const errors: string[] = [];
-    const logger = {
-      debug() {},
-      info() {},
-      warn() {},
-      error: (_: object, text: string) => errors.push(text),
-    };
-    const former = await leading({ logger });
-    const one = await started();
-    await stage.clock.advance(30_000);
-    expect(one.isLeading).toBe(true);
-    expect(former.isLeading).toBe(false);
-    expect(errors).toEqual([expect.stringContaining('under the same identity')]);
-    expect([...former.terms, ...one.terms]).toHaveLength(2);
-    one.process.kill();
-    await stage.clock.advance(16_000);
-    // As the built-in coordinator grants: it does not touch acquireTime.
-    stage.writeLease({ renewTime: formatMicroTime(stage.clock.wallTime()) });
-    await stage.clock.advance(10);
-    expect(former.isLeading).toBe(true);
-  });
-});
-
-describe('a callback (rule 15)', () => {
-  test('that throws ends the term: released, withdrawn, and the error is handed on', async () => {
-    const error = new Error('broken');
-    const one = await leading({}, () => Promise.reject(error));
-    await stage.clock.advance(10);
-    expect(one.outcome).toBe(error);
-    expect(one.term.signal.aborted).toBe(true);
-    expect(stage.lease['holderIdentity']).toBe('');
-    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
-  });
-
-  test('that returns while it leads is done: released, withdrawn, and so is the participant', async () => {
-    const one = await leading({}, () => delay(3000));
-    expect(one.isLeading).toBe(true);
-    await stage.clock.advance(3100);
-    expect(one.outcome).toBe('resolved');
-    expect(stage.lease['holderIdentity']).toBe('');
-    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
-  });
-
-  test.each<[string, Lead]>([
-    ['returns', untilAborted],
-    ['throws the reason', async (term) => untilAborted(term).then(() => term.signal.throwIfAborted())],
-    [
-      'throws that it was aborted',
-      async (term) => untilAborted(term).then(() => Promise.reject(new DOMException('', 'AbortError'))),
-    ],
-  ])('that %s once its term is over is called again for the next', async (_, lead) => {
-    const one = await leading({}, lead);
-    stage.writeLease({ preferredHolder: 'two' });
-    await stage.clock.advance(10);
-    stage.grant('one', { preferredHolder: undefined, leaseTransitions: 4 });
-    await stage.clock.advance(10);
-    expect(one.terms).toHaveLength(2);
-    expect(one.outcome).toBe('pending');
-  });
-
-  test('that fails once its term is over ends the participant', async () => {
-    const error = new Error('cannot close');
-    const one = await leading({}, async (term) => untilAborted(term).then(() => Promise.reject(error)));
-    stage.writeLease({ preferredHolder: 'two' });
-    await stage.clock.advance(10);
-    expect(one.outcome).toBe(error);
-    expect(stage.lease['holderIdentity']).toBe('');
-  });
-
-  test('that goes on after its term has its Lease lapse, and is no candidate until it ends', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const one = await leading({}, async (term) => promise.then(() => untilAborted(term)));
-    stage.writeLease({ preferredHolder: 'two' });
-    await stage.clock.advance(14_000);
-    expect(one.participant.state.role).toBe('ending');
-    expect(stage.api.candidate(CANDIDATE)).toBeDefined();
-    await stage.clock.advance(2000);
-    expect(stage.lease['holderIdentity']).toBe('one');
-    expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
-    stage.grant('one', { preferredHolder: undefined });
-    await stage.clock.advance(5000);
-    expect(one.terms).toHaveLength(1);
-    resolve();
-    await stage.clock.advance(100);
-    expect(stage.api.candidate(CANDIDATE)).toBeDefined();
-    expect(one.terms).toHaveLength(2);
-  });
-});
-
 describe('a participant that resigns or withdraws', () => {
   test('resigns: it releases the Lease, goes on standing, and may be elected again', async () => {
-    const one = await leading();
+    const one = await stage.leading();
     const resigned = one.participant.resign();
     await stage.clock.advance(10);
     await resigned;
@@ -477,7 +188,7 @@ describe('a participant that resigns or withdraws', () => {
   });
 
   test('withdraws: releases, then deletes its candidate, and hands back what it is granted until it stands again', async () => {
-    const one = await leading();
+    const one = await stage.leading();
     const withdrawn = one.participant.withdraw();
     await stage.clock.advance(10);
     await withdrawn;
@@ -496,8 +207,8 @@ describe('a participant that resigns or withdraws', () => {
     expect(one.isLeading).toBe(true);
   });
 
-  test('does not wait to be withdrawn once it stands again', async () => {
-    const one = await leading({}, async (term) => untilAborted(term).then(() => delay(1000)));
+  test('stops withdrawing when it stands again', async () => {
+    const one = await stage.leading({}, async (term) => untilAborted(term).then(() => stage.delay(1000)));
     const withdrawn = one.participant.withdraw();
     one.participant.stand();
     await stage.clock.advance(1100);
@@ -506,9 +217,9 @@ describe('a participant that resigns or withdraws', () => {
   });
 });
 
-describe('what a participant tells', () => {
-  test('is who holds the Lease, and that nobody does once its record has expired', async () => {
-    const one = await started();
+describe('the state of a participant', () => {
+  test('is the holder of the Lease, and undefined after its record has expired', async () => {
+    const one = await stage.started();
     stage.grant('two');
     await stage.clock.advance(9000);
     expect(one.states.at(-1)).toEqual({ holder: 'two', role: 'following', isStanding: true });
@@ -519,17 +230,17 @@ describe('what a participant tells', () => {
     expect(one.states.at(-1)).toEqual({ holder: 'one', role: 'leading', isStanding: true });
   });
 
-  test('comes to metrics under the names of client-go', async () => {
+  test('is exported as metrics of client-go', async () => {
     const metrics = new Registry();
     const value = async () =>
       (await metrics.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    const one = await leading({ metrics });
+    const one = await stage.leading({ metrics });
     expect(await value()).toEqual([
       'leader_election_master_status{name="checkout"} 1',
       'leader_election_slowpath_total{name="checkout"} 0',
     ]);
     one.connection.holdWatches(true);
-    stage.writeLease({}, { labels: { somebodys: 'label' } });
+    stage.writeLease({}, { labels: { other: 'label' } });
     await stage.clock.advance(2100);
     one.stopping.abort();
     await stage.clock.advance(10);
@@ -539,8 +250,8 @@ describe('what a participant tells', () => {
     ]);
   });
 
-  test('as candidate only is the same, but it never writes the Lease', async () => {
-    const one = await started({ candidateOnly: true });
+  test('is the same with candidateOnly, which never writes the Lease', async () => {
+    const one = await stage.started({ candidateOnly: true });
     stage.grant('one');
     await stage.clock.advance(100);
     expect(one.states.at(-1)).toMatchObject({ holder: 'one', role: 'following' });
@@ -550,4 +261,68 @@ describe('what a participant tells', () => {
     expect(stage.leaseWrites).toEqual([]);
     expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
   });
+});
+
+test('a participant knows the namespace of its Pod by the service account, and not by a kubeconfig', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'participant-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const write = (name: string, text: string) => {
+    const file = join(directory, name);
+    writeFileSync(file, text);
+    return file;
+  };
+  for (const [name, text] of Object.entries({ token: 't', 'ca.crt': 'c', namespace: 'shop' }))
+    write(name, text);
+  const kubeconfig = write(
+    'config',
+    JSON.stringify({
+      'current-context': 'test',
+      clusters: [{ name: 'test', cluster: { server: 'http://127.0.0.1:1' } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', namespace: 'shop' } }],
+    }),
+  );
+  const connect = (env: Record<string, string>) => {
+    const connected = connectParticipant({
+      kubeconfig: undefined,
+      context: undefined,
+      env,
+      clock: new VirtualClock(),
+      userAgent: 'test',
+      serviceAccountDirectory: directory,
+    });
+    onTestFinished(() => connected.client.close());
+    return connected;
+  };
+  const inPod = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' };
+  expect(connect(inPod)).toMatchObject({ namespace: 'shop', podNamespace: 'shop' });
+  expect(connect({ ...inPod, KUBECONFIG: kubeconfig })).toMatchObject({
+    namespace: 'shop',
+    podNamespace: undefined,
+  });
+});
+
+test('a participant talks to the API server without undici, and so without WebAssembly', async () => {
+  const server = await ScriptedServer.start();
+  onTestFinished(() => server.stop());
+  server.answer = (_, response) => sendJson(response, { gitVersion: 'v1.36.3' });
+  const directory = mkdtempSync(join(tmpdir(), 'participant-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const kubeconfig = join(directory, 'config');
+  const config = {
+    'current-context': 'test',
+    clusters: [{ name: 'test', cluster: { server: `http://127.0.0.1:${server.port}` } }],
+    users: [{ name: 'test', user: {} }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  const { client } = connectParticipant({
+    kubeconfig,
+    context: undefined,
+    env: {},
+    clock: new VirtualClock(),
+    userAgent: 'test',
+  });
+  onTestFinished(() => client.close());
+  const answer = await client.request({ method: 'GET', path: '/version' });
+  expect(answer).toEqual({ gitVersion: 'v1.36.3' });
 });

@@ -1,7 +1,7 @@
 import type { ApiRequest, KubernetesClient } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { Participant } from '../../src/participant/participant.ts';
-import type { ParticipantLogger } from '../../src/participant/participant-log.ts';
+import type { ParticipantLogger } from '../../src/participant/participant-telemetry.ts';
 import type { Term } from '../../src/participant/term.ts';
 import { type Instant, SAFE_SHARE } from '../../src/support/clock.ts';
 import type { JsonObject } from '../../src/support/json.ts';

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
-import { connectParticipant } from '../../participant/participant-client.ts';
-import type { ParticipantState } from '../../participant/participant-state.ts';
-import type { ParticipateOptions } from '../../participant/participate-options.ts';
+import { connectParticipant } from '../../participant/participant.ts';
+import type { ParticipantState, ParticipateOptions } from '../../participant/participant-options.ts';
 import type { Term } from '../../participant/term.ts';
 import {
   type CandidateLabels,
@@ -249,8 +248,7 @@ export class LeadershipStreams {
 
 function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { clock, env }: Host) {
   const userAgent = 'coordinated-leader-election-participate';
-  const connected = connectParticipant({ kubeconfig, context, env, clock, userAgent });
-  return { ...connected, namespace: namespace ?? connected.namespace };
+  return connectParticipant({ kubeconfig, context, env, clock, userAgent, namespace });
 }
 
 /** Reads the pod from the customary variables of the downward API. The namespace may come from the service account. */

@@ -30,20 +30,20 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
   mutant('releases-first', 'releases the Lease before its program has stopped', [
     'participant/elector-decision.ts',
     "if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };",
-    `if (term.isOver && view.sight?.lease?.holderIdentity === view.identity && !view.isCalling && now >= view.callFrom)
+    `if (term.isOver && view.sight?.lease?.holderIdentity === view.identity && !view.isRequestInFlight && now >= view.retryAt)
       return { kind: 'release', lease: view.sight.lease };
     if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };`,
   ]),
   mutant('takes-others', 'takes a Lease that was given to another', [
     'participant/elector-decision.ts',
-    'return sight.lease?.holderIdentity === identity && !hasRival',
-    "return identity !== '' && !hasRival",
+    'const isOurs = sight?.lease?.holderIdentity === identity && !hasRival',
+    "const isOurs = sight !== undefined && identity !== '' && !hasRival",
   ]),
   // The number of a term.
   mutant('number-of-the-grant', 'begins each term under the number that the Lease has', [
-    'participant/lease-sight.ts',
-    'if (lease && isNumberNew) return lease.leaseTransitions;',
-    'if (lease && (isNumberNew || greatest >= 0)) return lease.leaseTransitions;',
+    'participant/elector-decision.ts',
+    'if (lease && isTokenUnused) return lease.leaseTransitions;',
+    'if (lease && (isTokenUnused || maxTransitions >= 0)) return lease.leaseTransitions;',
   ]),
   // Letting go.
   mutant('never-yields', 'leads on, though another is preferred', [
@@ -53,19 +53,19 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('never-releases', 'ends without having released the Lease', [
     'participant/elector-decision.ts',
-    'if (refusal && (!lease || now >= givesUpAt(view, sight)))',
-    'if (refusal && (!lease || now >= givesUpAt(view, sight) - Number.MAX_VALUE))',
+    'if (refusal && (!lease || now >= givesUpAt(view)))',
+    'if (refusal && (!lease || now >= givesUpAt(view) - Number.MAX_VALUE))',
   ]),
   // Requests.
   mutant('waits-for-ever', 'has no deadline of its own for a renewal', [
-    'participant/call-pacing.ts',
-    'await request(this.#timing.renewDeadlineMs / 2);',
-    'await request(1000 * this.#timing.renewDeadlineMs);',
+    'participant/elector.ts',
+    'deadlineMs: renewDeadlineMs / 2,',
+    'deadlineMs: 1000 * renewDeadlineMs,',
   ]),
   // Its LeaseCandidate.
   mutant('deaf-to-pings', 'answers no ping', [
     'participant/published-candidate.ts',
-    'return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answered;',
+    'return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;',
     'return this.#own === undefined && pingTimeOf === undefined;',
   ]),
   mutant('stays-deleted', 'does not publish a LeaseCandidate again that was deleted', [

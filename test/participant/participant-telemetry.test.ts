@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Elector } from '../../src/participant/elector.ts';
-import type { ParticipantLogger } from '../../src/participant/participant-log.ts';
-import type { ParticipantMetrics } from '../../src/participant/participant-metrics.ts';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
-import { ParticipantStage, StagedParticipant, untilAborted } from './participant-stage.ts';
+import type { ParticipateOptions } from '../../src/participant/participant-options.ts';
+import type { ParticipantLogger, ParticipantMetrics } from '../../src/participant/participant-telemetry.ts';
+import { ParticipantStage, untilAborted } from './participant-stage.ts';
 
 let stage: ParticipantStage;
-/** What the process warns of. */
+/** The warnings of the process. */
 let warnings: string[];
 
 beforeEach(() => {
@@ -22,17 +21,12 @@ const broken = () => {
 };
 const allBroken: ParticipantLogger = { debug: broken, info: broken, warn: broken, error: broken };
 
-/** Starts, leads, renews, loses a race, and stops; there is one term, and the Lease is released in the end. */
+/** Leads for one term that has a conflict, stops, and releases the Lease. */
 async function throughOneTerm(options: Partial<ParticipateOptions>): Promise<void> {
-  const one = new StagedParticipant(stage, options).start();
-  await stage.clock.advance(100);
-  stage.grant('one');
-  await stage.clock.advance(10);
-  expect(one.isLeading).toBe(true);
-  expect(one.terms).toHaveLength(1);
+  const one = await stage.leading(options);
   await stage.clock.advance(20_000);
   one.connection.holdWatches(true);
-  stage.writeLease({}, { labels: { somebodys: 'label' } });
+  stage.writeLease({}, { labels: { other: 'label' } });
   await stage.clock.advance(3000);
   one.connection.holdWatches(false);
   await stage.clock.advance(20_000);
@@ -49,14 +43,14 @@ async function throughOneTerm(options: Partial<ParticipateOptions>): Promise<voi
 }
 
 describe('a participant leads and releases', () => {
-  test('with a logger that throws on each call, of which the process warns once', async () => {
+  test('with a logger that throws on each call, and the process warns once', async () => {
     await throughOneTerm({ logger: allBroken });
     expect(warnings).toEqual([expect.stringContaining('The logger has thrown: the disk is full')]);
   });
 
   // As many calls as a term has.
   test.each([0, 1, 2, 3, 4])(
-    'with a logger that throws once, after %i calls, and is told of that',
+    'with a logger that throws once, after %i calls, and logs that',
     async (calls) => {
       const errors: object[] = [];
       let count = 0;
@@ -82,7 +76,7 @@ describe('a participant leads and releases', () => {
     },
   );
 
-  test('with an onObserved that throws, of which the logger is told', async () => {
+  test('with an onObserved that throws, and logs that', async () => {
     const errors: string[] = [];
     const logger = { ...allBroken, error: (_: object, message: string) => errors.push(message) };
     await throughOneTerm({ onObserved: broken, logger });
@@ -90,7 +84,7 @@ describe('a participant leads and releases', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('with an onObserved that throws and no logger, of which the process warns', async () => {
+  test('with an onObserved that throws and no logger, and the process warns', async () => {
     await throughOneTerm({ onObserved: broken });
     expect(warnings[0]).toContain('onObserved has thrown: the disk is full');
   });

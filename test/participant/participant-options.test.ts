@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { FENCE } from '../../src/election/model.ts';
-import { participantSettings, type Surroundings } from '../../src/participant/participant-settings.ts';
-import type { ParticipateOptions } from '../../src/participant/participate-options.ts';
+import {
+  type ParticipateOptions,
+  participantSettings,
+  type Surroundings,
+} from '../../src/participant/participant-options.ts';
 
 const surroundings: Surroundings = {
   namespace: 'shop',

@@ -1,0 +1,107 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { kindOfFailure } from '../kubernetes/errors.ts';
+import { warnProcess } from '../support/host.ts';
+import { messageOf } from '../support/text.ts';
+
+/** The log of a participant. A pino logger fits. */
+export interface ParticipantLogger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Logs nothing. */
+export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * Returns a logger that writes to `logger` and never throws, so that a failing log does not stop a participant from leading or
+ * releasing. It logs an error of `logger` there too. If that also fails, the process warns once.
+ */
+export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
+  if (logger === silent) return silent;
+  let hasWarned = false;
+  const report = (err: unknown, lost: string) => {
+    try {
+      logger.error({ err, lost }, 'The logger has thrown');
+    } catch {
+      if (!hasWarned) warnProcess(`The logger has thrown: ${messageOf(err)}`);
+      hasWarned = true;
+    }
+  };
+  const guard = (level: keyof ParticipantLogger) => (fields: object, message: string) => {
+    try {
+      logger[level](fields, message);
+    } catch (error) {
+      report(error, message);
+    }
+  };
+  return { debug: guard('debug'), info: guard('info'), warn: guard('warn'), error: guard('error') };
+}
+
+/** Calls a callback of the program. Logs its error with the message `thrown`. */
+export function callSafely(logger: ParticipantLogger, thrown: string, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    if (logger === silent) warnProcess(`${thrown}: ${messageOf(error)}`);
+    else logger.error({ err: error }, thrown);
+  }
+}
+
+/** Logs a failure when it first happens and when its kind changes, but not each repeat. */
+export class TroubleLog {
+  readonly #logger: ParticipantLogger;
+  readonly #message: string;
+  #lastKind: string | undefined;
+
+  constructor(logger: ParticipantLogger, message: string) {
+    this.#logger = logger;
+    this.#message = message;
+  }
+
+  failed(error: unknown): void {
+    const kind = kindOfFailure(error);
+    if (kind === this.#lastKind) return;
+    this.#lastKind = kind;
+    this.#logger.warn({ err: error }, this.#message);
+  }
+
+  ended(): void {
+    this.#lastKind = undefined;
+  }
+}
+
+/** client-go's metrics of leader election. */
+export interface ParticipantMetrics {
+  leads(isLeading: boolean): void;
+  /** A renewal met a conflict, and the Lease had to be read first. */
+  slowpathExercised(): void;
+}
+
+const STATUS = {
+  name: 'leader_election_master_status',
+  help: 'Whether this program leads: 1, or 0 while it stands by. name is the Lease.',
+  labelNames: ['name'],
+};
+const SLOWPATH = {
+  name: 'leader_election_slowpath_total',
+  help: 'Renewals that had to read the Lease first, as it had changed. name is the Lease.',
+  labelNames: ['name'],
+};
+
+/** Creates the metrics for the Lease called `name`. All participants of a program can share one registry. */
+export function createParticipantMetrics(registry: Registry, name: string): ParticipantMetrics {
+  const registers = [registry];
+  const status =
+    (registry.getSingleMetric(STATUS.name) as Gauge | undefined) ?? new Gauge({ ...STATUS, registers });
+  const slowpath =
+    (registry.getSingleMetric(SLOWPATH.name) as Counter | undefined) ??
+    new Counter({ ...SLOWPATH, registers });
+  status.set({ name }, 0);
+  slowpath.inc({ name }, 0);
+  return {
+    leads: (isLeading) => status.set({ name }, isLeading ? 1 : 0),
+    slowpathExercised: () => slowpath.inc({ name }),
+  };
+}
