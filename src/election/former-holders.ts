@@ -203,10 +203,7 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
 
 /** After a holder has renewed for this long, no former holder can still believe in the Lease, in milliseconds. */
 const LONG_HELD_MS = 5 * 60_000;
-/**
-const LONG_HELD_MS = 5 * 60_000; * Where no coordinator ran before, candidates younger than this may not have had an
-const LONG_HELD_MS = 5 * 60_000; * election yet, in milliseconds.
-const LONG_HELD_MS = 5 * 60_000; */
+/** Where no coordinator ran before, candidates younger than this may not have had an election yet, in milliseconds. */
 const JUST_CREATED_MS = 1000;
 /** creationTimestamp has whole seconds. */
 const CREATION_PRECISION_MS = 1000;
