@@ -8,7 +8,6 @@ import { annotationsOf, type RawObject, textField } from './raw-object.ts';
 /** The command that has set a candidate's priority, as JSON: its values, and the values before. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
-/** The commands that set priorities. */
 export type PriorityCommand = 'drain' | 'transfer';
 
 /** The change that a command makes. */

@@ -12,7 +12,6 @@ import { type ElectionInput, possibleCandidates, type Standing, type View } from
  */
 export const MAX_ASKED_AT_ONCE = 5000;
 
-/** Returns a ping to each of `standings`. */
 export function pingEach(
   view: View,
   standings: readonly Standing[],

@@ -23,7 +23,7 @@ export interface Belief {
   readonly lostAt: Instant | undefined;
 }
 
-/** At most one belief per holder, and usually only that of the current holder. A Map would cost each Lease 200 bytes. */
+/** At most one belief per holder, and usually only the current holder's. A Map would cost each Lease 200 bytes. */
 export type Beliefs = readonly Belief[];
 
 /** A former holder whose name is not known. */

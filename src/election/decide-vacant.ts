@@ -139,8 +139,8 @@ function decideElectionOrWait(view: VacantView): Verdict {
 }
 
 /**
- * True for the holder whose record expired, which has been silent since. A party of a known conflict may have answered
- * since, so that this is false then.
+ * True for a holder whose record expired and that has been silent since. False during a known conflict, because its parties
+ * may have answered since.
  */
 function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;

@@ -171,7 +171,6 @@ export const REASONS = {
   CoordinatorLease: "It is the coordinators' own lock, which is never coordinated.",
 } as const satisfies Readonly<Record<string, string>>;
 
-/** The reason of a decision. */
 export type Reason = keyof typeof REASONS;
 
 /** Every reason, so that metrics can show zero for reasons that have not occurred. */

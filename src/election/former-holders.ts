@@ -163,9 +163,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on the state of the Lease that this process has seen: earlier grants
- * whose answers were lost were not written. If the grant created the Lease, an earlier Lease may have been created, taken
- * up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease: it has not written the earlier grants
+ * whose answers were lost. If the grant created the Lease, this is not certain: an earlier grant may have created a Lease
+ * that was taken up and deleted before.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;

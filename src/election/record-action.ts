@@ -46,7 +46,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   // Our own change must not look like a renewal that wiped the fields.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
-  // The grant before was neither answered nor seen.
+  // The previous grant was neither answered nor seen.
   if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }

@@ -160,7 +160,7 @@ function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, 
   return isSilent(grantee.observation, at, settings);
 }
 
-/** True when the Lease names a strategy or a preferredHolder: it has, or had, elections, with or without candidates now. */
+/** True when the Lease names a strategy or a preferredHolder: it has elections, or had some before its candidates went away. */
 export function showsElection(lease: Lease | undefined): boolean {
   return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
 }

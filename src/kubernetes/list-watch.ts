@@ -251,7 +251,6 @@ export class LineSplitter {
   }
 }
 
-/** The event in one line of a watch. */
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };

@@ -70,7 +70,6 @@ export function afterNews(state: ReflectorState, resourceVersion: string): Refle
   return state.kind === 'watching' ? { ...state, resourceVersion, refusals: 0 } : state;
 }
 
-/** Returns the state after a failure. */
 export function afterFailure(state: ReflectorState, failure: Recovery, delayMs: number): BackingOff {
   const next = failure.relist || state.kind !== 'watching' ? listing : afterRefusal(state, failure.refused);
   return { kind: 'backingOff', delayMs, next };
@@ -150,7 +149,7 @@ function isForgotten({ status, reason }: ApiError): boolean {
 /** The code of the error for a server that was set back. */
 export const SET_BACK = 'SET_BACK';
 
-/** From where a watch continues. */
+/** The resource and the resourceVersion from which a watch continues. */
 export interface WatchPlace {
   readonly path: string;
   readonly query: Query;
@@ -236,8 +235,8 @@ export class ServerContact {
   }
 
   /**
-   * Records a 410: the server no longer has the resourceVersion of a watch. Returns true if this is the first one for some
-   * time: then it is no new failure, because all watches need a new list after an outage. Repeated ones are failures.
+   * Records a 410: the server no longer has the resourceVersion of a watch. Returns true for the first 410 for some time,
+   * which is normal after an outage of the server. Returns false for repeated ones, which count as failures.
    */
   forgottenAnew(): boolean {
     const now = this.#clock.now();

@@ -91,7 +91,6 @@ export class Reflector<T> {
   #running: Promise<void> | undefined;
   #state: ReflectorState = listing;
   #synced = false;
-  /** Ends the current watch. */
   #watchEnd: AbortController | undefined;
 
   constructor(options: ReflectorOptions<T>) {

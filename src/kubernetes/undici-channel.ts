@@ -204,7 +204,6 @@ export class Connectors {
   readonly #open = new Set<AbortController>();
   #isCut = false;
 
-  /** Creates a connector for undici. */
   make(options: buildConnector.BuildOptions): buildConnector.connector {
     const { buildConnector: build } = loadUndici();
     /** The TLS session that the next handshake resumes. */

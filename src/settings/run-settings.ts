@@ -17,13 +17,12 @@ import {
   wholeSeconds,
 } from './settings-table.ts';
 
-/** The validated settings of `run`. */
 export interface RunSettings extends Required<ElectionSettings> {
   /** Path of a kubeconfig; undefined for the usual places. */
   readonly kubeconfig: string | undefined;
   /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
-  /** Namespaces to coordinate; empty: all. */
+  /** Namespaces to coordinate; empty for all. */
   readonly namespaces: readonly string[];
   /** Decide and log, write nothing. */
   readonly dryRun: boolean;
@@ -126,8 +125,8 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     default: '10s',
     description: 'how long a Lease given to a new leader lasts until its first renewal, in whole seconds',
     group: 'Coordination:',
-    // A client-go elector polls its Lease about every 2 s: a shorter Lease expires before its holder knows of it. A
-    // longer Lease has no leader for its duration if the holder crashes before its first renewal.
+    // A client-go elector polls its Lease about every 2 s: a shorter Lease would expire before the new holder reads it. If
+    // the holder of a longer Lease crashes before its first renewal, there is no leader until the Lease expires.
     parse: wholeSeconds({ min: '3s', max: '1h' }),
   },
   settleMs: {
@@ -187,7 +186,6 @@ const settings: SettingsTable<RunSettings>['settings'] = {
   },
 };
 
-/** Every setting of `run`. */
 export const runSettings: SettingsTable<RunSettings> = { envPrefix: 'CLE', settings, contradictionsIn };
 
 /**
@@ -198,13 +196,13 @@ export interface OtlpSettings {
   /** The URL of an OTLP receiver (HTTP, protobuf). */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Timeout of an export, with its retries. */
+  /** Timeout of an export including its retries, in milliseconds. */
   readonly timeoutMs: number;
   /** Attributes of the resource, with `service.name` if given. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Shorter than the usual 10 s: an unreachable receiver must not delay the end of the process. */
+/** Default timeout, shorter than the usual 10 s: an unreachable receiver must not delay the end of the process. */
 const TIMEOUT_MS = 2000;
 const MAX_TIMEOUT_MS = 600_000;
 const TRACES_PATH = 'v1/traces';
@@ -233,7 +231,7 @@ export function readOtlpSettings(env: Environment): OtlpSettings | undefined {
     const text = name && given(name);
     if (!text) return undefined;
     const value = parse(text);
-    // Headers contain secrets, and problems are logged.
+    // Headers contain secrets, and these messages are logged.
     const shown = name.endsWith('HEADERS') ? 'what it says' : `"${text}"`;
     if (value === undefined) problems.push(`${name}: ${shown} ${want}`);
     return value;
