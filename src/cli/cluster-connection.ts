@@ -48,7 +48,7 @@ export async function withCluster<T>(
   }
 }
 
-/** Warns if the clock of this machine differs from the server's. Times are then judged by the server's clock. */
+/** Warns if the clock of this machine differs from the server's. The command then uses the server's clock. */
 export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
   if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
@@ -58,7 +58,6 @@ export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host)
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 
-/** An election, and the time of the observation. */
 interface FoundElection {
   readonly election: ObservedElection;
   readonly now: ObservedElections['now'];

@@ -89,7 +89,7 @@ function leaseName(given: string): string {
   return name;
 }
 
-/** The given values of the settings, as text for the parsers of the table. */
+/** Returns the given values of the settings, as text for the parsers of the table. */
 function givenFlags<S>(table: SettingsTable<S>, values: Readonly<Record<string, unknown>>): GivenFlags<S> {
   const given: { -readonly [K in keyof S]?: string } = {};
   for (const [key, setting] of rowsOf(table)) {

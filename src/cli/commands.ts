@@ -29,7 +29,7 @@ export interface CommandEntry<S = unknown> {
   readonly description: string;
   /** Examples and notes at the end of the help. */
   readonly examples: string;
-  /** The positional arguments: none, the name of a Lease, or that and a program after `--`. */
+  /** The positional arguments: none, the name of a Lease, or the name of a Lease and a program after `--`. */
   readonly takes: 'nothing' | 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */

@@ -53,7 +53,6 @@ export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[]
 
 const INDENT = '  ';
 
-/** Formats the explanation of a Lease. */
 function accountText(account: LeaseAccount, layout: Layout): string {
   const { status, strategy, coordinator, blockers, candidates, ifLeaderDied } = account;
   const { paint, columns } = layout;
@@ -123,7 +122,7 @@ function coordinatorText(lock: LockHolder): string {
   }
 }
 
-/** Says whether this coordinator is the one that acts on the Lease. The steps are those of this coordinator. */
+/** Says that no coordinator runs, or that the built-in coordinator decides: the printed steps are those of this coordinator. */
 function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
   if (holder === '') return [];
   if (kind === 'nobody') return ['Nothing at all, as nobody coordinates. With a coordinator:'];

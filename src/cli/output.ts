@@ -37,7 +37,6 @@ export function layoutFor({ stdout, env }: Host): Layout {
 /** A cell of a table: plain or coloured text. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
-/** The layout of an output. */
 export interface Layout {
   /** Width at which sentences are wrapped; undefined to not wrap them. Tables are not limited, as in kubectl. */
   readonly columns: number | undefined;
@@ -109,7 +108,7 @@ export function structured(value: object, format: 'json' | 'yaml'): string {
 
 const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
 
-/** Colours are used on a terminal, unless NO_COLOR is set or TERM is `dumb`. */
+/** Returns a function that colours text, or keeps it plain. Colours need a terminal, and neither NO_COLOR nor TERM=dumb. */
 function paintFor(output: TextOutput, env: Environment): Paint {
   const hasColours = output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   return hasColours ? coloured : plain;

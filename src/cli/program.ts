@@ -134,12 +134,12 @@ function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Comman
   return program;
 }
 
-/** In characters: the text of an error may come from a server or a plugin. */
+/** Maximum characters of an error: its text may come from a server or a plugin. */
 const MAX_ERROR_LENGTH = 4000;
 
 function report(error: unknown, stderr: TextOutput): number {
   if (error instanceof CommanderError) {
-    // Commander has already written the message. It ends --help and --version in this way too, with exit code 0.
+    // Commander has already written the message. For --help and --version it throws too, with exit code 0.
     return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
   }
   if (error instanceof SettingsError) {
@@ -158,11 +158,11 @@ function messageWithCauses(error: Error): string {
 }
 
 /**
- * Returns the command that is meant if none is named. The options decide if they belong to one command. Without options
- * it is `run` only if the environment is made for it, in a pod or by a variable of `run`. A kubeconfig is not enough:
- * it may name any cluster that the user worked with last.
+ * Returns the default command for arguments without a command. Options that only `demo` has select `demo`; other options
+ * select `run`. Without options it is `run` in a pod, or if a variable of `run` is set; otherwise `demo`. A kubeconfig does
+ * not select `run`: its current cluster may be any that the user worked with last.
  *
- * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
+ * @throws {SettingsError} if the options belong to different commands, or to a command that the user must name.
  */
 function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
   if (args.length === 0) return isRunConfigured(env) ? 'run' : 'demo';

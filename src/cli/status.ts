@@ -41,7 +41,7 @@ interface StatusColumns {
 
 const NONE = '<none>';
 
-/** Most priorities in one cell. */
+/** Maximum priorities in one cell. */
 const MAX_PRIORITIES = 3;
 
 export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColumns): readonly string[] {
@@ -55,7 +55,7 @@ export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColu
   ];
 }
 
-/** Formats a Lease as a row. Without times, equal rows mean that nothing but time has changed. */
+/** Formats a Lease as a row. Without times, equal rows mean that only the age has changed. */
 export function statusRow(
   status: LeaseStatus,
   { hasNamespace, isWide, hasPriorities }: StatusColumns,
@@ -128,7 +128,8 @@ async function followStatus(
     ...{ client, clock, settings, namespace },
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
-      // Once a table was printed, the credentials are good: a server that refuses them has just been started.
+      // After the first table, the credentials are known to be valid: a refusal then comes from a server that has just
+      // started.
       if (widths === undefined && isRefusal(error)) refused.abort(error);
       else warn(error);
     },

@@ -10,12 +10,12 @@ export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 /** When the annotation's priority ends, in RFC 3339. */
 export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 
-/** Of an annotation that cannot be read, in characters. */
+/** Maximum characters of an invalid annotation in a message. */
 const MAX_SHOWN = 100;
 
 /**
- * The priority of a LeaseCandidate. Never throws: where either annotation cannot be read, neither counts, as a priority that
- * was to end must not last.
+ * Returns the priority of a LeaseCandidate. Never throws: if one of the annotations is invalid, both are ignored, because a
+ * temporary priority must not become permanent.
  */
 export function decodePriority(object: RawObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
@@ -43,7 +43,7 @@ function unreadable(value: number, annotations: JsonObject, name: string): Prior
   };
 }
 
-/** A whole number as text; undefined where it is none, or has more than 32 bits. */
+/** Parses an integer; undefined if the text is not one, or has more than 32 bits. */
 export function parseInt32(text: string): number | undefined {
   if (!/^[+-]?\d{1,10}$/.test(text)) return undefined;
   const value = Number(text);

@@ -1,19 +1,22 @@
 import { type CandidateSource, GROUP } from '../election/model.ts';
 import { type LeaseCandidateVersion, leaseCandidateVersions } from './lease-candidate-version.ts';
 
-/** Group and version of the custom resource of this project. */
+/** Group and version of this project's custom resource. */
 export const CUSTOM_API_VERSION = `${GROUP}/v1alpha1` as const;
 
-/** What an API server may serve LeaseCandidates as: group and version. */
+/** Group and version in which an API server may serve LeaseCandidates. */
 export type CandidateApiVersion = `coordination.k8s.io/${LeaseCandidateVersion}` | typeof CUSTOM_API_VERSION;
 
-/** What a server of LeaseCandidates can be told to serve: the versions of the API server's own, and those of this project. */
+/**
+ * The versions that a test server can be configured to serve: the API server's own, and the custom resource of this
+ * project.
+ */
 export const servedCandidates = [...leaseCandidateVersions, CUSTOM_API_VERSION] as const;
 
 /** One of {@link servedCandidates}. */
 export type ServedCandidates = (typeof servedCandidates)[number];
 
-/** What to look for in a server's discovery to find the LeaseCandidates of each source, the newest version first. */
+/** For each source, the resource and the versions to look for in discovery, newest version first. */
 export const candidateResources: Readonly<
   Record<CandidateSource, { readonly resource: string; readonly apiVersions: readonly CandidateApiVersion[] }>
 > = {
@@ -26,7 +29,7 @@ export const candidateResources: Readonly<
 
 export const candidateSources: readonly CandidateSource[] = ['native', 'custom'];
 
-/** Which source has LeaseCandidates of an `apiVersion`; without one, they are the API server's own. */
+/** Returns the source of LeaseCandidates with an `apiVersion`. Without one, they are the API server's own. */
 export function sourceOf(apiVersion: string | undefined): CandidateSource {
   return apiVersion?.startsWith(`${GROUP}/`) ? 'custom' : 'native';
 }

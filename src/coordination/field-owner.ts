@@ -2,7 +2,8 @@ import { isJsonObject } from '../support/json.ts';
 import type { RawObject } from './raw-object.ts';
 
 /**
- * Under which names the server's field ownership lists a field, such as `['spec', 'holderIdentity']`; none where it does not say.
+ * Returns the managers that own a field, such as `['spec', 'holderIdentity']`, by the server's field ownership; empty if it
+ * is unknown.
  */
 export function ownersOf(object: RawObject | undefined, path: readonly string[]): readonly string[] {
   const managedFields = object?.metadata['managedFields'];

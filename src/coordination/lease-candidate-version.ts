@@ -1,4 +1,4 @@
-/** The versions of the API server's own LeaseCandidate there have been, the newest first. */
+/** All versions of the API server's own LeaseCandidate, newest first. */
 export const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as const;
 
 /** A version of the API server's own LeaseCandidate. */

@@ -5,10 +5,10 @@ import { sourceOf } from './candidate-sources.ts';
 import { commonText, keptText, type RawObject, specOf, textField, timeField } from './raw-object.ts';
 
 /**
- * Reads a LeaseCandidate of any version, as its `apiVersion` tells. Of the API server's own, v1beta1 and v1alpha2 have
- * `strategy`, v1alpha1 has `preferredStrategies`; a custom one that names no emulationVersion emulates its binaryVersion.
- * Never throws: a field that cannot be read counts as one that is not set, and the election judges what is left.
- * `previous` is its state before: texts that have not changed are then not kept twice.
+ * Reads a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and v1alpha2 have
+ * `strategy`, and v1alpha1 has `preferredStrategies`. The emulationVersion of a custom one defaults to its binaryVersion.
+ * Never throws: an invalid field counts as not set, and the election judges the rest. `previous` is the state before:
+ * unchanged strings are shared with it.
  */
 export function decodeLeaseCandidate(object: RawObject, previous?: LeaseCandidate): LeaseCandidate {
   const { metadata } = object;
@@ -17,7 +17,7 @@ export function decodeLeaseCandidate(object: RawObject, previous?: LeaseCandidat
   const binaryVersion = commonText(textField(spec, 'binaryVersion'), previous?.binaryVersion);
   const emulationVersion =
     textField(spec, 'emulationVersion') ?? (source === 'custom' ? binaryVersion : undefined);
-  // Written out field by field: V8 keeps what is spread into an object outside of it, which takes more memory.
+  // Written out field by field: V8 stores spread properties outside of the object, which takes more memory.
   const candidate: LeaseCandidate = {
     source,
     namespace: commonText(metadata.namespace ?? '', previous?.namespace),
@@ -47,7 +47,7 @@ function podOf(owners: unknown): PodReference | undefined {
   return name !== undefined && uid !== undefined ? { name, uid } : undefined;
 }
 
-/** Of most candidates it is the same. */
+/** A cache: most candidates have the same preference. */
 let lastPreference: StrategyPreference & { readonly kind: 'strategy' } = { kind: 'strategy', strategy: '' };
 
 function decodePreference(spec: Readonly<Record<string, unknown>>): StrategyPreference {

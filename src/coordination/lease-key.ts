@@ -1,4 +1,4 @@
-/** What a reconcile is asked for: the namespace and name of a Lease, existing or not, as `namespace/name`. */
+/** The key of a reconcile: the namespace and name of a Lease, existing or not, as `namespace/name`. */
 export type LeaseKey = string;
 
 export function leaseKey(namespace: string, name: string): LeaseKey {

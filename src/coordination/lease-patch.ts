@@ -10,10 +10,10 @@ import { FENCE } from '../election/model.ts';
 import { NOTES } from './lease.ts';
 import { formatMicroTime } from './micro-time.ts';
 
-/** What a write sends: a JSON object, a merge patch where it changes something that exists. */
+/** The body of a write: a JSON object, or a merge patch for an existing object. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** The Lease that a CreateLease makes. */
+/** Returns the Lease that a CreateLease creates. */
 export function newLease(
   namespace: string,
   name: string,
@@ -23,12 +23,12 @@ export function newLease(
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace, name, ...annotations(notes) },
-    // "No holder" is always written out: the built-in controller relies on the field (rule 7).
+    // Write "no holder" as '': the built-in controller needs the field (rule 7).
     spec: grant ? { ...grantFields(grant), leaseTransitions: 0, strategy } : { holderIdentity: '', strategy },
   };
 }
 
-/** The JSON merge patch of an UpdateLease: only the fields it is about, so that whatever else is there survives. */
+/** Returns the JSON merge patch of an UpdateLease. It contains only the fields to change, so that all other fields stay. */
 export function leasePatch({ uid, resourceVersion, change, notes }: UpdateLease): RequestBody {
   return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };
 }
@@ -61,9 +61,9 @@ function changedFields(change: LeaseChange): RequestBody {
 }
 
 /**
- * acquireTime and renewTime are the same, and stay so until the holder renews. A holder that gets back what it may still lead
- * by has acquired it a microsecond before: a coordinator that starts later must not take that for a grant which nobody leads by
- * (rule 12).
+ * Returns the fields of a grant. acquireTime and renewTime are equal until the holder renews. If the grant gives the Lease
+ * back to a holder that may still lead, acquireTime is a microsecond earlier: a coordinator that starts later must not take
+ * it for a grant by which no holder leads (rule 12).
  */
 function grantFields({
   holder,
@@ -85,7 +85,7 @@ function annotations(notes: NotesChange | undefined): RequestBody {
   return { annotations: Object.fromEntries(values) };
 }
 
-/** The JSON merge patch of a PingCandidate. */
+/** Returns the JSON merge patch of a PingCandidate. */
 export function pingPatch({ uid, resourceVersion, pingTime }: PingCandidate): RequestBody {
   return { metadata: { uid, resourceVersion }, spec: { pingTime: formatMicroTime(pingTime) } };
 }

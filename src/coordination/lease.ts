@@ -12,18 +12,18 @@ import {
   timeField,
 } from './raw-object.ts';
 
-/** Under which name the server's field ownership (metadata.managedFields) lists what this controller writes. */
+/** The manager of this controller's writes in the server's field ownership (metadata.managedFields). */
 export const FIELD_MANAGER = 'coordinated-leader-election';
 
-/** The same of what participants of this project write. */
+/** The manager of the writes of this project's participants. */
 export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
 
 /** The annotations that keep fields which the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
 /**
- * Reads a coordination.k8s.io/v1 Lease. Never throws: a field that cannot be read counts as one that is not set. `previous` is
- * its state before: texts that have not changed are then not kept twice.
+ * Reads a coordination.k8s.io/v1 Lease. Never throws: an invalid field counts as not set. `previous` is the state before:
+ * unchanged strings are shared with it.
  */
 export function decodeLease(object: RawObject, previous?: Lease): Lease {
   const { metadata } = object;
@@ -37,7 +37,7 @@ export function decodeLease(object: RawObject, previous?: Lease): Lease {
     uid: keptText(metadata.uid ?? '', previous?.uid),
     resourceVersion: metadata.resourceVersion ?? '',
     holderIdentity: keptText(holder, previous?.holderIdentity),
-    // client-go takes an empty preferredHolder for none.
+    // client-go treats an empty preferredHolder as not set.
     preferredHolder: textField(spec, 'preferredHolder') || undefined,
     isPreferredHolderOurs: isOwned(managedFields, 'f:preferredHolder', FIELD_MANAGER),
     strategy: commonText(textField(spec, 'strategy'), previous?.strategy),
@@ -64,8 +64,8 @@ function isReleasedByParticipant(spec: JsonObject, managedFields: unknown): bool
 }
 
 /**
- * A renewal moves renewTime away from acquireTime, or where a holder's clock writes the very same, its duration or the ownership
- * of one of these fields.
+ * True when no renewal followed the grant. A renewal changes renewTime, so that it differs from acquireTime. If the
+ * holder's clock gives the same renewTime, the renewal changes the duration or the ownership of one of these fields.
  */
 function isUnrenewedGrant(spec: JsonObject, managedFields: unknown): boolean {
   return (
@@ -95,7 +95,7 @@ function isDurationHolders(managedFields: unknown): boolean {
   );
 }
 
-/** Whether one manager owns both fields of the spec. */
+/** True when one manager owns both fields of the spec. */
 function areOfOne(managedFields: unknown, one: string, other: string): boolean {
   return (
     Array.isArray(managedFields) &&
@@ -113,8 +113,8 @@ function specFieldsOf(entry: unknown): JsonObject | undefined {
 }
 
 /**
- * Whether `manager`, or any other than `except`, owns a field of the spec. Field ownership tells what was written by this program
- * even after a restart, which no memory of this process could.
+ * True when `manager`, or any manager other than `except`, owns a field of the spec. Field ownership survives a restart of
+ * this process.
  */
 export function isOwned(
   managedFields: unknown,

@@ -1,21 +1,21 @@
 import type { MicroTime } from '../election/model.ts';
 
-// RFC 3339 as the API server reads it; of the fraction, six digits are kept.
+// RFC 3339 as the API server parses it; six digits of the fraction are kept.
 const RFC_3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
-/** Where the fraction begins, if there is one, and otherwise the zone. */
+/** Index of the fraction, if there is one, otherwise of the zone. */
 const AFTER_SECONDS = 19;
-/** The Gregorian calendar repeats itself. */
+/** The period of the Gregorian calendar. */
 const CYCLE_YEARS = 400;
 const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
 
 /**
- * Reads an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond, which a Date cannot hold.
- * Digits beyond the microsecond are cut off. Returns undefined when the text is no timestamp.
+ * Reads an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond, which a Date cannot store. Further
+ * digits are cut off. Returns undefined for an invalid timestamp.
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   if (!RFC_3339.test(text)) return undefined;
-  // Every event brings two of them: cutting the text into parts for Date.parse takes four times as long.
+  // For speed: every event contains two timestamps, and splitting the text for Date.parse takes four times as long.
   const dayMs = startOfDayMs(
     100 * twoDigits(text, 0) + twoDigits(text, 2),
     twoDigits(text, 5),
@@ -26,9 +26,9 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(dayMs + seconds * 1000) * 1000n + BigInt(fractionMicros(text));
 }
 
-/** Undefined for a day that is in no calendar, such as February 30, which the API server refuses. */
+/** Returns undefined for a day that does not exist, such as February 30, which the API server refuses. */
 function startOfDayMs(year: number, month: number, day: number): number | undefined {
-  // Date.UTC takes the years up to 99 for those of the 20th century.
+  // Date.UTC maps the years 0 to 99 to 1900 to 1999.
   const ms = Date.UTC(year + CYCLE_YEARS, month - 1, day) - CYCLE_MS;
   return new Date(ms).getUTCDate() === day ? ms : undefined;
 }
@@ -46,14 +46,14 @@ function fractionMicros(text: string): number {
   return micros;
 }
 
-/** How far the text's zone is ahead of UTC, in minutes. */
+/** Returns the offset of the text's zone from UTC, in minutes. */
 function zoneMinutes(text: string): number {
   if (text.endsWith('Z')) return 0;
   const minutes = minutesAt(text, text.length - 5);
   return text.at(-6) === '-' ? -minutes : minutes;
 }
 
-/** Of `hh:mm`. */
+/** Returns the minutes of `hh:mm`. */
 function minutesAt(text: string, index: number): number {
   return twoDigits(text, index) * 60 + twoDigits(text, index + 3);
 }
@@ -66,13 +66,13 @@ function digit(text: string, index: number): number {
   return text.charCodeAt(index) - 48;
 }
 
-/** The first and the last moment that RFC 3339 has, in whose years there are four digits. */
+/** The first and the last moment in RFC 3339, whose years have four digits. */
 const EARLIEST = BigInt(Date.parse('0000-01-01T00:00:00.000Z')) * 1000n;
 const LATEST = BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n;
 
 /**
- * Writes a metav1.MicroTime: RFC 3339 in UTC with six decimals; the API server takes no other number of them. A moment that
- * it cannot be written of, such as the one after the last, is written as the nearest that it can.
+ * Formats a metav1.MicroTime: RFC 3339 in UTC with six decimals, as the API server requires. A moment out of range is
+ * replaced by the nearest valid one.
  */
 export function formatMicroTime(time: MicroTime): string {
   const written = time < EARLIEST ? EARLIEST : time > LATEST ? LATEST : time;

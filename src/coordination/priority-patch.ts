@@ -5,45 +5,44 @@ import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, type RawObject, textField } from './raw-object.ts';
 
-/** Which command has set a candidate's priority, as JSON: what it wrote, and what stood there before. */
+/** The command that has set a candidate's priority, as JSON: its values, and the values before. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
-/** The commands that set priorities. */
 export type PriorityCommand = 'drain' | 'transfer';
 
-/** What a command writes. */
+/** The change that a command makes. */
 export interface PriorityChange {
   readonly by: PriorityCommand;
   readonly priority: number;
   readonly until: MicroTime;
 }
 
-/** The two annotations of a priority as they stand; null where one is absent. */
+/** The current values of the two annotations of a priority; null if absent. */
 interface Annotations {
   readonly priority: string | null;
   readonly until: string | null;
 }
 
-/** What a command has written, and what stood there before. */
+/** The values that a command has written, and the values before. */
 interface Mark extends Annotations {
   readonly before: Annotations;
 }
 
 const NOTHING: Annotations = { priority: null, until: null };
 
-/** The JSON merge patch that sets a priority, with a mark by which {@link priorityRemoval} takes it back. */
+/** Returns the JSON merge patch that sets a priority, with a mark that lets {@link priorityRemoval} undo it. */
 export function priorityPatch(object: RawObject, { by, priority, until }: PriorityChange): RequestBody {
   const present = presentIn(object);
   const mark = markOn(object);
-  // What a command has set before this one is not what somebody wants back.
+  // If an earlier command set the present values, keep the values before that command.
   const before = mark && isSame(mark, present) ? mark.before : present;
   const written: Annotations = { priority: String(priority), until: formatMicroTime(until) };
   return patchOf(object, written, JSON.stringify({ by, ...written, before }));
 }
 
 /**
- * The JSON merge patch that takes back what a command has set, and nothing else: what somebody has written over it stays.
- * Undefined where no command has set anything.
+ * Returns the JSON merge patch that undoes what a command has set, but keeps values that a user has written since.
+ * Undefined if no command has set a priority.
  */
 export function priorityRemoval(object: RawObject): RequestBody | undefined {
   const mark = markOn(object);
@@ -58,7 +57,8 @@ function patchOf(object: RawObject, { priority, until }: Annotations, mark: stri
     [PRIORITY_UNTIL_ANNOTATION]: until,
     [PRIORITY_SET_BY_ANNOTATION]: mark,
   };
-  // The uid, as the next one of that name is another program; no resourceVersion, as renewals are no reason to refuse it.
+  // The uid is set, because a later candidate of that name is another program. The resourceVersion is not, because a
+  // renewal must not make the patch fail.
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 

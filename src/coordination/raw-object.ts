@@ -2,7 +2,7 @@ import type { MicroTime } from '../election/model.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
 
-/** An object of the API as JSON has it, as far as every object is alike. */
+/** An object of the API in JSON, with the fields that all objects have. */
 export interface RawObject {
   readonly metadata: {
     readonly name: string;
@@ -14,21 +14,24 @@ export interface RawObject {
   readonly [field: string]: unknown;
 }
 
-/** Texts that many objects have, such as namespaces, versions and names of Leases. */
+/** Strings that many objects share, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/** In characters. A name in Kubernetes has 253 at most; a server may send any text, which must not stay when its object goes. */
+/**
+ * Maximum characters of a shared string. A Kubernetes name has at most 253. A server may send any string, and a long one
+ * must not stay in memory after its object.
+ */
 const LONGEST_COMMON = 256;
 
 /**
- * `text`, as the one that is kept already where it is the same: JSON has each text anew, in however many thousand objects it
- * stands. `known` is the one that the former state of the object has.
+ * Returns `known` if it equals `text`, to keep one string instead of two: the JSON parser creates a new string each time.
+ * `known` is the string in the previous state of the object.
  */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }
 
-/** The same for a text that other objects may have as well. */
+/** Like {@link keptText}, for a string that other objects may share. */
 export function commonText<T extends string | undefined>(text: T, known: string | undefined): T {
   if (text === undefined) return text;
   if (text.length > LONGEST_COMMON) return keptText(text, known);
@@ -40,25 +43,25 @@ export function commonText<T extends string | undefined>(text: T, known: string 
   return text;
 }
 
-/** The object's spec; empty where it has none, as a CRD or an old server may let through. */
+/** Returns the object's spec; empty if it has none, which a CRD or an old server may allow. */
 export function specOf(object: JsonObject): JsonObject {
   const spec = object['spec'];
   return isJsonObject(spec) ? spec : {};
 }
 
-/** The object's annotations; empty where it has none. */
+/** Returns the object's annotations; empty if it has none. */
 export function annotationsOf({ metadata }: RawObject): JsonObject {
   const annotations = metadata['annotations'];
   return isJsonObject(annotations) ? annotations : {};
 }
 
-/** A field that is text; undefined where it is absent, null or anything else. */
+/** Returns a field that is a string; undefined if it is absent, null or of another type. */
 export function textField(fields: JsonObject, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** An int32, as all whole numbers are that are read here. */
+/** Returns an int32 field; undefined for anything else. All integers that this project reads are int32. */
 export function integerField(fields: JsonObject, name: string): number | undefined {
   const value = fields[name];
   return typeof value === 'number' && (value | 0) === value ? value : undefined;

@@ -2,9 +2,9 @@ import type { CandidateApiVersion } from './candidate-sources.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1';
 
-/** Where an API server has Leases, LeaseCandidates and Pods; an empty namespace stands for all of them. */
+/** The paths of Leases, LeaseCandidates and Pods; an empty namespace means all namespaces. */
 export const resourcePaths = {
-  /** What there is beside Leases in their group, which everybody who has logged in may read. */
+  /** The list of resources in the group of Leases, which every authenticated user may read. */
   leaseApi: LEASES,
   leases: (namespace: string) => `${LEASES}${inNamespace(namespace)}/leases`,
   lease: (namespace: string, name: string) =>
@@ -21,7 +21,7 @@ function inNamespace(namespace: string): string {
   return namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
 }
 
-/** What is watched where `namespaces` are asked for: none are all, which is ''. */
+/** Returns the namespaces to watch. Without `namespaces`, it is '', which means all. */
 export function watchedNamespaces(namespaces: readonly string[]): readonly string[] {
   return namespaces.length === 0 ? [''] : namespaces;
 }

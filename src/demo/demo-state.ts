@@ -11,21 +11,19 @@ import {
 import type { ElectionInput } from '../election/view.ts';
 import { nameCandidates, nameSome } from '../telemetry/lease-event.ts';
 
-/** The state that the demo shows. */
 export interface DemoState {
   /** `default/demo` */
   readonly leaseKey: string;
-  /** Undefined if it does not exist. */
+  /** Undefined if the Lease does not exist. */
   readonly lease: LeaseState | undefined;
   /** Best candidate first. */
   readonly candidates: readonly CandidateRow[];
   /** The reason of the coordinator's last decision about this Lease. */
   readonly reason: Reason | undefined;
-  /** Recent happenings, oldest first. */
+  /** Recent events, oldest first. */
   readonly happenings: readonly Happening[];
 }
 
-/** The state of the Lease. */
 export interface LeaseState {
   /** Empty for no holder. */
   readonly holder: string;
@@ -36,14 +34,16 @@ export interface LeaseState {
   readonly transitions: number;
   /** The Lease duration, in milliseconds. */
   readonly durationMs: number;
-  /** Time until it expires, in milliseconds; 0 after that. */
+  /** Time until the Lease expires, in milliseconds; 0 after that. */
   readonly remainingMs: number;
 }
 
 /**
- * The condition of a candidate. Of its program: leading, yielding (still leading while another is preferred, without
- * renewing), paused, crashed. Of the election: elected (and does not know yet), preferred, pinged (has not answered),
- * fresh (has just renewed), idle.
+ * The condition of a candidate.
+ *
+ * By its program: leading; yielding (still leads without renewing, while another candidate is preferred); paused; crashed.
+ * By the election: elected (but has not taken up its grant); preferred; pinged (has not answered); fresh (has just
+ * renewed); idle.
  */
 export type Condition =
   | 'leading'
@@ -56,15 +56,14 @@ export type Condition =
   | 'paused'
   | 'crashed';
 
-/** The state of a candidate. */
 export interface CandidateRow {
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
-  /** The strategy that it asks for. */
+  /** The strategy that the candidate asks for. */
   readonly strategy: string;
   readonly condition: Condition;
-  /** Whether the Lease names it as its holder. This stays so for a while after a crash. */
+  /** True when the Lease names the candidate as its holder. This remains so for a while after a crash. */
   readonly isHolder: boolean;
   readonly isPreferred: boolean;
 }
@@ -77,9 +76,8 @@ export interface Happening {
   readonly who: string;
   /** The reason of a decision. */
   readonly reason?: Reason;
-  /** A description. */
   readonly text: string;
-  /** Whether somebody should act. */
+  /** True when a user should act. */
   readonly isTrouble: boolean;
 }
 
@@ -107,7 +105,10 @@ export function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }
 
-/** Describes what a decision does, and why the others were not chosen. Follows its reason. */
+/**
+ * Describes what a decision does, and why the other candidates were not chosen. The text follows the reason of the
+ * decision.
+ */
 export function describeDecision(decision: Decision, { lease }: ElectionInput): string {
   const { outcome, actions } = decision;
   const holder = lease?.holderIdentity || 'nobody';
@@ -138,7 +139,7 @@ function describeLease(lease: DemoState['lease']): string {
 function describeRest({ reason, standings }: Decision): string {
   const awaited = standings.flatMap(({ state, candidate }) => (state === 'Awaiting' ? [candidate.name] : []));
   if (reason === 'AwaitingAcks' && awaited.length > 0) return `waits for ${awaited.join(', ')} to answer`;
-  // The Lease still names the holder of an expired Lease.
+  // The Lease still names the holder after it has expired.
   const holding = standings.find(({ isHolder }) => isHolder)?.candidate.name;
   if (holding === undefined) return 'nothing can be done yet';
   return reason === 'RevisionPending'

@@ -41,10 +41,10 @@ interface DemoWorldParts {
 const NAMESPACE = 'default';
 const LEASE_NAME = 'demo';
 
-/** Number of remembered happenings: more than the lines of a terminal. */
+/** Number of remembered events: more than the lines of a terminal. */
 const REMEMBERED = 200;
 
-/** Each candidate watches and renews. */
+/** Connections of the demo: each candidate watches and renews. */
 const CONNECTIONS = 8;
 
 /** A coordinator and sample candidates on one Lease, and what happens among them. */
@@ -79,7 +79,7 @@ export class DemoWorld {
     return this.#cast;
   }
 
-  /** Starts the candidates, then the coordinator, so that its first election has all of them. */
+  /** Starts the candidates, then the coordinator, so that all candidates take part in its first election. */
   async start(): Promise<void> {
     this.#view.start();
     await this.#cast.start();
@@ -171,7 +171,7 @@ export function candidateRow(
   };
 }
 
-/** Orders candidates: the best first, those that can never lead last. */
+/** Orders candidates: the best first, candidates that can never lead last. */
 export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number {
   const order = strategies.get('OldestEmulationVersion');
   const [isElectableA, isElectableB] = [order?.isElectable(a) ?? false, order?.isElectable(b) ?? false];
@@ -355,7 +355,7 @@ function conditionOf(
 ): Condition {
   if (program?.life === 'crashed' || program?.life === 'paused') return program.life;
   const isHolding = lease?.holder === name && lease.remainingMs > 0;
-  // Without the program, only the Lease says whether it leads.
+  // For a candidate without a program in the demo, only the Lease shows whether it leads.
   const isLeading = program?.isLeading ?? isHolding;
   if (isLeading) return isHolding && lease.preferredHolder !== '' ? 'yielding' : 'leading';
   if (isHolding) return 'elected';

@@ -44,7 +44,7 @@ const CONDITION_STYLES: Readonly<Record<Condition, Style | undefined>> = {
   crashed: 'bad',
 };
 
-/** Minimum lines for happenings. Other parts shrink for them. */
+/** Minimum lines for events. Other parts shrink for them. */
 const WANTED_LOG_LINES = 6;
 const MAX_BAR_LENGTH = 40;
 const NAME_COLUMNS = 24;
@@ -64,7 +64,7 @@ export function renderFrame(
   const gap: StyledLine = [];
   const count = state.candidates.length + 1;
 
-  // From the largest to the smallest layout: takes the first that leaves enough lines for happenings.
+  // From the largest to the smallest layout: takes the first one that leaves enough lines for events.
   const layouts = [
     { above: [head, gap, ...lease, gap], below: [gap, ...keys, ...hints], gapAfterTable: [gap] },
     { above: [head, ...lease], below: [...keys, ...hints], gapAfterTable: [gap] },
@@ -99,7 +99,6 @@ export function span(text: string, style?: Style): Span {
   return style === undefined ? { text } : { text, style };
 }
 
-/** Returns the text of a line. */
 export function textOf(line: StyledLine): string {
   return line.map(({ text }) => text).join('');
 }
@@ -133,7 +132,7 @@ export function wrapText(text: string, columns: number): readonly string[] {
   return [...lines, line];
 }
 
-/** Makes text from the cluster safe to show: replaces escape sequences and wide characters. */
+/** Makes text from the cluster safe to print: replaces escape sequences and wide characters. */
 export function harmless(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?');
 }
@@ -206,7 +205,7 @@ function wishOf({ strategy }: CandidateRow, lease: LeaseState | undefined): Styl
   return isUsual ? [] : [span(`, wants ${harmless(strategy)}`, 'warning')];
 }
 
-/** Renders the last happenings, padded to `rows` lines so that the parts below do not move. */
+/** Renders the last events, padded to `rows` lines so that the parts below do not move. */
 function logLines(
   happenings: readonly Happening[],
   rows: number,

@@ -66,7 +66,7 @@ interface LiveScreenParts {
   readonly render: (size: FrameSize) => readonly StyledLine[];
 }
 
-/** Minimum interval of frames, in milliseconds. Bars shrink evenly with it. */
+/** Minimum interval of frames, in milliseconds. Bars shrink smoothly at this rate. */
 const FRAME_MS = 100;
 const ESC = '\x1b[';
 
@@ -102,7 +102,7 @@ export class LiveScreen {
     this.#tick();
   }
 
-  /** Restores the terminal, once. Synchronous, for a crash. */
+  /** Restores the terminal, once. It is synchronous, so that it works during a crash. */
   readonly close = (): void => {
     if (!this.#isOpen) return;
     const { output } = this.#parts;
@@ -138,7 +138,6 @@ export class LiveScreen {
   }
 }
 
-/** The command of a key. */
 export type KeyMeaning = keyof DemoCommands | 'quit';
 
 const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
@@ -181,7 +180,8 @@ function paint(line: StyledLine): string {
 }
 
 function paintSpan({ text, style }: Span): string {
-  // The caller has checked for colours. The stream of this process may be another one.
+  // The caller has checked that colours are allowed. styleText() would check the stream of this process, which may be
+  // another one.
   return style === undefined ? text : styleText(FORMATS[style], text, { validateStream: false });
 }
 

@@ -23,7 +23,7 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/** Shorter than usual, so that a failover takes seconds. The other timings are in proportion. */
+/** Lease duration, shorter than usual, so that a failover takes seconds. The other durations are in proportion. */
 const LEASE_SECONDS = 4;
 const ELECTION_MS = 1000;
 
@@ -86,7 +86,7 @@ export function openerFor(
 
 const LONGEST = 1000;
 
-/** Prints happenings line by line. */
+/** Prints events line by line. */
 interface HappeningLines {
   /** Prints a message of the demo itself. */
   say(text: string): void;
@@ -94,9 +94,9 @@ interface HappeningLines {
 }
 
 /**
- * Prints happenings as text, or as JSON like the logs of `run`.
+ * Prints events as text, or as JSON like the logs of `run`.
  *
- * @param indent precedes each happening.
+ * @param indent precedes each event.
  */
 export async function openLines(
   format: LogFormat,
@@ -112,7 +112,7 @@ export async function openLines(
         ),
     };
   }
-  // Loaded only here: it is slow to load.
+  // Imported here, because the import is slow.
   const { createLogger } = await import('../telemetry/logger.ts');
   const logger = createLogger({ level: 'debug', destination: output });
   return {
@@ -214,12 +214,11 @@ function hintsFor({ kubeconfig }: DemoServer, { env }: Host): readonly string[] 
   ];
 }
 
-/** The server of the demo and its kubeconfig. */
 interface DemoServer {
   readonly url: string;
   /** Path of the administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** Stops it and removes its files. */
+  /** Stops the server and removes its files. */
   close(): Promise<void>;
 }
 
@@ -258,7 +257,7 @@ async function startDemoServer(host: Host, onError: (error: unknown) => void): P
     const text = kubeconfigText({ server: server.url, ca, token });
     withContext(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
   } catch (error) {
-    // A listening server would keep the process alive.
+    // A server that still listens would keep the process alive.
     await close();
     throw error;
   }
@@ -274,7 +273,7 @@ interface DemoPage {
 /**
  * Serves the status page.
  *
- * @throws {Error} with the address and advice, if it cannot listen there.
+ * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 async function servePage(page: StatusPage, listen: ListenAddress): Promise<DemoPage> {
   const server = createServer((request, response) => {

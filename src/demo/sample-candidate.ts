@@ -20,8 +20,8 @@ interface SampleCandidateParts {
 }
 
 /**
- * A program that takes part in an election, and does nothing while it leads. It can be paused, as by SIGSTOP, and
- * crash, which cleans up nothing.
+ * A program that takes part in an election, and does nothing while it leads. It can be paused, like by SIGSTOP. It can
+ * crash, without any cleanup.
  */
 export class SampleCandidate {
   readonly identity: SampleIdentity;
@@ -60,7 +60,7 @@ export class SampleCandidate {
     return this.#end ?? (this.#process.isPaused ? 'paused' : 'running');
   }
 
-  /** Whether it leads, or is still stopping. */
+  /** True while the program leads, or is still stopping. */
   get isLeading(): boolean {
     return this.#end === undefined && this.#isLeading;
   }
@@ -79,14 +79,14 @@ export class SampleCandidate {
     this.#process.resume();
   }
 
-  /** Ends it at once, without a release. */
+  /** Ends the program at once, without a release. */
   crash(): void {
     this.#end ??= 'crashed';
     this.#process.kill();
     this.#ended.resolve();
   }
 
-  /** Stops it: releases the Lease and deletes its LeaseCandidate. */
+  /** Stops the program: releases the Lease and deletes its LeaseCandidate. */
   async leave(): Promise<void> {
     this.#end ??= 'left';
     this.#stopping.abort();
@@ -117,15 +117,15 @@ export interface SampleIdentity {
   readonly strategy: string;
 }
 
-/** The timing of an elector, and the time that it takes to stop. */
+/** The timing of an elector, and how long the program takes to stop. */
 export interface SampleTiming extends ElectorTiming {
-  /** Time from the end of its leadership until it has stopped, in milliseconds. */
+  /** Time from the end of leadership until the program has stopped, in milliseconds. */
   readonly stoppingMs: number;
 }
 
 /**
- * A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed, which cleans up
- * nothing.
+ * A simulated process with its own clock and client. It can be paused, like by SIGSTOP. It can be killed, without any
+ * cleanup.
  */
 class SampleProcess implements Clock {
   readonly client: KubernetesClient;
@@ -196,7 +196,10 @@ class SampleProcess implements Clock {
     return { ...request, signal: AbortSignal.any(signals) };
   }
 
-  /** While the process is paused, no request is sent and no answer arrives. After its end, none ever does. */
+  /**
+   * Runs a call of the process. While the process is paused, it sends no request and gets no answer. After its end, the
+   * call never settles.
+   */
   async #outlive<T>(call: () => Promise<T>): Promise<T> {
     await this.#alive();
     try {
@@ -241,7 +244,7 @@ class PauseGate {
     this.#open = undefined;
   }
 
-  /** Resolves as soon as it is not paused. */
+  /** Resolves when the process is not paused. */
   async passed(): Promise<void> {
     while (this.#open) await this.#open.promise;
   }

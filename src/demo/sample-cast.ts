@@ -12,7 +12,7 @@ export interface DemoCommands {
   pauseOrResume(): Promise<void>;
   /** Starts a candidate that emulates an older version than any other. */
   addOlder(): Promise<void>;
-  /** Starts a candidate that asks for another strategy or, if there is one, stops it. */
+  /** Starts a candidate that asks for another strategy. If such a candidate runs, stops it instead. */
   conflictOrResolve(): Promise<void>;
   restartCrashed(): Promise<void>;
 }
@@ -39,7 +39,6 @@ const FIRST: readonly Pick<SampleIdentity, 'binaryVersion' | 'emulationVersion'>
   { binaryVersion: '1.35.0', emulationVersion: '1.35.0' },
 ];
 
-/** The sample candidates of the demo. */
 export class SampleCast implements DemoCommands {
   readonly #parts: SampleCastParts;
   readonly #members = new Map<string, SampleCandidate>();
@@ -103,7 +102,8 @@ export class SampleCast implements DemoCommands {
       return;
     }
     const running = this.members.filter(({ life }) => life === 'running');
-    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so the rival gets that version.
+    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so the rival candidate gets that
+    // version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
     if (running.length === 0)
       return this.#complain('nobody is running: there is nobody to be in conflict with');
@@ -123,7 +123,7 @@ export class SampleCast implements DemoCommands {
     await this.#launch({ namespace, leaseName, name: `sample-${this.#named}`, ...asks });
   }
 
-  /** Starts a program, in place of a crashed one if it has the same name. */
+  /** Starts a program. It replaces a crashed program with the same name. */
   async #launch(identity: SampleIdentity): Promise<void> {
     const { client, clock, timing } = this.#parts;
     const { binaryVersion, emulationVersion, strategy } = identity;

@@ -3,7 +3,6 @@ import { messageOf } from '../support/text.ts';
 import { type DemoState, describeState, seconds } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
 
-/** The world that a tour acts on. */
 export interface TourWorld {
   readonly commands: DemoCommands;
   state(): DemoState;
@@ -16,11 +15,11 @@ interface TourParts {
   readonly steps: readonly TourStep[];
   /** Prints a line. */
   readonly say: (line: string) => void;
-  /** Aborts the tour. Its reason says why. */
+  /** Aborts the tour. The reason of the signal says why. */
   readonly signal: AbortSignal;
 }
 
-/** A failed tour. The message says where, and what was observed instead. */
+/** A failed tour. The message says which step failed, and what was observed instead. */
 export class TourError extends Error {
   override readonly name = 'TourError';
 }
@@ -53,9 +52,9 @@ interface TourScene {
   /** The expected result, completes "expected: ". */
   readonly expectation: string;
   act(commands: DemoCommands): Promise<void>;
-  /** Whether the result is there. */
+  /** True when the expected result has occurred. */
   isDone(state: DemoState): boolean;
-  /** Time for which the result must last, in milliseconds; 0 if not given. */
+  /** How long the result must last, in milliseconds; default 0. */
   readonly staysForMs?: number;
   /** Timeout, in milliseconds. */
   readonly withinMs: number;
@@ -67,11 +66,11 @@ export interface TourStep {
   readonly scenes: readonly TourScene[];
 }
 
-/** Generous: a slow machine must not fail the tour. */
+/** Extra time for each step, long enough that a slow machine does not fail the tour. */
 const SLACK_MS = 12_000;
 
 /**
- * The tour: elect, failover, preempt, conflict, recovery. It names the candidates of a SampleCast, in their order.
+ * The tour: elect, failover, preempt, conflict, recovery. It uses the names of a SampleCast's candidates, in their order.
  *
  * @param start starts the world with its three candidates.
  * @param leaseDurationMs the duration of the Lease.

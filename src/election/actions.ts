@@ -7,12 +7,11 @@ import { notesWith } from './notes.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
 /**
- * Limits the pings of one decision, for any purpose. Later decisions ask the other candidates: more pings could not be sent in
- * the meantime, and a decision must not take long (rule 9).
+ * Limits the pings of one decision, for any purpose. Later decisions ask the other candidates: the process could not send
+ * more pings before the next decision, and a decision must be fast (rule 9).
  */
 export const MAX_ASKED_AT_ONCE = 5000;
 
-/** A ping to each of `standings`. */
 export function pingEach(
   view: View,
   standings: readonly Standing[],
@@ -31,7 +30,10 @@ export function pingTo(
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** A Lease that is left alone must not keep a preferredHolder of ours: its holder would stop renewing for nothing. */
+/**
+ * Returns the write that removes a preferredHolder of ours: no preemption is under way, and the holder would stop renewing
+ * for nothing.
+ */
 export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -47,7 +49,7 @@ export function hasOwnPreference({ input: { lease } }: View): boolean {
   return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
 }
 
-/** Changes the Lease of `input`, its notes included. */
+/** Returns an update of the Lease of `input` and of its notes. */
 export function updateLease(
   input: ElectionInput,
   { uid, resourceVersion }: Pick<Lease, 'uid' | 'resourceVersion'>,
@@ -57,7 +59,7 @@ export function updateLease(
   return { kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) };
 }
 
-/** Makes the Lease of `input`, with a note of the strategy where the server drops that. */
+/** Returns the creation of the Lease of `input`. Where the server drops the strategy, a note keeps it. */
 export function createLease(input: ElectionInput, strategy: string, grant: CreateLease['grant']): Action {
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
@@ -68,19 +70,22 @@ export function nameStrategy(view: View, strategy: string): readonly Action[] {
   if (!lease) return [createLease(view.input, strategy, undefined)];
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
-  // A write that changes nothing causes no watch event, so that the next write would follow at once.
+  // A write that changes nothing causes no watch event: the next decision would repeat the write at once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
   return [
     updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),
   ];
 }
 
-/** The API's largest leaseTransitions: an int32. One more would be refused, and the Lease never have a holder again. */
+/**
+ * The API's largest leaseTransitions: an int32. The server refuses a larger number, and the Lease could never get a holder
+ * again.
+ */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /**
- * Gives the Lease to `holder`, in one write. The caller has made sure that no other may still believe in it. `revises` where
- * its last grant has not been taken up.
+ * Gives the Lease to `holder`, in one write. The caller has made sure that no other holder may still believe in the Lease.
+ * `revises` is set when the last holder has not taken up its grant.
  */
 export function grantTo(
   view: View,
@@ -109,7 +114,7 @@ export function grantTo(
   return [updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy })];
 }
 
-/** The leaseTransitions of a Lease that goes to `holder`: no two leaders ever have the same. */
+/** Returns the leaseTransitions of a Lease that goes to `holder`. Two leaders never have the same number. */
 export function transitionsTo(
   holder: string,
   { holderIdentity, leaseTransitions }: Lease,
@@ -125,20 +130,26 @@ function formerHolder({ input: { memory } }: View): Grant['former'] {
   return isHeld ? record.holder : lastLoser(allBeliefs(memory));
 }
 
-/** Whether the Lease was to go to another, who cannot take it any more (rule 7). */
+/** True when the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule 7). */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
 }
 
-/** A grant to a holder that may still lead lasts as long as that: a coordinator that starts later knows of nothing else. */
+/**
+ * Returns the duration of a grant, in seconds. A grant to a holder that may still lead lasts at least as long as that: a
+ * coordinator that starts later knows only the grant.
+ */
 function durationOf(view: View, holder: string): number {
   const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
   return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);
 }
 
-/** For how long `holder` may still lead by a record of its own that was deleted or emptied, in milliseconds (rule 8). */
+/**
+ * Returns for how long `holder` may still lead by a record of its own that was deleted or emptied, in milliseconds (rule
+ * 8).
+ */
 function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
   const belief = beliefOf(allBeliefs(memory), holder);
   return belief ? Math.max(0, leadsUntil(belief) - at) : 0;

@@ -11,7 +11,7 @@ import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/** Those of `absent` whose answers could still change what an election among `present` comes to (rule 6). */
+/** Returns the candidates of `absent` whose answers could still change the outcome of an election among `present` (rule 6). */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],
@@ -20,7 +20,7 @@ export function contendersAmong(
   const candidates = absent.map(({ candidate }) => candidate);
   const decisive = decisiveAmong(present, candidates, incumbent);
   if (decisive.length === absent.length) return absent;
-  // They are in the same order.
+  // Both lists have the same order.
   let next = 0;
   return absent.filter(({ candidate }) => {
     const isDecisive = candidate === decisive[next];
@@ -42,16 +42,16 @@ export function whomToAsk(view: View, contenders: readonly Standing[]): readonly
   );
 }
 
-/** When the next wave is due; undefined while the server has not yet answered the first ping of the last one. */
+/** Returns when the next wave is due; undefined while the server has not confirmed the first ping. */
 export function nextWaveAt({ at, input: { memory } }: View): number | undefined {
   if (memory.askingSince === undefined) return undefined;
   return memory.askingSince + (Math.floor((at - memory.askingSince) / WAVE_MS) + 1) * WAVE_MS;
 }
 
 /**
- * The best first, by the strategy that they would come to together; by binaryVersion alone, which decides on the strategy, where
- * they come to none. Of equals the likeliest to answer comes first: who was heard of last, and at the end the holder, which
- * has just missed its renewals.
+ * Returns an order of contenders, best first, by the strategy that they agree on together. If they agree on none, by
+ * binaryVersion alone, which decides on the strategy. Among equal contenders, the most recently renewed one comes first,
+ * because it is the likeliest to answer. The holder comes last, because it has just missed its renewals.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
@@ -71,7 +71,7 @@ function comparison(view: View, contenders: readonly Standing[]): (a: Standing, 
     (a.candidate.name < b.candidate.name ? -1 : 1);
 }
 
-/** A fast path: most candidates of a crowd are alike. */
+/** A fast path: most candidates have the same versions and priority. */
 function isAlike(a: LeaseCandidate, b: LeaseCandidate): boolean {
   return (
     a.binaryVersion === b.binaryVersion &&
@@ -86,9 +86,9 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 }
 
 /**
- * Returns the pings that make the next leader known at `moment`, when the Lease becomes free. A candidate that is live now, but
- * no longer at `moment`, has to answer again. A candidate whose answer cannot change the outcome is not asked, and `except` is
- * not asked either.
+ * Returns the pings that make the next leader known at `moment`, when the Lease becomes free. A candidate that is live now,
+ * but no longer at `moment`, has to answer again. Two kinds of candidates are not pinged: candidates whose answer cannot
+ * change the outcome, and `except`.
  */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
@@ -105,13 +105,14 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
   return pingEach(view, whomToAsk(view, contendersAmong(present, absent)), 'expiry');
 }
 
-/** Limits the silent candidates that one round asks. */
+/** Limits the silent candidates that one round pings. */
 const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
 /**
- * Returns the silent candidates to ping in this round, while the Lease has no leader (rule 3): those whose last ping is oldest.
- * The first round has two; each round after it has twice as many. The election does not wait for their answers.
+ * Returns the silent candidates to ping in this round, while the Lease has no leader (rule 3). The candidates with the
+ * oldest last ping come first. The first round pings two candidates; each later round pings twice as many. The election
+ * does not wait for their answers.
  */
 export function reviveSome(view: View): readonly Standing[] {
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
@@ -134,7 +135,10 @@ export function nextRoundAt(view: View): Instant {
   return view.input.memory.rounds.lastAt + roundBackoffMs(view);
 }
 
-/** How long the round that is `ahead` of the next one comes after the one before it, in milliseconds. */
+/**
+ * Returns the time between two rounds, in milliseconds: before the next round, or before the round that is `ahead` rounds
+ * later.
+ */
 export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
   return backoffMs(
     Math.max(1, memory.rounds.count + ahead),

@@ -8,19 +8,22 @@ import { FENCE, type Instant } from './model.ts';
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
   readonly holder: string;
-  /** The latest moment at which it may have renewed the Lease, as far as this process can tell. */
+  /** The latest moment at which the holder may have renewed the Lease, as far as this process can tell. */
   readonly renewedAt: Instant;
   /** How long it leads by one renewal, in milliseconds. */
   readonly durationMs: number;
   /** True when the holder itself wrote the duration, by a renewal; false when it is the duration of a grant. */
   readonly isOwnDuration: boolean;
-  /** Its last renewal was written by a participant of this project, which never empties another's Lease (rule 15). */
+  /**
+   * True when a participant of this project wrote the last renewal. A participant never empties another holder's Lease
+   * (rule 15).
+   */
   readonly isParticipant: boolean;
   /** When the holder lost the Lease; undefined while it holds it. */
   readonly lostAt: Instant | undefined;
 }
 
-/** At most one belief per holder, and usually only that of the current holder. A Map would cost each Lease 200 bytes. */
+/** At most one belief per holder, and usually only the current holder's. A Map would cost each Lease 200 bytes. */
 export type Beliefs = readonly Belief[];
 
 /** A former holder whose name is not known. */
@@ -31,12 +34,12 @@ export const USUAL_DURATION_MS = 15_000;
 
 /** A vacant Lease is kept for the last holder that may still believe in it (rule 8). */
 export interface Reservation {
-  /** The holder that may believe for longest; undefined: it is not known. */
+  /** The former holder that may believe for longest; undefined when its name is not known. */
   readonly holder: string | undefined;
-  /** Since when the Lease is not its own. */
+  /** Since when `holder` no longer has the Lease. */
   readonly from: Instant;
   readonly until: Instant;
-  /** Until when others than `holder` may believe in the Lease. */
+  /** Until when holders other than `holder` may believe in the Lease. */
   readonly othersUntil: Instant;
 }
 
@@ -69,7 +72,10 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
   return beliefs.find((belief) => belief.holder === holder);
 }
 
-/** Returns the beliefs with `belief` in the place of its holder's, without those that have long been over at `at`. */
+/**
+ * Returns the beliefs with `belief` in place of the same holder's earlier belief, without beliefs that ended long before
+ * `at`.
+ */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
   const kept = beliefs.filter(
     (other) =>
@@ -88,7 +94,7 @@ export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
 
 function longer(known: Belief, other: Belief): Belief {
   if (leadsUntil(known) >= leadsUntil(other)) return known;
-  // An answer since the first of several attempts is good enough.
+  // An answer sent after the first loss is recent enough, so that the first lostAt stays.
   return { ...other, lostAt: known.lostAt ?? other.lostAt };
 }
 
@@ -98,7 +104,7 @@ export function withLost(beliefs: Beliefs, holder: string, at: Instant): Beliefs
   return belief ? withBelief(beliefs, { ...belief, lostAt: at }, at) : beliefs;
 }
 
-/** Returns the beliefs without that of `holder`, which has released the Lease. */
+/** Returns the beliefs without the belief of `holder`, which has released the Lease. */
 export function withoutBelief(beliefs: Beliefs, holder: string): Beliefs {
   return beliefOf(beliefs, holder) ? beliefs.filter((belief) => belief.holder !== holder) : beliefs;
 }
@@ -131,7 +137,7 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
   return last;
 }
 
-/** True when a former holder that slept through its loss may be the one that releases the Lease of `holder`. */
+/** True when a client-go elector that slept through its loss may release the Lease that `holder` has now. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
   return beliefs.some(
     (belief) => belief.holder !== holder && !belief.isParticipant && at < disturbsUntil(belief),

@@ -1,29 +1,39 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
 /**
- * Why a candidate was pinged. An ack to one purpose answers the others too, but a preemption wants one of its own.
+ * Why a candidate was pinged. An ack to a ping of one purpose answers the others too, but a preemption needs an ack to its
+ * own ping.
  *
- * election: its Lease has no holder, and its answer may settle who gets it. expiry: the same, ahead of an expiry.
- * revival: it was silent before, and the Lease has no leader. preemption: it may be better than the holder. validity: it has been
- * silent for some minutes. collection: it is to be deleted unless it answers.
+ * election: the Lease has no holder, and the answer may settle the election.
+ * expiry: the same, before the Lease expires.
+ * revival: the candidate was silent before, and the Lease has no leader.
+ * preemption: the candidate may be better than the holder.
+ * validity: the candidate has been silent for some minutes.
+ * collection: the candidate is deleted unless it answers.
  */
 export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
 
 /** The last ping this process sent to a candidate. */
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** What it writes, in the candidate's own time: an answer comes with it. Undefined where it is only supposed. */
+  /**
+   * The written pingTime, in the candidate's own time. The candidate's answer still contains it. Undefined when the purpose
+   * alone is known.
+   */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the write: the time to answer starts here (rule 9). Undefined while the request is in flight. */
   readonly deliveredAt: Instant | undefined;
-  /** True once the candidate was seen with this pingTime. Any later renewal answers it, even if another coordinator has pinged since. */
+  /**
+   * True once this process has seen the candidate with this pingTime. Any later renewal is an answer, even if another
+   * coordinator has pinged since.
+   */
   readonly isSeen: boolean;
-  /** When the first renewal after it was seen; undefined while unanswered. */
+  /** When this process saw the first renewal after the ping; undefined while unanswered. */
   readonly ackedAt: Instant | undefined;
 }
 
-/** How often a candidate that is to be collected was asked for a sign of life, and when first and last. */
+/** The pings before a candidate's deletion: how many, and when the first and the last were delivered. */
 export interface Collection {
   readonly pings: number;
   readonly firstAt: Instant;
@@ -36,27 +46,27 @@ export interface Collection {
  */
 export interface CandidateObservation {
   readonly uid: string;
-  /** When it was created, as far as this process can tell: when it was first seen, or earlier by its creationTimestamp (rule 6). */
+  /** When the candidate was created: when this process first saw it, or earlier by its creationTimestamp (rule 6). */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   /** Since when this process has seen this renewTime. */
   readonly unchangedSince: Instant;
   /** How old the renewTime was at first sight, in milliseconds; 0 once it was seen to change. */
   readonly ageAtFirstSightMs: number;
-  /** Until when its last renewal lets it be trusted without a ping; before `unchangedSince` when it does not. */
+  /** Until when the last renewal shows that the candidate is alive, without a ping; before `unchangedSince` if it does not. */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
-  /** Pings in a row that went unanswered, the one still open not among them. */
+  /** Unanswered pings in a row, without the ping that is still pending. */
   readonly unansweredPings: number;
-  /** The pings ahead of its deletion, since it last renewed (rule 1). */
+  /** The pings before the candidate's deletion, since its last renewal (rule 1). */
   readonly collection: Collection | undefined;
-  /** When the last attempt to delete it failed. */
+  /** When the last attempt to delete the candidate failed. */
   readonly deletionFailedAt: Instant;
 }
 
 /**
- * The observation after seeing `candidate` at `now`; `previous` is undefined at first sight, and `isNew` when it was not
- * there a moment ago: it was created just now.
+ * Returns the observation after seeing `candidate` at `now`. `previous` is undefined at first sight. `isNew` says that the
+ * candidate did not exist a moment ago: it was created just now.
  */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
@@ -89,8 +99,9 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 }
 
 /**
- * A renewal that was written before the ping, and is only seen now, does not have that yet: it is no answer. Another
- * coordinator may have asked with an earlier time since, if it does not know for how long the candidate has been silent.
+ * Records a renewal as the answer to `ping`, unless its pingTime is earlier than the ping's: then the candidate wrote the
+ * renewal before the ping. After the ping was seen, any renewal counts: another coordinator that does not know how long the
+ * candidate has been silent may have pinged with an earlier pingTime.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -105,7 +116,7 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // Here alone another machine's clock is compared with ours (rules 1 and 3): there is nothing else to go by yet.
+  // Only here, another machine's clock is compared with ours (rules 1 and 3): at first sight there is no other information.
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {
@@ -122,7 +133,7 @@ function firstSight(
   };
 }
 
-/** A server whose clock is ahead of ours by more than this leaves unknown how old a candidate is, in milliseconds. */
+/** Maximum lead of the server's clock over ours, in milliseconds. Beyond it, the age of a candidate is unknown. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
@@ -131,18 +142,24 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** When the candidate last gave a sign of life, as seen here or, from before that, as it claims. */
+/**
+ * Returns when the candidate last renewed: as this process saw it, or before the first sight by the candidate's own
+ * renewTime.
+ */
 export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
   return unchangedSince - ageAtFirstSightMs;
 }
 
-/** The server has written when a candidate was created, to the second: if that was just now, our own clock may be wrong. */
+/**
+ * Returns the maximum age of the renewal of a candidate that was created just now, in milliseconds. It compares two
+ * timestamps of the candidate, because our own clock may be wrong. The server writes creationTimestamp in whole seconds.
+ */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
 }
 
-/** The observation once a ping is on its way. */
+/** Returns the observation after a ping was sent. */
 export function recordPing(
   observation: CandidateObservation,
   purpose: PingPurpose,
@@ -157,7 +174,7 @@ export function recordPing(
   };
 }
 
-/** The observation once the server has answered, at `at`, that the ping sent at `sentAt` is written. */
+/** Returns the observation after the server confirmed, at `at`, the ping that was sent at `sentAt`. */
 export function recordPingDelivered(
   observation: CandidateObservation,
   sentAt: Instant,
@@ -166,13 +183,13 @@ export function recordPingDelivered(
   const { ping, collection } = observation;
   if (ping?.sentAt !== sentAt) return observation;
   const delivered = { ...ping, deliveredAt: at };
-  // An answer that was seen before the server's to us has ended the collection.
+  // A candidate's answer that this process saw before the server's confirmation has ended the collection.
   if (ping.purpose !== 'collection' || ping.ackedAt !== undefined) return { ...observation, ping: delivered };
   const { pings = 0, firstAt = at } = collection ?? {};
   return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };
 }
 
-/** The observation once it is known that the ping sent at `sentAt` was not written, or may not have been. */
+/** Returns the observation after the ping that was sent at `sentAt` has failed, or may have failed. */
 export function recordPingNotSent(observation: CandidateObservation, sentAt: Instant): CandidateObservation {
   const { ping } = observation;
   return ping?.sentAt === sentAt && ping.ackedAt === undefined
@@ -180,12 +197,15 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
     : observation;
 }
 
-/** How long ago the candidate last renewed, in milliseconds: as seen here or, from before that, as it claims (rule 1). */
+/**
+ * Returns the time since the candidate last renewed, in milliseconds. Before the first sight, the candidate's own renewTime
+ * counts (rule 1).
+ */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }
 
-/** True when the last ping was given its whole electionDuration, from when it was delivered, and nothing came back. */
+/** True when the candidate has not answered the last ping by its deadline. */
 export function isUnanswered(
   observation: CandidateObservation,
   at: Instant,
@@ -195,12 +215,12 @@ export function isUnanswered(
   return ping !== undefined && ping.ackedAt === undefined && at >= ackDueAt(ping, settings);
 }
 
-/** True when the answer to a ping came before that was given up on. */
+/** True when the candidate answered the ping before its deadline. */
 export function hasAnsweredInTime(ping: Ping, settings: ElectionSettings): boolean {
   return ping.ackedAt !== undefined && ping.ackedAt < ackDueAt(ping, settings);
 }
 
-/** True while nothing speaks against the candidate: no ping of ours is open or was in vain, and it is valid. */
+/** True while no ping of ours is pending or unanswered and the candidate is valid. */
 export function isUnsuspected(
   observation: CandidateObservation,
   at: Instant,
@@ -215,8 +235,8 @@ export function isUnsuspected(
 }
 
 /**
- * When a ping is given up on: its candidate has electionDuration from when it could see it. What the server took to write
- * the ping it may take once more, to write the answer.
+ * Returns the deadline of a ping's answer. The candidate has electionDuration from when it could see the ping. The server
+ * may take as long to write the answer as it took to write the ping: that time is added.
  */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
@@ -224,8 +244,8 @@ export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettin
 }
 
 /**
- * Until when the candidate counts as alive: its renewal's freshness, or its ack's longer one. An ack from before
- * `decidedAt` was used up by the election decided then (rule 3).
+ * Returns until when the candidate counts as alive: by its last renewal, or by its ack, which counts for longer. An ack
+ * from before `decidedAt` does not count: the election decided at that time has used it (rule 3).
  */
 export function liveUntil(
   observation: CandidateObservation,
@@ -241,9 +261,9 @@ export function liveUntil(
 }
 
 /**
- * The pingTime that asks `candidate` for a sign of life, in the candidate's own time: its renewTime plus how long this
- * process has seen that unchanged. Thus it is never ahead of the candidate's clock, which would make it renew in a loop,
- * and always after its renewTime, which would make it not answer (rule 2).
+ * Returns the pingTime that asks `candidate` for a sign of life, in the candidate's own time: its renewTime plus how long
+ * this process has seen that renewTime unchanged. Thus the pingTime is never ahead of the candidate's clock (the candidate
+ * would renew in a loop), and always after its renewTime (otherwise the candidate would not answer) (rule 2).
  */
 export function pingTimeFor(
   candidate: LeaseCandidate,
@@ -253,7 +273,7 @@ export function pingTimeFor(
   if (candidate.renewTime === undefined) return now.wall;
   const seenForMicros = BigInt(Math.floor(Math.max(0, now.monotonic - observation.unchangedSince) * 1000));
   const pingTime = candidate.renewTime + (seenForMicros > 0n ? seenForMicros : 1n);
-  // Writing the value that stands would change nothing, and so tell the candidate nothing.
+  // A write of the current value would change nothing, so that the candidate would see no event.
   return pingTime === candidate.pingTime ? pingTime + 1n : pingTime;
 }
 

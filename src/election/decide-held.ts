@@ -28,7 +28,7 @@ import { candidatesIn, type HeldView, hasAnsweredSince, type Standing, standings
 
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
-/** How long after each ack the candidate of a pending preferredHolder is asked again, in milliseconds (rule 7). */
+/** How long after each ack the candidate of a pending preferredHolder is pinged again, in milliseconds (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
 const PREEMPTION_BACKOFF_MS = 15_000;
 const BACKOFF_CAP_MS = 10 * 60_000;
@@ -60,7 +60,7 @@ function decideNamedThirdParty(view: HeldView): Verdict | undefined {
   return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
 }
 
-/** While a preferredHolder stands, its candidate must go on answering, and go on being the best (rule 7). */
+/** While a preferredHolder is set, its candidate must keep answering and must stay the best candidate (rule 7). */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -85,10 +85,10 @@ function decidePending(view: HeldView): Verdict | undefined {
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
   const outcome = decideOutcome(present, preferredHolder);
   const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
-  // The holder has to be worse, else it would give way to an equal.
+  // The holder must be worse: it does not give way to an equal candidate.
   const withHolder = decideOutcome(present, holder);
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
-  // One that has been silent for a while is no reason to call it off before it was asked.
+  // Ping other candidates before the preferredHolder is removed for them.
   const absent = standingsIn(others, 'Awaiting', 'Idle');
   const contenders = contendersAmong(present, absent, preferredHolder);
   const canChange = contenders.length > 0;
@@ -114,7 +114,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   };
 }
 
-/** Whether anybody is better than the holder cannot be told while its LeaseCandidate may be out of sight (rule 13). */
+/** While the holder's LeaseCandidate may be hidden, no candidate can be compared with the holder (rule 13). */
 function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
   const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;
   if (at >= hiddenUntil || standings.some(({ candidate }) => candidate.name === tenure.holder))
@@ -133,7 +133,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
     case 'leader':
       if (outlook.leader.name !== holder) return undefined;
-      // A note of the strategy, where the server drops the field, would look like the first renewal of the grant (rule 12).
+      // Where the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
       if (lease.strategy !== outlook.strategy && !(lease.strategy === undefined && isProvisional))
         return undefined;
       return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
@@ -143,7 +143,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   }
 }
 
-/** A conflict is reported once; with a valid holder there is no hurry to see it resolved. */
+/** Reports a conflict once. The Lease has a valid holder, so that the conflict is not urgent. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined
@@ -152,8 +152,8 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
 }
 
 /**
- * A holder that got back what it may still lead by has to take it up first: told to yield before, it would neither lead nor release
- * the Lease until that has run out.
+ * A holder that got the Lease back, because it may still lead, has to take the grant up before it is told to yield.
+ * Otherwise it would neither lead nor release the Lease until the grant expires.
  */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
@@ -162,7 +162,7 @@ function decideUntakenReturn(view: HeldView): Verdict | undefined {
   return { reason: 'RevisionPending', recheckAt: [tenure.expiresAt] };
 }
 
-/** A preemption that failed must not be repeated at once: it evicts a healthy leader for nothing. */
+/** Backs off after a failed preemption. An immediate retry could evict a healthy leader for nothing. */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
@@ -173,7 +173,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
 }
 
-/** Somebody may be better than the holder, or want another strategy: ask, then decide on the answers. */
+/** Pings candidates that may be better than the holder or ask for another strategy, then decides on the answers. */
 function decideChallenge(view: HeldView): Verdict {
   const { standings, tenure, outcome, live } = view;
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
@@ -208,7 +208,10 @@ function decideChallenge(view: HeldView): Verdict {
   }
 }
 
-/** A holder stops renewing as soon as it is told of a better one, so that one must have answered for this very purpose. */
+/**
+ * Prefers a better candidate once it has answered a ping of this purpose: a holder stops renewing as soon as the Lease
+ * names a preferredHolder.
+ */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
   const { tenure, at, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
@@ -216,7 +219,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   const hasAnswered =
     better?.isAlive &&
     ping?.purpose === 'preemption' &&
-    // Where a watch was held up, what it shows first is not the newest state, and the next change may tell otherwise.
+    // A late answer does not count: after a delay, a watch may show a state that is not the newest.
     hasAnsweredInTime(ping, input.settings) &&
     hasAnsweredSince(better.observation, input.memory.decidedAt);
   if (hasAnswered) {
@@ -239,8 +242,8 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
 }
 
 /**
- * When the holder has missed its renewals, pings candidates before the expiry, so that the new leader is known when the Lease
- * expires (rule 6). The holder may be the best of them: it keeps the Lease if it answers.
+ * When the holder has missed its renewals, pings candidates before the expiry, so that the new leader is known when the
+ * Lease expires (rule 6). The pinged candidates may include the holder: if it is the best, it keeps the Lease by answering.
  */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
@@ -255,8 +258,8 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
 }
 
 /**
- * A holder that still renews two electionDurations after a note asked it to give way does not read notes. Where the server drops
- * the field too, no write can reach that holder: the Lease is fenced (rule 14).
+ * Handles a holder that does not read notes: it still renews two electionDurations after a note asked it to give way. Where
+ * the server drops the field too, no write can reach that holder: the Lease is fenced (rule 14).
  */
 export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
@@ -278,7 +281,7 @@ export function decideUnaware(view: HeldView, preferred: Standing, strategy: str
   };
 }
 
-/** Makes the Lease held by the fence until no former holder can believe in it any longer. */
+/** Returns the change that lets the fence hold the Lease until no former holder can believe in it any longer. */
 function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
   const { record } = input.memory;
   const believedUntil = Math.max(

@@ -34,10 +34,10 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
   return { actions, recheckAt: [next] };
 }
 
-/** What is due to one candidate. */
+/** The housekeeping of one candidate. */
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
-  /** When something else may be due; Infinity: not before something changes. */
+  /** When other housekeeping may be due; Infinity if only a change of the candidate can make it due. */
   readonly next: Instant;
 }
 
@@ -83,14 +83,14 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/** Returns from when a candidate that released the Lease, and has not renewed since, counts as gone (rules 1 and 3). */
+/** Returns from when a candidate counts as gone because it released the Lease and has not renewed since (rules 1 and 3). */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;
   return withdrawnAt + input.settings.electionDurationMs;
 }
 
-/** Spreads pings over a tenth of the time, by uid: candidates first seen at the same moment are pinged at different ones. */
+/** Spreads pings over a tenth of the time, by uid: candidates that were first seen together are pinged at different times. */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;
   for (let index = 0; index < uid.length; index++) hash = (hash * 31 + uid.charCodeAt(index)) % 1024;

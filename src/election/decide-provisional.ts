@@ -8,22 +8,25 @@ import { ackDeadline, livenessExpiry, type Verdict } from './verdict.ts';
 import { type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
 
 /**
- * When a component starts, its candidates appear within a second or two, in any order. The first grant and its first
- * revision are made at once; the second revision waits until no more candidates are to be expected, so that three writes
- * do, but not for so long that client-go's elector may have taken the first grant up: it looks at its start, before there
- * is a Lease, and not again for 2 s. In milliseconds.
+ * When a component starts, its candidates appear within one or two seconds, in any order. The first grant and its first
+ * revision are made at once. The second revision waits until no more candidates are expected, so that three writes are
+ * enough. It does not wait so long that client-go's elector may have taken up the first grant: the elector reads the Lease
+ * at its start, before the Lease exists, and again 2 s later. In milliseconds.
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/** How long before a grant is given up the other candidates are pinged, in milliseconds. client-go has taken its grant up by then. */
+/**
+ * How long before a grant is given up the other candidates are pinged, in milliseconds. A running client-go elector has
+ * taken up its grant before that.
+ */
 const ASK_AHEAD_MS = 500;
 
 /**
- * Revises a grant that its holder has not taken up yet (rule 12). No one leads by it, so that a better candidate gets the Lease at
- * once, by a write that fails if the holder's first renewal comes first. No leader has to yield, so that age and name count too.
- * Once a running holder would have taken the grant up, every other candidate counts as better.
+ * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so that a better candidate
+ * gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has to yield, so that age
+ * and name count too. Once a running holder would have taken the grant up, every other candidate counts as better.
  */
 export function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
@@ -49,8 +52,9 @@ function outcomeAmong(standings: readonly Standing[]) {
 }
 
 /**
- * A grant that is not taken up in time goes to another candidate: pings the candidates that could lead ahead of that moment.
- * At that moment it pings the holder too: a holder that does not answer loses the Lease even without a successor.
+ * Pings before a grant that is not taken up goes to another candidate. It first pings the other candidates that could lead.
+ * When the grant is given up, it pings the holder too: a holder that does not answer loses the Lease even without a
+ * successor.
  */
 export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
@@ -78,7 +82,10 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** When a holder that runs has taken its grant up: by the server's answer to it or, of another replica's, by when it was seen. */
+/**
+ * Returns when a running holder has taken up its grant: counted from the server's answer to our grant, or from the first
+ * sight of another replica's grant.
+ */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

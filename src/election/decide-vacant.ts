@@ -24,7 +24,7 @@ import {
 } from './verdict.ts';
 import { hasAnsweredSince, type Standing, standingsIn, type VacantView, type View } from './view.ts';
 
-/** A Lease without a valid holder: each policy in turn, until one has a verdict. */
+/** Decides about a Lease without a valid holder: the first policy with a verdict wins. */
 export function decideVacant(view: VacantView): Verdict {
   return (
     decideNamedThirdParty(view) ??
@@ -44,7 +44,7 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   return { reason: 'ThirdPartyStrategy' };
 }
 
-/** The server drops the name of a third-party strategy: no pings until it is written again. */
+/** The server drops the name of a third-party strategy: sends no pings until the next attempt to write the name. */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
@@ -56,7 +56,7 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 function decideReserved(view: VacantView): Verdict | undefined {
   const { reservation } = view.tenure;
   const { outlook } = view;
-  // Another controller may grant an empty Lease at once, so that its strategy is not written before the reservation ends.
+  // Do not write the strategy before the reservation ends: another controller may grant an empty Lease at once.
   if (reservation && outlook.kind === 'thirdParty')
     return {
       reason: awaiting(view),
@@ -67,7 +67,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const former = view.standings.find(
     ({ candidate, state }) => candidate.name === reservation.holder && state !== 'Deleting',
   );
-  // Somebody else may lead until then.
+  // Until then, another former holder may lead.
   const returnsAt = Math.max(reservation.from, reservation.othersUntil);
   const hasAnswered = former?.isAlive && hasAnsweredSince(former.observation, reservation.from);
   if (former && hasAnswered && view.at >= returnsAt) {
@@ -79,7 +79,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
       };
     }
   }
-  // All are asked just in time, so that their answers still count when the wait is over.
+  // Ping the candidates so late that their answers still count when the reservation ends.
   const formerAt = Math.max(reservation.from, returnsAt - view.input.settings.electionDurationMs);
   const isAsked = former?.observation.ping !== undefined && former.observation.ping.sentAt >= formerAt;
   const isFormerDue = view.at >= formerAt && !isAsked;
@@ -104,7 +104,7 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** A conflict that was reported is left alone until its parties change, or until it is time to ping them again. */
+/** Leaves a reported conflict alone until its parties change, or until the next round of pings is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
@@ -120,7 +120,8 @@ function decideElectionOrWait(view: VacantView): Verdict {
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // The holder that just expired has shown its silence by missed renewals. It takes part if it answers, but the election does not wait (rule 3).
+  // The election does not wait for the holder that just expired: it has shown its silence by missed renewals. It takes part
+  // if it answers (rule 3).
   const isSettled = contenders.every((standing) => isJustExpired(view, standing));
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
   if (verdict) return verdict;
@@ -138,8 +139,8 @@ function decideElectionOrWait(view: VacantView): Verdict {
 }
 
 /**
- * Whether it held the Lease until it ran out, and was not heard of since: a party of a known conflict was, and a holder whose
- * grant was revised is silent, and thus no contender.
+ * True for a holder whose record expired and that has been silent since. False during a known conflict, because its parties
+ * may have answered since.
  */
 function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
@@ -173,8 +174,9 @@ function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leade
 }
 
 /**
- * When the first election of a Lease may be decided: the replicas of a program come up in any order, and the first of them would
- * have to yield to the best at once. Those who were there long before this process are no reason to wait (rule 6).
+ * Returns when the first election of a Lease may be decided. The replicas of a program start in any order: without the
+ * wait, the first replica would soon have to yield to the best one. Candidates that existed long before this process
+ * started cause no wait (rule 6).
  */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
@@ -186,14 +188,14 @@ function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Insta
 }
 
 function conflictVerdict(view: VacantView, conflict: string): Verdict {
-  // Candidates that are all fresh conflict without ever being asked: the backoff counts from here then.
+  // Candidates that are all fresh conflict without a ping: the backoff starts here then.
   const isRound = view.at >= nextRoundAt(view);
   return {
     reason: 'StrategyConflict',
     actions: removeOwnPreference(view),
     recheckAt: [
       isRound ? view.at + roundBackoffMs(view, 1) : nextRoundAt(view),
-      // A party that renewed just before it was asked counts as live for a moment, even if it has died since.
+      // A party that renewed just before its ping counts as live for a moment, even if it has crashed since.
       ...standingsIn(view.standings, 'Live')
         .filter((standing) => isPingPending(view, standing))
         .map(({ observation: { ping } }) => ping && ackDueAt(ping, view.input.settings)),
@@ -205,8 +207,8 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
 }
 
 /**
- * Candidates that are held back lead only if no other candidate can, those with the fewest lapses first; they are pinged unless they
- * are known to be alive. All other candidates are pinged again, with backoff.
+ * Lets candidates that are held back lead if no other candidate can. Those with the fewest lapses come first; they are
+ * pinged unless they are known to be alive. All other candidates are pinged again, with backoff.
  */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const { standings, at } = view;

@@ -8,7 +8,8 @@ import { isPingPending, priorityEnd, type Verdict } from './verdict.ts';
 import { type ElectionInput, isHeld, isVacant, surveyElection, type View } from './view.ts';
 
 /**
- * Decides what to do about one Lease. Pure: the same input at the same time gives the same decision. The caller applies it.
+ * Decides what to do about one Lease. A pure function: the same input at the same time gives the same decision. The caller
+ * applies the decision.
  */
 export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
@@ -47,11 +48,12 @@ export function toDecision(
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
-  // A ping would change the resourceVersion that is the deletion's precondition, and the candidate has had its pings.
+  // Drop a ping to a candidate that is deleted: the ping would change the resourceVersion, which is the precondition of the
+  // deletion.
   const doomed = new Set(
     housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
   );
-  // Of two pings to one candidate, the server would refuse the second: the first changes the resourceVersion.
+  // Send only one ping to a candidate: the first changes the resourceVersion, so that the server would refuse the second.
   const pinged = new Set<string>();
   const actions = (verdict.actions ?? []).filter((action) => {
     if (action.kind !== 'PingCandidate') return true;

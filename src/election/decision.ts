@@ -5,7 +5,7 @@ import type { Outcome } from './outcome.ts';
 import { strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
-/** Asks a candidate for a sign of life. Unless `resourceVersion` is still the candidate's, nothing is written. */
+/** Asks a candidate for a sign of life. The server refuses the write if `resourceVersion` has changed. */
 export interface PingCandidate {
   readonly kind: 'PingCandidate';
   readonly source: CandidateSource;
@@ -22,27 +22,27 @@ export interface NotesChange {
   readonly preferredHolder?: string | null;
 }
 
-/** Creates a missing Lease. Fails if it exists by then. */
+/** Creates a missing Lease. Fails if the Lease exists by then. */
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
-  /** Annotations that keep the same, where the server drops fields (rule 14). */
+  /** Annotations with the same values, where the server drops fields (rule 14). */
   readonly notes?: NotesChange;
   /** Undefined for a third-party strategy: the Lease is made without a holder. */
   readonly grant: Grant | undefined;
 }
 
-/** Changes fields of a Lease, and no others. Unless `resourceVersion` is still the Lease's, nothing is written. */
+/** Changes some fields of a Lease. The server refuses the write if `resourceVersion` has changed. */
 export interface UpdateLease {
   readonly kind: 'UpdateLease';
   readonly uid: string;
   readonly resourceVersion: string;
   readonly change: LeaseChange;
-  /** What else is written, into annotations (rule 14). */
+  /** Notes to write together with the change (rule 14). */
   readonly notes?: NotesChange;
 }
 
-/** What an UpdateLease is for; each kind writes the fields that it names, and nothing else. */
+/** What an UpdateLease changes. Each kind writes only the fields that are listed with it. */
 export type LeaseChange =
   /** holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions, strategy; preferredHolder removed. */
   | {
@@ -63,9 +63,9 @@ export type LeaseChange =
       readonly leaseDurationSeconds: number;
       readonly leaseTransitions: number;
     }
-  /** preferredHolder removed; `hasFailed` when its candidate is to blame. */
+  /** preferredHolder removed; `hasFailed` when the preempting candidate is the cause. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** strategy; holderIdentity '' where the field is absent, and preferredHolder removed where it is ours. */
+  /** strategy; holderIdentity '' where the field is absent; preferredHolder removed where this controller set it. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -84,25 +84,25 @@ export interface DeleteCandidate {
 
 export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate;
 
-/** When to decide again (rule 9): when something changes, or at a moment when the passing of time is the change. */
+/** When to decide again (rule 9): after a change only, or at a given time too. */
 export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
 
-/** What is to be done about one Lease, and why. */
+/** What to do about one Lease, and why. */
 export interface Decision {
   readonly reason: Reason;
   /**
-   * Apply in this order: first the Lease, because a leader waits for it, then pings (all at once, as they do not depend on
-   * each other), then deletions.
+   * Apply in this order: first the Lease, because a leader waits for it, then pings (all at once, because they are
+   * independent), then deletions.
    */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** The same for as long as the Lease's holder renews it in time; Infinity: when something else changes. */
+  /** Until when the decision stays the same if the Lease's holder renews in time; Infinity: until something else changes. */
   readonly steadyUntil: Instant;
-  /** Whose the Lease is. */
+  /** Whether the Lease is held or vacant. */
   readonly tenure: Tenure;
-  /** What an election among those known to be alive comes to. */
+  /** The outcome of an election among the candidates that are known to be alive. */
   readonly outcome: Outcome;
-  /** Every candidate and what it counts for. */
+  /** Every candidate and its state. */
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
@@ -113,11 +113,11 @@ export interface Decision {
 }
 
 /**
- * Why a decision is what it is: each reason there is, and the sentence that explains it. Logs, metrics, Events, the
- * command line and the runbooks use these words, and explain a reason with this sentence and no other.
+ * Every reason of a decision, with the sentence that explains it. Logs, metrics, Events, the command line and the runbooks
+ * use these names and sentences.
  */
 export const REASONS = {
-  // The Lease is given to somebody, because:
+  // The Lease is granted, because:
   LeaseMissing: 'There are candidates, but no Lease yet.',
   LeaseExpired: 'The Lease has expired: its holder has not renewed it in time.',
   LeaseReleased: 'The Lease has no holder.',
@@ -151,7 +151,7 @@ export const REASONS = {
   HolderLate:
     'The holder has missed renewals: candidates are asked ahead of the expiry, so that the next holder is known by then.',
 
-  // Nothing can be decided yet:
+  // No decision is possible yet:
   AwaitingAcks: 'Candidates whose answers could decide the election have to answer a ping first.',
   AwaitingFormerHolder:
     'The Lease was deleted or emptied, or may have been right before this coordinator started: no other candidate gets it while its last holder may still believe that it leads.',
@@ -160,7 +160,7 @@ export const REASONS = {
   LeaseFenced:
     'A fence holds the Lease until its former holder, which could not be told to give way, cannot believe in it any more.',
 
-  // Nobody can be elected, or it is not for us to do:
+  // No election is possible, or another controller decides:
   NoCandidates: 'There is no candidate for this Lease.',
   NoLiveCandidates: 'No candidate shows that it is alive.',
   NoElectableCandidates:
@@ -171,31 +171,30 @@ export const REASONS = {
   CoordinatorLease: "It is the coordinators' own lock, which is never coordinated.",
 } as const satisfies Readonly<Record<string, string>>;
 
-/** Why a decision is what it is. */
 export type Reason = keyof typeof REASONS;
 
-/** Every reason there is, so that what counts them can show zero for those that have not come up. */
+/** Every reason, so that metrics can show zero for reasons that have not occurred. */
 export const reasons = Object.keys(REASONS) as readonly Reason[];
 
 type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
 
-/** Whether an action writes the Lease itself, rather than one of its candidates. */
+/** True when an action writes the Lease, not a candidate. */
 export function isLeaseWrite(action: Action): action is LeaseWrite {
   return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
 }
 
-/** The grant that an action makes, if it makes one. */
+/** Returns the grant that an action makes, if any. */
 export function grantIn(action: Action): Grant | undefined {
   if (action.kind === 'CreateLease') return action.grant;
   return action.kind === 'UpdateLease' && action.change.kind === 'grant' ? action.change.grant : undefined;
 }
 
-/** The grant that a decision makes, if it makes one. */
+/** Returns the grant that a decision makes, if any. */
 export function grantOf({ actions }: Decision): Grant | undefined {
   return actions.map(grantIn).find((grant) => grant !== undefined);
 }
 
-/** The preferredHolder that a decision sets, if it sets one. */
+/** Returns the preferredHolder that a decision sets, if any. */
 export function preferredBy({ actions }: Decision): string | undefined {
   return actions
     .map((action) =>
@@ -204,7 +203,7 @@ export function preferredBy({ actions }: Decision): string | undefined {
     .find((change) => change !== undefined)?.preferredHolder;
 }
 
-/** True when a decision writes the Lease or deletes a candidate; pings alone change nothing that others go by. */
+/** True when a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an election. */
 export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
@@ -215,11 +214,14 @@ export interface CandidateAccount {
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
   readonly state: Standing['state'];
-  /** The first criterion by which it lost, or what keeps it from taking part; undefined for the one chosen. */
+  /** The first criterion by which the candidate lost, or what keeps it from taking part; undefined for the chosen candidate. */
   readonly lostBy: string | undefined;
 }
 
-/** Every candidate that a decision considered, in the order of its standings, with what became of it. */
+/**
+ * Returns every candidate that a decision considered, in the order of its standings, with the reason why it is not the
+ * leader.
+ */
 export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
   const { outcome, standings } = decision;
   const chosen =

@@ -13,12 +13,16 @@ import type { ElectionInput } from './view.ts';
 
 // Beliefs of former holders that are not known from their renewals (rule 8).
 
-/** The longest gap between a watch and the list that follows it, in milliseconds. In it, a Lease may be created, renewed and deleted unseen. */
+/**
+ * The longest gap between a watch and the list that follows it, in milliseconds. During the gap, a Lease may be created,
+ * renewed and deleted unseen.
+ */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with a former holder that was never seen and last renewed at `renewedAt`; `before` when its duration is over.
- * Its duration is assumed to be the longest of: those of holders that were seen, `leastMs`, and client-go's default.
+ * Returns the memory with a former holder that was never seen and last renewed at `renewedAt`; `before`: so long ago that
+ * its duration is over. The assumed duration is the longest of: the durations of known holders, `leastMs`, and client-go's
+ * default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -39,9 +43,9 @@ export function withUnknown(
 }
 
 /**
- * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed` says whether the holder
- * renewed since its last sight. `perhaps`: no watch could tell, and such a renewal lasts at least `leastMs`, the duration that is in
- * the Lease now. `before`: another coordinator has seen the holder's whole duration pass since.
+ * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed` says whether the
+ * holder renewed since its last sight. `perhaps`: no watch could show it; such a renewal lasts at least `leastMs`, the
+ * duration in the Lease now. `before`: another coordinator has since seen the holder's whole duration pass.
  */
 export function withLoss(
   memory: LeaseMemory,
@@ -66,7 +70,7 @@ export function withLoss(
     };
     return { ...memory, beliefs: withBelief(beliefs, fence, at) };
   }
-  // A holder that was granted the Lease, without a renewal seen, may renew it with its own duration.
+  // A holder that got a grant, but whose renewal was never seen, may renew with its own duration.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
   const overSince = at - durationMs;
@@ -80,8 +84,8 @@ export function withLoss(
 }
 
 /**
- * The memory before a list shows a Lease that was missing, and that is not as a coordinator has just made it: it may have had another
- * holder before, unseen, which renewed it until now.
+ * Returns the memory before a list shows a Lease that this process did not know. Unless the Lease is an unrenewed grant of
+ * a coordinator, it may have had another holder before, which renewed it unseen until now.
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
@@ -91,9 +95,9 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
 
-// Grants of ours that may or may not have been written: their holders may have taken them up (rule 8).
+// Grants of ours that may have been written or not: their holders may have taken them up (rule 8).
 
-/** The memory without a grant that was not written, or not taken up. */
+/** Returns the memory without a grant that was not written, or not taken up. */
 export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   return {
@@ -107,8 +111,8 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
 }
 
 /**
- * A grant of ours that was never seen, as the Lease is another's, or gone, may have been taken up before that was seen, and renewed
- * until then, at `at`. `holder` is whom the Lease names.
+ * Returns the memory after a Lease without our grant was seen: the Lease has another holder, or is gone. The holder of our
+ * grant may have taken it up unseen, and may have renewed it until `at`. `holder` is the Lease's holder now.
  */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
@@ -121,12 +125,15 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
     ...next,
     ...(isOthers && { beliefs: withMore(next.beliefs, supposed(memory, unrenewedGrant, at).belief) }),
     ...(isUnseen && { unrenewedGrant: undefined }),
-    // The server may still refuse it.
+    // The server may still refuse this grant.
     ...(isSupposed && { grantOnItsWay: undefined, supposedGrant: supposed(memory, grantOnItsWay, at) }),
   };
 }
 
-/** The memory once the answer to a grant is known to be lost: if it was written, it may be renewed until `unseenUntil`. */
+/**
+ * Returns the memory after the answer to a grant was lost. If the server wrote the grant, the holder may renew it until
+ * `unseenUntil`.
+ */
 export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
@@ -137,7 +144,10 @@ export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): L
   };
 }
 
-/** The memory before another grant is sent: no answer to the one before it, nor a refusal, will come any more. */
+/**
+ * Returns the memory before another grant is sent. The server's answer to the grant before, or its refusal, can no longer
+ * arrive.
+ */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at);
@@ -145,7 +155,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
   return {
     ...next,
-    // Of several to one holder the last one says it all, now that none can be refused any more.
+    // The last of several grants to one holder covers the others: the server can no longer refuse any of them.
     lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -153,8 +163,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * The memory once a grant is known to have been written on the state of the Lease that this process has seen: those before it, whose
- * answers are lost, were not. A Lease that was made may have been made, taken up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease: it has not written the earlier grants
+ * whose answers were lost. If the grant created the Lease, this is not certain: an earlier grant may have created a Lease
+ * that was taken up and deleted before.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -162,14 +173,14 @@ export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory 
   return record ? { ...memory, lostGrants: [] } : withLostGrants(memory, at);
 }
 
-/** The memory with what the holders of lost grants believe that were taken up, and renewed until `at`. */
+/** Returns the memory with a belief for each lost grant, as if its holder had taken it up and renewed it until `at`. */
 function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   let { beliefs } = memory;
   for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, supposed(memory, grant, at).belief);
   return { ...memory, beliefs, lostGrants: [] };
 }
 
-/** The grant, and what its holder believes if it has taken it up and has renewed it at `renewedAt` for the last time. */
+/** Returns the grant, and the belief of its holder if the holder has taken it up and last renewed it at `renewedAt`. */
 export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
   { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
   grant: G,
@@ -178,10 +189,11 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
 ): { readonly grant: G; readonly belief: Belief } {
   const { holder, leaseDurationSeconds, isReturn } = grant;
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // One that gives the Lease back lasts as long as its holder may lead anyway, which says nothing about how long a renewal lasts.
+  // The duration of a grant that gives the Lease back is not the duration of a renewal: it lasts as long as the holder may
+  // lead anyway.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // An answer since the first of several attempts is good enough.
+  // An answer sent after the first loss is recent enough, so that the first lostAt stays.
   const lostAt = known?.lostAt ?? at;
   return {
     grant,
@@ -191,21 +203,21 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
 
 /** After a holder has renewed for this long, no former holder can still believe in the Lease, in milliseconds. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Candidates younger than this may not have had an election yet where no coordinator has been before, in milliseconds. */
+/** Where no coordinator ran before, candidates younger than this may not have had an election yet, in milliseconds. */
 const JUST_CREATED_MS = 1000;
 /** creationTimestamp has whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
 /**
- * The moment from which this process sees every change: its first list, which shows a coordinator's lock or, `firstEver`, none; or
- * when it became the coordinator.
+ * The moment from which this process sees every change. `firstList`: its first list, which contains a coordinator's lock.
+ * `firstEver`: its first list, without a lock. `takeOver`: when it became the coordinator.
  */
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
- * Returns the memory at such a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a holder
- * that still leads. A former holder of a held Lease may sleep, and release the Lease later. A coordinator that takes over has
- * watched, but its watch may lag behind the coordinator before it: a Lease that it would create may have existed until now.
+ * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a
+ * holder that still leads. A former holder of a held Lease may sleep, and release the Lease later. A coordinator that takes
+ * over has watched, but its watch may lag behind its predecessor: a Lease that looks missing may have existed until now.
  */
 export function observeBeginning(
   input: ElectionInput,

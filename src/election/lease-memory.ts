@@ -10,7 +10,7 @@ import {
 } from './beliefs.ts';
 import type { Instant, Lease, MicroTime } from './model.ts';
 
-/** The part of a Lease that a holder renews: while it stays the same, the holder has not been heard of. */
+/** The part of a Lease that a holder renews. While it stays the same, the holder has not renewed. */
 export interface HolderRecord {
   readonly leaseUid: string;
   readonly holder: string;
@@ -26,70 +26,73 @@ export interface HolderRecord {
   readonly durationMs: number;
 }
 
-/** A holder that is asked to give way by a note, and since when this process has seen that. */
+/** A holder that a note asks to give way, and since when this process has seen the note. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
   readonly since: Instant;
-  /** What the Lease had then. */
+  /** The renewTime of the Lease when the note was first seen. */
   readonly renewTime: MicroTime | undefined;
 }
 
-/** How often something failed in a row, and when last: what a backoff is computed from. */
+/** The number of failures in a row, and the time of the last: the input of a backoff. */
 export interface Attempts {
   readonly count: number;
   readonly lastAt: Instant;
 }
 
-/** What this process remembers of one Lease, beyond what the Lease itself says. Immutable; the functions give the next. */
+/** What this process remembers of one Lease, in addition to the Lease itself. Immutable: each function returns a new value. */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
-  /** Whether the Lease was ever seen to have a holder. */
+  /** True when the Lease was ever seen with a holder. */
   readonly wasHeld: boolean;
-  /** The preferredHolder for which the last holder has released the Lease, until that is granted. */
+  /** The preferredHolder for which the last holder has released the Lease, until the next grant. */
   readonly yieldedTo: string | undefined;
   /** The beliefs of holders that have led, or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
   readonly beliefs: Beliefs;
   /**
-   * How long a holder leads by one renewal whose own duration is not known, in milliseconds: as long as the last one did whose is
-   * known, as all are of one program, and never less than {@link USUAL_DURATION_MS}.
+   * The assumed duration of a holder whose own duration is not known, in milliseconds: the last known duration of another
+   * holder, because all holders usually run the same program; at least {@link USUAL_DURATION_MS}.
    */
   readonly usualDurationMs: number;
-  /** By holder, when it last released the Lease, in the order of the releases; of the last two hours, and a hundred at most (rules 1 and 3). */
+  /**
+   * When each holder last released the Lease, in the order of the releases: those of the last two hours, at most a hundred
+   * (rules 1 and 3).
+   */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /** A grant of ours that is in flight: it may or may not be written, until it is answered or seen. */
+  /** A grant of ours that is in flight. It may be written or not, until the server answers or the watch shows it. */
   readonly grantOnItsWay: Grant | undefined;
-  /** A grant of ours that was still in flight when another change of the Lease was seen; kept until the server refuses it. */
+  /** A grant of ours that was in flight when another change of the Lease was seen. It is kept until the server refuses it. */
   readonly supposedGrant: SupposedGrant | undefined;
   /** Grants of ours whose answers were lost. Their holders may renew until the next sight of the Lease. */
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant, until its holder renews it. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** The number of grants of ours that replaced each other in a row, the last one included, and since when (rule 12). */
+  /** The number of grants of ours that replaced each other in a row, including the last one, and since when (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
-  /** Grants that were not taken up, in a row, by holder (rule 7). */
+  /** Lapses in a row, by holder: grants that the holder did not take up (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
-  /** The same for the Lease, for holders of any name: grants in a row since the last one that was taken up. */
+  /** Lapses in a row of all holders of the Lease, since a holder last took up a grant. */
   readonly lapsesOfLease: Attempts;
-  /** What we last wrote beside the current holder, to notice when its renewals wipe it. */
+  /** Fields that we last wrote beside the current holder, to notice when its renewals wipe them. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
   /** Set while only a note asks the holder to give way: the holder may not read notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
-  /** When the Lease last went to a preferredHolder. */
+  /** When a preferredHolder last got the Lease. */
   readonly preemptedAt: Instant;
-  /** Rounds of pings to silent candidates since the Lease was last led. */
+  /** Rounds of pings to silent candidates since the Lease last had a leader. */
   readonly rounds: Attempts;
-  /** Which candidates, asking for what, are in the strategy conflict that was reported last. */
+  /** Identifies the strategy conflict that was reported last: its candidates and their strategies. */
   readonly conflict: string | undefined;
-  /** Acks from before the last decision are used up. */
+  /** When the last election was decided. Earlier acks do not count any more. */
   readonly decidedAt: Instant;
-  /** When the server answered the first ping of the election that is under way (rule 6). */
+  /** When the server confirmed the first ping of the current election (rule 6). */
   readonly askingSince: Instant | undefined;
 }
 
-/** A grant of ours that may have been written and taken up, and what its holder believes then. */
+/** A grant of ours that may have been written and taken up, and the belief of its holder in that case. */
 export interface SupposedGrant {
   readonly grant: Grant;
   readonly belief: Belief;
@@ -100,13 +103,13 @@ export interface UnrenewedGrant {
   readonly holder: string;
   readonly renewTime: MicroTime;
   /**
-   * What the grant was given by the server: a holder whose clock differs from ours may renew the Lease with the very renewTime
-   * that we wrote.
+   * The resourceVersion of the written grant. A renewTime cannot identify the grant: a holder whose clock differs from ours
+   * may renew with the renewTime that we wrote.
    */
   readonly resourceVersion: string;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
-  /** When a running holder has taken it up (rule 12). */
+  /** When a running holder has taken up the grant (rule 12). */
   readonly takeUpBy: Instant;
   readonly isPreemption: boolean;
   /** See {@link Grant}. */
@@ -116,27 +119,30 @@ export interface UnrenewedGrant {
 /** What a grant means for the former holder; known when the grant is decided. */
 export interface Grant {
   readonly holder: string;
-  /** The renewTime that the grant itself writes: any other is the holder's own. */
+  /** The renewTime that the grant writes. Any other renewTime is the holder's own. */
   readonly renewTime: MicroTime;
-  /** Who had the Lease before. */
+  /** The holder before this grant. */
   readonly former: string | undefined;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
-  /** Set when `former` has not taken its grant up, in time or at all: it has never led by it. */
+  /** Set when `former` has not taken up its grant, in time or at all: it never led by that grant. */
   readonly hasFormerLapsed: boolean;
-  /** Set when it replaces a grant that `former` has not renewed, nor let run out, and why (rule 12). */
+  /**
+   * Why the grant replaces a grant that `former` has not renewed and that has not expired (rule 12); undefined if it does
+   * not.
+   */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
-  /** Set when `holder` may still believe in an earlier record of its own: the grant gives it its Lease back (rule 8). */
+  /** Set when `holder` may still believe in an earlier record of its own: the grant gives the Lease back (rule 8). */
   readonly isReturn?: true;
   /** Set when the new holder was the preferredHolder. */
   readonly isPreemption: boolean;
-  /** Set when another was the preferredHolder, by our doing, and has fallen silent or gone since. */
+  /** Set when we had set another preferredHolder, and that candidate has become silent or is gone. */
   readonly hasPreferredFailed?: true;
 }
 
 export const NO_ATTEMPTS: Attempts = { count: 0, lastAt: Number.NEGATIVE_INFINITY };
 
-/** What is remembered of a Lease never seen before. */
+/** The memory of a Lease that was never seen before. */
 export const noMemory: LeaseMemory = {
   record: undefined,
   wasHeld: false,
@@ -162,7 +168,7 @@ export const noMemory: LeaseMemory = {
   askingSince: undefined,
 };
 
-/** Returns the beliefs of all holders that may have led (rule 8), those of unanswered grants included. */
+/** Returns the beliefs of all holders that may have led (rule 8), including the holders of unanswered grants. */
 export function allBeliefs(memory: LeaseMemory): Beliefs {
   let all = withSupposed(memory);
   for (const { belief } of memory.lostGrants) all = withMore(all, belief);
@@ -170,8 +176,8 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
 }
 
 /**
- * Returns the beliefs that block a grant. Lost grants to the Lease that is seen do not: if such a grant was written, the server
- * refuses any other write to that Lease.
+ * Returns the beliefs that block a grant. Lost grants of an existing Lease do not block: if such a grant was written, the
+ * server refuses any other write to that Lease.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
@@ -189,9 +195,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
-/**
- * True when the Lease is as this process, or another replica by field ownership, has granted it: its holder has never renewed it.
- */
+/** True when the holder has never renewed its grant. The grant may be ours, or another replica's by field ownership. */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined || record.holder === '') return false;
   if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;
@@ -205,14 +209,15 @@ export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): b
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/** A preferredHolder that loses the Lease this soon counts as a failed preemption: probably a crash loop. */
+/** A preferredHolder that loses the Lease within this time counts as a failed preemption: it probably crashes in a loop. */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;
 
 /**
- * How long a coordinated elector that runs may take to take a grant up, in milliseconds: client-go's looks every 2.0 to 4.4 s
- * (rule 12). Where grants last longer than usual, as electors look more rarely, half of their time.
+ * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's elector reads
+ * the Lease every 2.0 to 4.4 s (rule 12). For grants that last longer than usual it is half of their duration, because
+ * electors then read less often.
  */
 export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
@@ -221,14 +226,14 @@ export function takeUpMs(leaseDurationSeconds: number): number {
 /** Failures further apart than this are counted separately. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
-/** After the server's answer, or a holder's renewal, lacked what we wrote. */
+/** Records that the server's answer, or a holder's renewal, lacked what we wrote. */
 export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
 
 /**
- * Records the server's answer, at `at`, that a grant sent at `sentAt` is written, as `resourceVersion`. The watch may have shown
- * it before.
+ * Records the server's answer, at `at`, to a grant that was sent at `sentAt`: the grant is written as `resourceVersion`.
+ * The watch may have shown it before.
  */
 export function recordGrantAnswered(
   memory: LeaseMemory,
@@ -239,12 +244,12 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // The object that the watch showed first was a later one, though it looked like the grant.
+  // The watch showed a later object first, which looked like the grant.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
 
-/** After the Lease was granted by a write, sent at `sentAt`, that gave it `resourceVersion`, as is known at `at`. */
+/** Records at `at` that a grant, sent at `sentAt`, is written as `resourceVersion`. */
 export function recordGrant(
   memory: LeaseMemory,
   grant: Grant,
@@ -262,7 +267,8 @@ export function recordGrant(
     hasFormerLapsed,
     isReturn,
   } = grant;
-  // A winner that is soon overtaken by a better one has not failed: upgrades come in quick succession.
+  // A preferredHolder that a better candidate soon replaces has not failed: several versions may be deployed in quick
+  // succession.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&
@@ -282,7 +288,7 @@ export function recordGrant(
       renewTime,
       resourceVersion,
       leaseDurationSeconds,
-      // A server that takes long to answer us takes as long to answer the holder.
+      // A server that answers us slowly answers the holder slowly too.
       takeUpBy: at + takeUpMs(leaseDurationSeconds) + (at - sentAt),
       isPreemption,
       ...(isReturn && { isReturn }),
@@ -303,15 +309,18 @@ export function recordGrant(
   };
 }
 
-/** The attempts with one more, at `lastAt`. */
+/** Returns the attempts with one more, at `lastAt`. */
 export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 
-/** So many lapses in a row are no reason to hold a candidate back (rule 7). */
+/** The number of lapses in a row for which a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
-/** The attempts with one more lapse; one of a holder that a leader had to give way to is enough to be held back. */
+/**
+ * Returns the attempts with one more lapse. If a leader had to give way to the holder, one lapse is enough to hold the
+ * holder back.
+ */
 export function withLapse(
   attempts: Attempts,
   { unrenewedGrant }: LeaseMemory,
@@ -322,7 +331,10 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt };
 }
 
-/** Those of long ago are forgotten: a program in a crash loop comes back under a new name each time. */
+/**
+ * Records a lapse of the former holder, and forgets old lapses: a program in a crash loop returns under a new name each
+ * time.
+ */
 function recordLapse(
   memory: LeaseMemory,
   { former = '', revises }: Grant,
@@ -330,7 +342,7 @@ function recordLapse(
 ): Pick<LeaseMemory, 'lapses' | 'lapsesOfLease'> {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
-  // One that was replaced must not replace its successor in turn.
+  // A holder that was replaced because it was late must not replace its successor in turn.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
   return {

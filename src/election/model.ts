@@ -6,7 +6,7 @@ export type StrategyPreference =
 /** Where a LeaseCandidate comes from: the API server's own group, or the custom resource of this project (rule 13). */
 export type CandidateSource = 'native' | 'custom';
 
-/** One Pod, and no other that has its name later. */
+/** One Pod, identified by uid: a later Pod may have the same name. */
 export interface PodReference {
   readonly name: string;
   readonly uid: string;
@@ -16,7 +16,7 @@ export interface PodReference {
 export interface Priority {
   /** Higher first; 0 when none is set. */
   readonly value: number;
-  /** When it ends by our wall clock, and the value from then on; undefined: it lasts. */
+  /** When the priority ends by our wall clock, and the value after that; undefined if it does not end. */
   readonly end: { readonly at: MicroTime; readonly afterwards: number } | undefined;
   /** An annotation that is invalid and ignored, as `name: "value"`; undefined when all are valid. */
   readonly unreadable: string | undefined;
@@ -33,7 +33,7 @@ export interface LeaseCandidate {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly creationTimestamp: MicroTime | undefined;
-  /** True once it has a deletionTimestamp: only finalizers keep it, and it takes no part. */
+  /** True when deletionTimestamp is set: only finalizers keep the candidate, and it takes no part. */
   readonly isDeleting: boolean;
   readonly leaseName: string;
   readonly binaryVersion: string | undefined;
@@ -42,11 +42,11 @@ export interface LeaseCandidate {
   readonly priority: Priority;
   readonly renewTime: MicroTime | undefined;
   readonly pingTime: MicroTime | undefined;
-  /** The Pod that owns it, as an ownerReference says; no election goes by it. */
+  /** The Pod in the candidate's ownerReferences. Elections do not use it. */
   readonly pod?: PodReference;
 }
 
-/** What annotations of a Lease keep for a server that drops the fields of the same names (rule 14). */
+/** The annotations of a Lease that replace fields which the server drops (rule 14). */
 export interface LeaseNotes {
   readonly strategy: string | undefined;
   readonly preferredHolder: string | undefined;
@@ -58,15 +58,15 @@ export interface Lease {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** `''` is the API's word for "no holder"; `undefined` is a field that is absent, which must be mended (rule 7). */
+  /** `''` means "no holder" in the API; `undefined` means that the field is absent, which has to be repaired (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
   /** True when the server's field ownership says that this controller set `preferredHolder`, or a note of ours names it. */
   readonly isPreferredHolderOurs: boolean;
   readonly strategy: string | undefined;
-  /** What annotations of ours hold; it counts where the fields of the same names are not set (rule 14). */
+  /** Our annotations. A note counts where the field of the same name is not set (rule 14). */
   readonly notes?: LeaseNotes | undefined;
-  /** True when `preferredHolder` comes from the notes: client-go's elector does not look there. */
+  /** True when `preferredHolder` comes from the notes: client-go's elector does not read them. */
   readonly isPreferredHolderNoted?: boolean;
   /** True when `strategy` comes from the notes. */
   readonly isStrategyNoted?: boolean;
@@ -74,7 +74,10 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /** True when field ownership says that a participant of this project has emptied it. A participant only empties its own Lease. */
+  /**
+   * True when field ownership says that a participant of this project has emptied the Lease. A participant empties only its
+   * own Lease.
+   */
   readonly isReleasedByParticipant?: true;
   /** True when field ownership says that `holderIdentity` and `acquireTime` have the same writer. */
   readonly isAcquireTimeHolders?: true;
@@ -83,8 +86,8 @@ export interface Lease {
   /** True when field ownership says that a participant of this project wrote `renewTime`. */
   readonly isRenewedByParticipant?: true;
   /**
-   * True when field ownership says that the Lease stands as a coordinator of this program has granted it, and its holder has
-   * never led before: it has not taken the grant up (rule 12).
+   * True when field ownership says that the Lease is unchanged since a coordinator of this program granted it, and that its
+   * holder did not lead before: the holder has not taken up the grant (rule 12).
    */
   readonly isUnrenewedGrant?: true;
 }
@@ -96,8 +99,8 @@ export interface ElectionSettings {
   /** leaseDurationSeconds of a grant, and the default for a held Lease without a duration. */
   readonly leaseDurationSeconds: number;
   /**
-   * For how long after the first candidate of a Lease has appeared others are waited for, in milliseconds; a tenth of that
-   * after the last one. 0 or absent: the first candidate gets the Lease at once (rule 6).
+   * How long the first election of a Lease waits for more candidates after the first has appeared, in milliseconds. After
+   * the last one it waits a tenth of that. 0 or absent: the first candidate gets the Lease at once (rule 6).
    */
   readonly settleMs?: number;
   /** How long after its last renewal a candidate is valid, in milliseconds. */
@@ -110,8 +113,8 @@ export interface ElectionSettings {
 export type MicroTime = bigint;
 
 /**
- * A moment on this process's monotonic clock, in milliseconds (fractions allowed). It only ever moves forward, means
- * nothing outside this process, and is the only kind of time that ages and deadlines are measured with (rule 2).
+ * A moment on this process's monotonic clock, in milliseconds (fractions allowed). It never moves backward and means
+ * nothing outside this process. All ages and deadlines are measured with it (rule 2).
  */
 export type Instant = number;
 
@@ -121,7 +124,7 @@ export interface Now {
   readonly wall: MicroTime;
 }
 
-/** The earliest of the given instants; undefined entries and an empty list count as never. */
+/** Returns the earliest instant. An undefined entry is ignored; undefined if no instant is left. */
 export function earliest(instants: Iterable<Instant | undefined>): Instant | undefined {
   let first: Instant | undefined;
   for (const instant of instants) {
@@ -130,7 +133,7 @@ export function earliest(instants: Iterable<Instant | undefined>): Instant | und
   return first;
 }
 
-/** The earliest of those that lie after `at`; Infinity counts as never. */
+/** Returns the earliest instant after `at`; undefined if there is none, or if it is Infinity. */
 export function earliestAfter(at: Instant, instants: Iterable<Instant | undefined>): Instant | undefined {
   let first: Instant = Number.POSITIVE_INFINITY;
   for (const instant of instants) {
@@ -140,14 +143,14 @@ export function earliestAfter(at: Instant, instants: Iterable<Instant | undefine
 }
 
 /**
- * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without chance, as what is
- * decided again has to come to the same moment.
+ * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without jitter, because a
+ * repeated decision has to give the same time.
  */
 export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
   return Math.min(baseMs * 2 ** (attempt - 1), capMs);
 }
 
-/** Candidates whose priority has ended, as they are since. */
+/** A cache: for each candidate whose priority has ended, the candidate with the later priority. */
 const ended = new WeakMap<LeaseCandidate, LeaseCandidate>();
 
 /** Returns the candidate with its priority at `wall`: a priority that has ended is replaced by the one after it. */
@@ -171,8 +174,8 @@ export const GROUP = 'coordinated-leader-election.dev';
 export const FENCE = `fence.${GROUP}`;
 
 /**
- * The coordinator's own lock, where no other namespace is set: the same Lease as the built-in controller's. A Lease of that
- * name is never coordinated, in whatever namespace, as a coordinator may have its lock there (rule 10).
+ * The default Lease of the coordinator's own lock: the same as the built-in controller's. A Lease of that name is never
+ * coordinated, in any namespace, because a coordinator may have its lock there (rule 10).
  */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 

@@ -2,7 +2,7 @@ import type { Action, LeaseChange, NotesChange, UpdateLease } from './decision.t
 import type { Lease, LeaseNotes } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-/** A Lease as its fields and its notes have it together: a note counts where the field of its name is not set. */
+/** Returns a Lease with its fields and its notes combined: a note counts where the field of the same name is not set. */
 export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {
   const { strategy, preferredHolder, isPreferredHolderOurs } = fields;
   if (!notes) return fields;
@@ -18,7 +18,7 @@ export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {
   };
 }
 
-/** A Lease as its fields alone have it. */
+/** Returns a Lease with its fields alone. */
 export function withoutNotes(lease: Lease): Lease {
   const { notes: _, isStrategyNoted, isPreferredHolderNoted, ...fields } = lease;
   return {
@@ -28,7 +28,7 @@ export function withoutNotes(lease: Lease): Lease {
   };
 }
 
-/** The notes after a change to them; undefined when none is left. */
+/** Returns the notes after a change; undefined when no note is left. */
 export function changedNotes(
   notes: LeaseNotes | undefined,
   change: NotesChange | undefined,
@@ -39,8 +39,8 @@ export function changedNotes(
 }
 
 /**
- * What a change of the Lease does to its notes: where the server drops fields they keep what the change writes into these,
- * elsewhere they go. As long as nothing is known of the server, a Lease that has notes has them kept.
+ * Returns how a change of the Lease changes its notes. Where the server drops fields, the notes keep the written values;
+ * elsewhere the notes are removed. While the server's behaviour is unknown, notes are kept on a Lease that has some.
  */
 export function notesWith(
   { lease, dropsFields }: ElectionInput,
@@ -76,15 +76,15 @@ function preferredAfter(
   }
 }
 
-/** A Lease that an action has written, as that was decided on it, and as the server has answered. */
+/** A Lease that an action has written: the state on which the action was decided, and the state in the server's answer. */
 export interface WrittenLease {
   readonly before: Lease | undefined;
   readonly after: Lease;
 }
 
 /**
- * Whether the server drops fields, by its answer to an action: with its feature gate off it accepts those that a Lease does
- * not have yet, and leaves them out. What the Lease had already it keeps with any gate. Undefined where nothing can be told.
+ * Returns whether the server drops fields, by its answer to an action. With its feature gate off, the server accepts new
+ * fields and leaves them out, but keeps fields that the Lease already has. Undefined if the answer does not show it.
  */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
@@ -95,7 +95,7 @@ export function hasDroppedFields(action: Action, { before, after }: WrittenLease
   return written.some((field) => had?.[field] === undefined) ? false : undefined;
 }
 
-/** Whether an action has written a note of each field of its own that the server has left out. */
+/** True when an action has written a note for each of its fields that the server has left out. */
 export function hasNotedWhatIsDropped(action: UpdateLease, after: Lease): boolean {
   const kept = withoutNotes(after);
   return (fieldsIn(action) ?? []).every(
@@ -105,7 +105,7 @@ export function hasNotedWhatIsDropped(action: UpdateLease, after: Lease): boolea
 
 type NotedField = 'strategy' | 'preferredHolder';
 
-/** The fields that a server may drop and that an action writes. */
+/** Returns the fields that an action writes and that a server may drop. */
 function fieldsIn(action: Action): readonly NotedField[] | undefined {
   if (action.kind === 'CreateLease') return ['strategy'];
   if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return undefined;

@@ -32,15 +32,15 @@ import {
 } from './lease-memory.ts';
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
-/** How long a release is remembered. After that, the candidate's silence says the same. */
+/** How long a release is remembered. After that, the candidate's silence has the same effect. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
 /** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
 const MAX_WITHDRAWALS = 100;
 
 /**
- * Returns the memory after seeing `lease` at `now`; undefined when the Lease was seen to be gone. `coordinatingSince` is set when a
- * list has shown the Lease: changes since the last sight are unknown then. It is since when this process coordinates; Infinity
- * when it does not.
+ * Returns the memory after seeing `lease` at `now`; undefined when the Lease is gone. `coordinatingSince` is set when a
+ * list has shown the Lease: changes since the last sight are unknown then. Its value is since when this process
+ * coordinates; Infinity if it does not.
  */
 export function observeLease(
   memory: LeaseMemory,
@@ -74,7 +74,7 @@ function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolde
   return record && !isSame ? { ...memory, record: { ...record, leaseTransitions, preferredHolder } } : memory;
 }
 
-/** Recognizes a grant of ours that the watch shows before the server's answer to it arrives, or instead of that. */
+/** Recognizes a grant of ours that the watch shows before the server's answer, or without it. */
 function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
@@ -99,7 +99,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
     return memory;
   }
   const { holder } = unrenewedGrant;
-  // The holder's first renewal may have been unseen, with another duration than the one that is seen now.
+  // The holder's first renewal may have been unseen, with another duration than the Lease has now.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
   const knownMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
   const belief = isUnsure && beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
@@ -110,14 +110,14 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
   };
 }
 
-/** The holder of a deleted Lease may have renewed it, unseen, right before: its time counts from now (rule 8). */
+/** Records a deletion. The holder may have renewed the Lease, unseen, right before: its duration counts from now (rule 8). */
 function observeDeletion(
   memory: LeaseMemory,
   at: Instant,
   coordinatingSince: Instant | undefined,
 ): LeaseMemory {
   const { record, unrenewedGrant } = memory;
-  // A grant that was answered has replaced the record that was seen last.
+  // An answered grant has replaced the record that was seen last.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
@@ -127,14 +127,18 @@ function observeDeletion(
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** Whether another coordinator may have granted the Lease since its record was seen, unseen: a list shows the last state only. */
+/**
+ * True when another coordinator may have granted the Lease unseen since its record was seen: a list shows only the last
+ * state.
+ */
 function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefined): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
 
 /**
- * Returns the memory of a Lease that was made, as the server has answered, but was not seen since: it is gone, most likely, or may
- * be renewed until a list shows that. If the grant by which it was made is ours, that is known to have been the last one.
+ * Returns the memory of a Lease that was created, by the server's answer, but was never seen. It is most likely gone, or
+ * its holder may renew it until a list shows that it is gone. If the grant that created it is ours, that grant was the last
+ * one.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants } = memory;
@@ -148,8 +152,8 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
 }
 
 /**
- * Returns the memory of a Lease that is not seen to exist and has no candidates any more: a grant of it that was not seen yet may
- * have been taken up, and be renewed until a list shows that the Lease is gone.
+ * Returns the memory of an unseen Lease that has no candidates any more. The holder of an unseen grant may have taken it
+ * up, and may renew it until a list shows that the Lease is gone.
  */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
@@ -162,7 +166,7 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
   return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at, at + LONGEST_GAP_MS);
 }
 
-/** A Lease without a holder: released, or emptied by another client. */
+/** Records a Lease without a holder: its holder released it, or another client emptied it. */
 function observeEmptied(
   memory: LeaseMemory,
   lease: Lease,
@@ -178,27 +182,28 @@ function observeEmptied(
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // A holder to which we have granted it, as was answered, is supposed to have had it; one without renewTime had no holder.
+    // The holder of our answered grant already has a supposed belief. A Lease without renewTime had no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);
   }
-  // A fence has no holder that could release it: that is a former holder's doing.
+  // A fence cannot release the Lease: a former holder did.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
-  // A new number: the Lease was granted to a holder that was never seen, or a former holder releases it.
+  // A grown leaseTransitions means that an unseen holder got the Lease, or that a former holder releases it.
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // A participant's first renewal may be a transition (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
-  // The built-in counts no transition when it grants the Lease.
+  // The built-in controller adds no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // It may be another's, to whom a coordinator has granted the Lease unseen, if the holder was seen to be no participant.
+  // If the seen holder is no participant, a coordinator may have granted the Lease unseen to the participant that released
+  // it.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
-    ? // A participant empties no Lease but its own, on the state in which it was its own (rule 15).
+    ? // A participant empties only its own Lease, and only in the state that it last wrote (rule 15).
       (grown === 0 || isFirstTerm) && !isOthers
-    : // What a list shows was written at any time since the last record was seen.
+    : // The state in a list may have been written at any time since the last record was seen.
       grown === 0 &&
       !isPerhapsAnothers &&
       !mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);
@@ -211,16 +216,16 @@ function observeEmptied(
       withdrawals: withWithdrawal(memory.withdrawals, record.holder, at),
     };
   }
-  // Another renewTime than was seen last may be the holder's own, from when no watch could tell.
+  // If renewTime has changed, the holder may have renewed unseen.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // One that was never seen and has released it itself is gone.
+  // An unseen holder that has released the Lease itself no longer believes in it.
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
   return { ...withUnknown(lost, at, at, leastMs), record: written };
 }
 
-/** A Lease with a new record, of a holder. */
+/** Records a Lease with a holder, when its record has changed. */
 function observeHeld(
   memory: LeaseMemory,
   lease: Lease,
@@ -233,9 +238,9 @@ function observeHeld(
   const isSameHolder = former?.holder === holder;
   const isSameLease = former?.leaseUid === lease.uid;
   const isAsGranted = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
-  // Every coordinator but the built-in writes acquireTime with a grant, and no renewal moves it.
+  // Every coordinator except the built-in one writes acquireTime with a grant, and a renewal does not change it.
   const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
-  // Nor does one remove renewTime.
+  // A renewal does not remove renewTime either.
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
   const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired && !isAsGranted;
   const isTakenUp = isRenewal || (isOwnGrant && !isAsGranted);
@@ -274,7 +279,7 @@ function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord)
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** If leaseTransitions has grown by more than the changes seen, an unseen holder had the Lease and may still believe in it. */
+/** If leaseTransitions has grown by more than the seen changes, an unseen holder had the Lease and may still believe in it. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
@@ -307,12 +312,12 @@ function holderBelief(
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
-  // A shorter duration counts from the second sight on: another client may have written the first.
-  // Then the longer one has begun to run out.
+  // A shorter duration counts from its second sight on, because another client may have written the first. From then on the
+  // longer duration runs out.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
-  // What a grant of ours says is no duration of the holder's yet.
+  // The duration of our grant is not the holder's own duration yet.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
-  // A list or a slow watch may show the first renewal after another client has shortened its duration.
+  // A list or a delayed watch may show the first renewal after another client has shortened its duration.
   const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;
   const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);

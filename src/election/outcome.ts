@@ -1,7 +1,7 @@
 import type { LeaseCandidate } from './model.ts';
 import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 
-/** What an election among a set of candidates comes to. */
+/** The outcome of an election among a set of candidates. */
 export type Outcome =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
@@ -11,8 +11,8 @@ export type Outcome =
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
 /**
- * The outcome of an election in which exactly `candidates` take part; their order does not matter. `incumbent`, if it is
- * one of them, leads unless another is so much better that it has to give way (rule 5).
+ * Returns the outcome of an election in which exactly `candidates` take part, in any order. If `incumbent` is one of them,
+ * it leads unless another candidate is so much better that the incumbent has to give way (rule 5).
  */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   const resolution = resolveStrategy(candidates);
@@ -34,11 +34,11 @@ export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?:
 }
 
 /**
- * Those of `absent` whose answers could still change the outcome among `present`; none when it is settled (rule 6). A
- * leader that is only as good as the one found changes nothing: the election does not wait for an equal candidate.
+ * Returns the candidates of `absent` whose answers could still change the outcome among `present`; none when the outcome is
+ * settled (rule 6). An equally good leader does not change the outcome: the election does not wait for an equal candidate.
  *
- * Adding one candidate, and adding all, stands for adding any: a better leader is better alone, a higher binaryVersion
- * is higher alone, a new first element is new alone, and a cycle that needs several is there with all of them.
+ * It is enough to try each candidate alone and all together: a better leader, a higher binaryVersion or a new first element
+ * has its effect alone, and a cycle that needs several lists is there with all of them.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -57,17 +57,20 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** How many lists all in all may be looked at to find out whose list matters; beyond it, each is taken to matter. */
+/** Limits the lists that are read to find the lists that matter. Beyond it, every list counts as one that matters. */
 const MAX_LISTS_TRIED = 50_000;
 
-/** Tells who would change the strategy that an election among `known` comes to, or who is at odds in it. */
+/**
+ * Returns a test: would a candidate change the strategy that an election among `known` uses, or the parties of its
+ * conflict?
+ */
 function strategyTest(
   known: readonly LeaseCandidate[],
   outcome: Outcome,
 ): (candidate: LeaseCandidate) => boolean {
   const { lists, highest, named } = tally(known);
   const found = 'strategy' in outcome ? outcome.strategy : undefined;
-  // Lists that agree on their first element still do with one more that has it: none has to be tried.
+  // If all lists agree on their first element, another list with that first element changes nothing: do not try it.
   const areAgreed = lists.values().every((known) => firstListed(known) === found);
   const keyOf = listKeys();
   const tried = new Map<string, boolean>();
@@ -81,7 +84,7 @@ function strategyTest(
   return (candidate) => {
     const { preference } = candidate;
     if (preference.kind === 'preferredStrategies') {
-      // Ordered lists that conflict may be reconciled by a few of those to come and set at odds again by the others.
+      // If ordered lists conflict, some of the other lists may resolve the conflict, and more of them may bring it back.
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
       if (areAgreed && firstListed(candidate) === found) return false;
@@ -102,14 +105,14 @@ function firstListed({ preference }: LeaseCandidate): string | undefined {
   return preference.kind === 'preferredStrategies' ? preference.strategies[0] : undefined;
 }
 
-/** Whether the candidate would lead in place of the one found, under the same strategy. */
+/** True when the candidate would lead in place of the leader in `outcome`, under the same strategy. */
 function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: string | undefined): boolean {
   if (outcome.kind !== 'leader' && outcome.kind !== 'noneElectable') return false;
   const order = strategies.get(outcome.strategy);
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // An incumbent gives way for less than others are waited for.
+  // An incumbent gives way by fewer criteria than those for which an election waits.
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }
@@ -133,15 +136,16 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   }
 }
 
-/** So many strategies that are at odds are told apart at the most. */
+/** Limits the conflicting strategies that are distinguished. */
 const MAX_AT_ODDS = 1000;
 
-/** Up to this many candidates, all are compared. */
+/** Up to this many candidates are compared without a selection. */
 const FEW = 8;
 
 /**
- * Returns a small subset of `candidates` that gives the same outcome as all of them, together with any others: the candidates that
- * decide the strategy, the best by each strategy, and the incumbent. Thousands of candidates are then compared only once.
+ * Returns a small subset of `candidates` that gives the same outcome as all of them, even if others are added: the
+ * candidates that decide the strategy, the best one by each strategy, and the incumbent. Thus thousands of candidates are
+ * compared only once.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],
@@ -160,7 +164,7 @@ interface Tally {
   readonly present: readonly LeaseCandidate[];
   /** One candidate for each ordered list. */
   readonly lists: ReadonlyMap<string, LeaseCandidate>;
-  /** The highest binaryVersion of those that name one strategy. */
+  /** The highest binaryVersion among candidates that name one strategy. */
   readonly highest: CandidateVersions['binary'] | undefined;
   /** One candidate of that version for each strategy named. */
   readonly named: ReadonlyMap<string, LeaseCandidate>;
@@ -189,7 +193,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
     if (preference.kind === 'preferredStrategies') {
       const [first] = preference.strategies;
       if (first === undefined) continue;
-      // Of more than are reconciled only the first elements matter.
+      // Above MAX_LISTS, only the first elements matter.
       const isNew = lists.size <= MAX_LISTS || (firsts.size < MAX_AT_ODDS && !firsts.has(first));
       if (!isNew) continue;
       firsts.add(first);
@@ -210,7 +214,10 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
   return { present, lists, highest, named, best };
 }
 
-/** Tells one list of strategies from another. In a crowd many have the same. */
+/**
+ * Returns a function that gives equal lists of strategies the same key. It caches the last key, because most candidates
+ * have the same list.
+ */
 function listKeys(): (list: readonly string[]) => string {
   let last: readonly string[] = [];
   let key = '';
@@ -223,20 +230,20 @@ function listKeys(): (list: readonly string[]) => string {
   };
 }
 
-/** What a set of candidates agrees on (rule 4). */
+/** The strategy that a set of candidates agrees on (rule 4). */
 export type StrategyResolution =
   | { readonly kind: 'none' }
   | { readonly kind: 'resolved'; readonly strategy: string }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
 
-/** So many different lists are reconciled at the most: a component has one for each of its versions. */
+/** Limits the different lists that are merged. A component has one list for each of its versions. */
 export const MAX_LISTS = 1000;
 
 /**
- * The strategy of an election among `candidates`, in any order.
+ * Returns the strategy of an election among `candidates`, in any order.
  *
- * Those that name one strategy (v1beta1, v1alpha2) follow the highest binaryVersion among them; ordered lists (v1alpha1)
- * are merged. A candidate whose strategy or binaryVersion cannot be read has no say.
+ * Candidates that name one strategy (v1beta1, v1alpha2) follow the highest binaryVersion among them; ordered lists
+ * (v1alpha1) are merged. A candidate whose strategy or binaryVersion cannot be parsed has no influence.
  */
 export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {
   const lists = candidates.flatMap(({ preference }) =>
@@ -269,7 +276,7 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
   const [only] = firsts;
   // Lists with the same first element agree; the other elements do not matter.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
-  // To reconcile any number of them would take longer than a decision may.
+  // A merge of more lists would take longer than a decision may take.
   const isCrowd = lists.length > MAX_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MAX_LISTS;
   if (isCrowd) return conflictBetween(firsts);
 
@@ -290,7 +297,7 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
   return hasCycle(below, incoming, roots) ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
 }
 
-/** Kahn's algorithm: a merged order has a cycle exactly when removing its first elements, again and again, leaves some. */
+/** Kahn's algorithm: a merged order has a cycle if elements remain after repeatedly removing the first ones. */
 function hasCycle(
   below: ReadonlyMap<string, ReadonlySet<string>>,
   incoming: ReadonlyMap<string, number>,

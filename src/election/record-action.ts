@@ -20,7 +20,7 @@ import type { ElectionInput } from './view.ts';
 /** The part of an {@link ElectionInput} that an action changes. `candidates` has at least the action's own candidate. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
-/** After a decision that is acted upon, even if there is nothing to write. */
+/** Records a decision that is applied, even if it writes nothing. */
 export function recordDecision<K extends Known>(known: K, decision: Decision, at: Instant): K {
   const { conflict, isRound, isAsking } = decision;
   let { memory } = known;
@@ -30,7 +30,7 @@ export function recordDecision<K extends Known>(known: K, decision: Decision, at
   return { ...known, memory };
 }
 
-/** Before an action is sent: the watch may show its effects before the server's answer arrives, or instead of that. */
+/** Records an action before it is sent: the watch may show its effects before the server's answer, or without it. */
 export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>(
   known: K,
   action: Action,
@@ -43,17 +43,17 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
     );
   }
   let { memory } = known;
-  // What we change ourselves must not be taken for something wiped by the holder.
+  // Our own change must not look like a renewal that wiped the fields.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
-  // The one before was neither answered nor seen.
+  // The previous grant was neither answered nor seen.
   if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
   return { ...known, memory };
 }
 
 /**
- * After the server has answered, at `at`, that an action sent at `sentAt` is done; `answer` is the Lease as the server has
- * it now, after a write to that.
+ * Records the server's answer, at `at`, to an action that was sent at `sentAt`: it is done. `answer` is the new state of
+ * the Lease, after a write to the Lease.
  */
 export function recordSuccess<K extends Known>(
   known: K,
@@ -65,7 +65,7 @@ export function recordSuccess<K extends Known>(
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
     const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
-    // The first ping of an election begins the count of seconds (rule 6).
+    // The waves of an election are counted from its first ping (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
@@ -82,12 +82,12 @@ export function recordFailure<K extends Known>(known: K, action: Action, sentAt:
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
-  // If the Lease was created, taken up and deleted by now, no watch shows it. A write to an existing Lease is seen.
+  // A watch does not show a Lease that was created, taken up and deleted by now. It does show a write to an existing Lease.
   if (action.kind === 'CreateLease')
     return { ...known, memory: loseGrant(known.memory, at, at + LONGEST_GAP_MS) };
   if (action.kind !== 'PingCandidate') return known;
   let { memory } = known;
-  // Where a ping of a round was not written, another round is due soon.
+  // If a ping of a round was not written, the next round is due soon.
   if (action.purpose === 'revival') memory = { ...memory, rounds: { count: 1, lastAt: sentAt } };
   return observing({ ...known, memory }, action, (observation) => recordPingNotSent(observation, sentAt));
 }
@@ -98,7 +98,7 @@ export function recordRefusal<K extends Known>(known: K, action: Action): K {
   return grant ? { ...known, memory: withoutGrant(known.memory, grant) } : known;
 }
 
-/** After any write to a Lease that is no grant. */
+/** Records any write to a Lease that is not a grant. */
 function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, at: Instant): LeaseMemory {
   const { change } = action;
   if (change.kind === 'fence') return memory;
@@ -113,11 +113,11 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
     answer.strategy === written.strategy &&
     (written.preferredHolder === undefined || answer.preferredHolder === written.preferredHolder);
   if (isKept) return { ...memory, written, decidedAt: at };
-  // What the server drops is written as a note next (rule 14).
+  // If the server dropped a field without a note, the next write adds the note (rule 14).
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Changes what was seen of the candidate that an action is about, if it is still the one with that uid. */
+/** Changes the observation of the candidate with the name and uid of an action; does nothing if the uid has changed. */
 function observing<K extends Known>(
   known: K,
   { name, uid }: { readonly name: string; readonly uid: string },

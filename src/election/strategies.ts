@@ -1,36 +1,36 @@
 import { parse, type SemVer } from 'semver';
 import { GROUP, type LeaseCandidate } from './model.ts';
 
-/** A way to choose a leader: a total order over candidates, the best first. CONTRIBUTING.md lists what a new one needs. */
+/** A way to choose a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs. */
 export interface Strategy {
-  /** Whether the candidate could lead under this strategy at all. */
+  /** True when the candidate can lead under this strategy. */
   isElectable(candidate: LeaseCandidate): boolean;
   /** Negative when `a` is the better leader. Both must be electable; never 0 for two candidates of one Lease. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
   /**
-   * The same without age and name, for what an election waits for (rule 6). 0 for two that are equally good: an election does
-   * not wait for an equal candidate.
+   * Like `compare`, without age and name: the criteria for which an election waits (rule 6). 0 for two equally good
+   * candidates: an election does not wait for an equal candidate.
    */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** The same by the criteria for which a leader gives way (rule 5); 0 when neither would have to. */
+  /** Like `compare`, by the criteria for which a leader gives way (rule 5); 0 when neither has to give way to the other. */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
   /** The first criterion by which `winner` comes before `loser`, for people to read. */
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 
-/** What candidates are compared by, and the word for having lost by it. */
+/** A criterion that compares candidates, and the name for having lost by it. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
-/** What one strategy has that others have not. */
+/** The parts in which strategies differ. */
 export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
-  /** Criteria that a leader gives way for, behind priority, which it always gives way for. */
+  /** Criteria for which a leader gives way. Priority, which always counts, comes before them. */
   readonly preempting?: readonly Criterion[];
-  /** Criteria behind those, that choose among candidates for a free Lease, and whose best is waited for. */
+  /** Criteria after `preempting` that choose among candidates for a free Lease. An election waits for the best by them. */
   readonly choosing?: readonly Criterion[];
 }
 
-/** Priority comes before all else, and age and name after it, under every strategy (rules 5 and 16). */
+/** Under every strategy, priority comes first, and age and name come last (rules 5 and 16). */
 const priority: Criterion = ['LowerPriority', (a, b) => b.priority.value - a.priority.value];
 const ageAndName: readonly Criterion[] = [
   ['CreatedLater', (a, b) => compareCreation(a, b)],
@@ -38,7 +38,10 @@ const ageAndName: readonly Criterion[] = [
   ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
 ];
 
-/** Makes a strategy. Each of its three orders goes on where the one before ends, so that they never contradict each other. */
+/**
+ * Creates a strategy. Each of its three orders starts with the criteria of the one before, so that they never contradict
+ * each other.
+ */
 export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
   const evicting = [priority, ...preempting];
   const awaited = [...evicting, ...choosing];
@@ -52,9 +55,9 @@ export function createStrategy({ isElectable, preempting = [], choosing = [] }: 
   };
 }
 
-/** Compares versions of two candidates by semver's precedence; negative when that of `a` is lower. */
+/** Compares versions of two candidates by semver's precedence; negative when the version of `a` is lower. */
 export function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
-  // Most candidates of a Lease are of few versions, so that most comparisons end here.
+  // Most candidates of a Lease have equal versions, so that most comparisons end here.
   if (a[`${which}Version`] === b[`${which}Version`]) return 0;
   const left = versionOf(a, which);
   const right = versionOf(b, which);
@@ -74,13 +77,16 @@ function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
   const left = a.creationTimestamp;
   const right = b.creationTimestamp;
   if (left === right) return 0;
-  // A candidate that does not say when it was created cannot claim to be the older one.
+  // A candidate without a creationTimestamp counts as the younger one.
   if (left === undefined) return 1;
   if (right === undefined) return -1;
   return left < right ? -1 : 1;
 }
 
-/** Kubernetes' own: in an upgrade the old version leads until it is gone, or until it can no longer be rolled back to. */
+/**
+ * Kubernetes' own strategy: during an upgrade the old version leads until its last replica is gone, or until a rollback is
+ * no longer possible.
+ */
 export const oldestEmulationVersion = createStrategy({
   isElectable: (candidate) => {
     const isReadable = versionOf(candidate, 'binary') !== undefined;
@@ -93,8 +99,8 @@ export const oldestEmulationVersion = createStrategy({
 });
 
 /**
- * The fewest hand-overs in a rolling update: a free Lease goes to the newest version, whose programs stay, and no leader
- * ever gives way for a version.
+ * Causes the fewest hand-overs in a rolling update: a free Lease goes to the newest version, whose replicas stay, and a
+ * leader never gives way because of a version.
  */
 export const newestVersion = createStrategy({
   isElectable: (candidate) =>
@@ -134,7 +140,10 @@ const known = new Map<string, SemVer | undefined>();
 const MAX_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
 
-/** Reads a strict semantic version; undefined when missing or unparseable. `v1.2.3`, which node-semver lets pass, is not one. */
+/**
+ * Parses a strict semantic version; undefined when missing or invalid. `v1.2.3` is invalid, although node-semver accepts
+ * it.
+ */
 export function parseVersion(text: string | undefined): SemVer | undefined {
   if (text === undefined) return undefined;
   if (known.has(text)) return known.get(text);
@@ -147,7 +156,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
 /** Parsed versions of candidates whose versions are not in `known`, kept as long as the candidate object exists. */
 const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
 
-/** A version of a candidate; undefined when it is missing or unparseable: it is not electable then (rule 5). */
+/** Returns a version of a candidate; undefined when missing or invalid: the candidate is not electable then (rule 5). */
 export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
   const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;
   return known.get(text ?? '') ?? ownVersions(candidate)[which];
@@ -164,8 +173,8 @@ function ownVersions(candidate: LeaseCandidate): Partial<CandidateVersions> {
 }
 
 /**
- * The first `most` of `items` in the order of `compare`, sorted; equal ones stay as they were. Where there are many more
- * it takes little longer than to look at each once.
+ * Returns the first `most` of `items` in the order of `compare`, sorted and stable. For many more items than `most` it
+ * costs little more than one pass.
  */
 export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
   const found: T[] = [];

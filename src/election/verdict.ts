@@ -9,14 +9,14 @@ export interface Verdict {
   readonly actions?: readonly Action[];
   /** Moments at which the verdict may change by itself. */
   readonly recheckAt?: readonly (Instant | undefined)[];
-  /** When the holder is late, if it does not renew until then. */
+  /** When the holder counts as late, if it does not renew before. */
   readonly lateAt?: Instant;
   readonly isRound?: boolean;
   readonly isAsking?: boolean;
   readonly conflict?: string;
 }
 
-/** True while a ping of ours is neither answered nor given up on. */
+/** True while a ping of ours is unanswered and its deadline has not passed. */
 export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
@@ -62,20 +62,20 @@ export function priorityEnd({ standings, now, at }: View): Instant | undefined {
   return first;
 }
 
-/** The parties of the conflict that the candidates of `view` would be in: who they are, and what they ask for. */
+/** Identifies the conflict of the candidates of `view`: who they are, and which strategies they ask for. */
 export function conflictParties(view: View): string {
   return partiesOf(possibleCandidates(view));
 }
 
-/** The conflict that was reported last, while it is still among the same parties. */
+/** Returns the conflict that was reported last, if it still has the same parties. */
 export function knownConflict(view: View): string | undefined {
   const { conflict } = view.input.memory;
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
 /**
- * Identifies a set of candidates and their strategies, in any order: sums of two hashes of each. Sorting a crowd would take too
- * long.
+ * Identifies a set of candidates and their strategies, in any order, by the sums of two hashes of each. Sorting thousands
+ * of candidates would take too long.
  */
 function partiesOf(candidates: readonly LeaseCandidate[]): string {
   let [sum, otherSum] = [0, 0];

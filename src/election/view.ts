@@ -28,20 +28,20 @@ export interface ObservedCandidate {
   readonly observation: CandidateObservation;
 }
 
-/** Everything a decision about one Lease depends on, but for the time. */
+/** Everything that a decision about one Lease depends on, except the time. */
 export interface ElectionInput {
   readonly namespace: string;
   readonly name: string;
   readonly lease: Lease | undefined;
   readonly memory: LeaseMemory;
-  /** The candidates whose leaseName is the Lease's name, in its namespace; in any order. */
+  /** The candidates whose leaseName is the Lease's name, in its namespace, in any order. */
   readonly candidates: readonly ObservedCandidate[];
   /**
-   * The second candidate where two sources have one of the same name. It takes no part (rule 13), and is pinged together with the
+   * For each name that two sources have, the second candidate. It takes no part (rule 13), and is pinged together with the
    * first.
    */
   readonly twins?: readonly ObservedCandidate[] | undefined;
-  /** Until when candidates may be missing, because a source that had some is no longer served (rule 13). */
+  /** Until when candidates may be missing, because the server no longer serves a source that had some (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
   readonly dropsFields?: boolean | undefined;
@@ -57,18 +57,18 @@ export interface View<T extends Tenure = Tenure> {
   readonly standings: readonly Standing[];
   /** The twins of candidates. They take no part, but get housekeeping (rule 13). */
   readonly twins: readonly Standing[];
-  /** A subset of the live candidates that has the same outcome as all of them. */
+  /** A subset of the live candidates that has the same outcome as all live candidates. */
   readonly live: readonly LeaseCandidate[];
   /** The outcome of an election among the live candidates. */
   readonly outcome: Outcome;
-  /** The outcome if every candidate that may still answer did. */
+  /** The outcome if every candidate that may still answer does answer. */
   readonly outlook: Outcome;
 }
 
 /** A view of a Lease with a valid holder. */
 export type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 
-/** A view of a Lease without one. */
+/** A view of a Lease without a valid holder. */
 export type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
 
 export function surveyElection(input: ElectionInput, now: Now): View {
@@ -91,39 +91,39 @@ export function isVacant(view: View): view is VacantView {
   return view.tenure.kind === 'vacant';
 }
 
-/** The candidates that would take part if all answered. */
+/** Returns the candidates that would take part if all answered. */
 export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
   return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
 }
 
-/** Whose the Lease is. */
+/** Whether the Lease is held or vacant. */
 export type Tenure =
   | {
       readonly kind: 'held';
       readonly lease: Lease;
       readonly holder: string;
-      /** From when the holder has missed so many renewals that successors are pinged (rule 6). */
+      /** When the holder has missed so many renewals that successors are pinged (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
-      /** True while the holder has not yet taken up its grant, so that no one leads (rule 12). */
+      /** True while the holder has not taken up its grant, so that it does not lead yet (rule 12). */
       readonly isProvisional: boolean;
     }
   | {
       readonly kind: 'vacant';
       /**
-       * LeaseFenced: no candidate holds it, but its former holder may believe for a while that it does (rule 14).
-       * GrantRevised: the holder of our grant is gone or silent, and has never taken the grant up (rule 12).
+       * LeaseFenced: no candidate holds the Lease, but a former holder may still believe that it does (rule 14).
+       * GrantRevised: the holder of our grant is gone or silent, and has never taken up the grant (rule 12).
        */
       readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'LeaseFenced' | 'GrantRevised';
       readonly lease: Lease | undefined;
-      /** Set while a former holder may still believe that the Lease is its own (rule 8). */
+      /** Set while a former holder may still believe that it holds the Lease (rule 8). */
       readonly reservation: Reservation | undefined;
     };
 
 /** How long before an expiry candidates are pinged, in milliseconds: time for three waves of pings (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
-/** Returns the tenure at `at`, by what this process has seen of the Lease and when. */
+/** Returns the tenure at `at`, from what this process has seen of the Lease. */
 export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const { lease, memory, settings } = input;
   const { record } = memory;
@@ -153,24 +153,29 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   };
 }
 
-/** True when the holder of a grant that is not taken up yet is gone, or does not answer. */
+/** True when a holder that has not taken up its grant is gone, or does not answer. */
 function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, at: Instant): boolean {
   const grantee = candidates.find(({ candidate }) => candidate.name === holder);
   if (!grantee || grantee.candidate.isDeleting) return true;
   return isSilent(grantee.observation, at, settings);
 }
 
-/** Whether an election is about this Lease or was, candidates or not: it names a strategy or a preferredHolder. */
+/** True when the Lease names a strategy or a preferredHolder: it has elections, or had some before its candidates went away. */
 export function showsElection(lease: Lease | undefined): boolean {
   return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
 }
 
 /**
- * What a candidate counts for right now (rules 1 and 3).
+ * The current state of a candidate (rules 1 and 3).
  *
- * Live: takes part. Awaiting: pinged, its answer is waited for. Idle: valid, but must answer a ping before it is trusted.
- * Lapsed: let its grants run out; takes part only if no other candidate can lead. Withdrawn: has just released the Lease; the
- * same. Unresponsive: did not answer; takes no part until it renews. Expired: not valid any more. Deleting: gone.
+ * Live: takes part.
+ * Awaiting: pinged, the election waits for its answer.
+ * Idle: valid, but must answer a ping before it takes part.
+ * Lapsed: let its grants expire; takes part only if no other candidate can lead.
+ * Withdrawn: has just released the Lease; takes part only if no other candidate can lead.
+ * Unresponsive: did not answer; takes no part until it renews.
+ * Expired: no longer valid.
+ * Deleting: gone.
  */
 export type CandidateState =
   | 'Live'
@@ -182,17 +187,17 @@ export type CandidateState =
   | 'Expired'
   | 'Deleting';
 
-/** A candidate and what it counts for. */
+/** A candidate and its state. */
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
   readonly isHolder: boolean;
-  /** True when a renewal or an ack shows that it is alive, in any state. */
+  /** True when a renewal or an ack shows that the candidate is alive, in any state. */
   readonly isAlive: boolean;
 }
 
 const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 
-/** What each candidate counts for, in the order of the input. */
+/** Returns the standing of each candidate, in the order of the input. */
 export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
   return input.candidates.map((observed): Standing => {
@@ -222,7 +227,7 @@ function stateOf(
   at: Instant,
 ): CandidateState {
   const { settings } = input;
-  // A candidate with the fence's name could not be told from the fence.
+  // A candidate with the fence's name cannot be distinguished from the fence.
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
   // A valid holder's renewals count as its answer.
   if (isHolder) return 'Live';
@@ -236,26 +241,26 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** True when a candidate, the holder included, takes no part while another can lead (rule 3). */
+/** True when a candidate (or the holder) takes no part while another candidate can lead (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return isWithdrawn(input, name, at) || isLapsed(input, name, at);
 }
 
-/** Whether a candidate has released the Lease so recently that it takes no part while another can lead (rule 3). */
+/** True when a candidate has released the Lease so recently that it takes no part while another can lead (rule 3). */
 function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
   const withdrawnAt = memory.withdrawals.get(name);
   return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
 }
 
-/** Whether a candidate has let so many grants lapse that it takes no part while another can lead (rule 7). */
+/** True when a candidate has let so many grants lapse that it takes no part while another can lead (rule 7). */
 function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   const trustedAgainAt = lapsedUntil(input, name, at);
   return trustedAgainAt !== undefined && at < trustedAgainAt;
 }
 
 /**
- * Until when a candidate whose last grant has lapsed takes no part while another can lead. Lapses in a row
- * count across names: a program in a crash loop comes back under other names (rule 7).
+ * Returns until when a candidate takes no part while another can lead, because its last grant has lapsed. Lapses in a row
+ * count for the whole Lease: a program in a crash loop returns under other names (rule 7).
  */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,

@@ -185,7 +185,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return [{ check, severity: 'ok', what: 'No clock is off by more than 2 s.' }];
 }
 
-/** Compares with the later of the server's clock and ours: either may be slow. */
+/** Compares renewTimes with the later of the server's clock and ours: either may be slow. */
 function checkRenewTimes(
   { elections, now }: ObservedElections,
   ahead: ServerAhead | undefined,
@@ -272,7 +272,10 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
   return [{ check, severity: 'ok', what }];
 }
 
-/** One observation finds most candidates silent. A conflict shows before and after they are pinged. */
+/**
+ * Returns the reason to report. In one observation most candidates look silent, so that a conflict counts as
+ * StrategyConflict before they are pinged.
+ */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

@@ -31,7 +31,7 @@ export interface ObservedElection {
 export interface ObservedElections {
   /** The served LeaseCandidate APIs. Without one there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /** The APIs that these credentials may not list: their candidates are unknown. Never all of them. */
+  /** The APIs that these credentials may not list: their candidates are unknown. At least one API is never in this list. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
   /** The Leases with candidates or a strategy, by namespace and name. */
@@ -43,7 +43,7 @@ interface ObservationRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespace: string;
   /** Only this Lease. The result contains it even if it does not exist. */
   readonly leaseName?: string;
@@ -64,8 +64,8 @@ export async function servedCandidateApis(
 }
 
 /**
- * Reads all Leases and their candidates once. Rejects with the errors of the client, and if no candidates may be
- * listed.
+ * Reads all Leases and their candidates once. Rejects with the errors of the client, and when the user may not list any
+ * candidates.
  */
 export async function observeElections(request: ObservationRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
@@ -128,7 +128,7 @@ interface WatchRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespace: string;
   readonly signal: AbortSignal;
   /** Called for each error of the watch, which retries. */
@@ -138,7 +138,7 @@ interface WatchRequest {
 /** Interval of observations, in milliseconds: time alone can change a decision. */
 const LOOK_PERIOD_MS = 500;
 
-/** Yields the elections repeatedly until `signal` aborts, for the first time when the caches are complete. */
+/** Yields the elections repeatedly until `signal` aborts. The first time is when the caches are complete. */
 export async function* watchElections(
   request: WatchRequest,
 ): AsyncGenerator<{ readonly elections: readonly ObservedElection[]; readonly now: Now }> {
@@ -195,9 +195,9 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if it had been watched since its renewTime. A coordinator counts from first sight instead (rule
- * 8), to be safe before it grants a Lease. A command that looks once would then know nothing. Only here a clock is
- * compared with the holder's.
+ * Records a Lease as if this process had watched it since its renewTime. A coordinator counts from the first sight instead
+ * (rule 8), to be safe before it grants a Lease. A command that observes once could not tell an expired Lease then. Only
+ * here, a clock is compared with the holder's.
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -224,7 +224,8 @@ export function recordFirstCandidate(
 export const TOLERATED_SKEW_MS = 2000;
 
 /**
- * How far the server's clock is ahead of this machine's, in milliseconds. A range, as the server reports whole seconds.
+ * How far the server's clock is ahead of this machine's, in milliseconds. It is a range, because the server reports whole
+ * seconds.
  */
 export interface ServerAhead {
   readonly min: number;
@@ -232,8 +233,8 @@ export interface ServerAhead {
 }
 
 /**
- * A clock with the server's wall time, if the two differ by more than is tolerated. The renewTimes come from machines
- * of the cluster, and the user may be anywhere.
+ * A clock with the server's wall time, if the two clocks differ by more than the tolerance. renewTimes come from machines
+ * of the cluster, but the user's machine may be anywhere.
  */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
@@ -247,7 +248,7 @@ export class ClusterClock implements Clock {
   hear({ date, sentAt, answeredAt }: HeardDate): void {
     const milliseconds = Date.parse(date);
     if (Number.isNaN(milliseconds)) return;
-    // The server wrote it between the two times, cut to the second.
+    // The server wrote the date between the two times, in whole seconds.
     const written = BigInt(milliseconds) * 1000n;
     this.#serverAheadMs = {
       min: Number(written - answeredAt) / 1000,
@@ -255,7 +256,7 @@ export class ClusterClock implements Clock {
     };
   }
 
-  /** By the last answer; undefined before the first one. */
+  /** The difference in the last answer; undefined before the first one. */
   get serverAheadMs(): ServerAhead | undefined {
     return this.#serverAheadMs;
   }
@@ -278,7 +279,7 @@ export class ClusterClock implements Clock {
   }
 }
 
-/** Returns how far the server's clock is ahead of this machine's; undefined if that is tolerated. */
+/** Returns how far the server's clock is ahead of this machine's; undefined within the tolerance. */
 export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: string } | undefined {
   if (ahead === undefined) return undefined;
   if (ahead.min <= TOLERATED_SKEW_MS && ahead.max >= -TOLERATED_SKEW_MS) return undefined;

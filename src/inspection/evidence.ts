@@ -20,14 +20,14 @@ import {
 export interface Evidence {
   /** The version from /version; empty if unknown. */
   readonly serverVersion: string;
-  /** The user as the server knows it; empty if unknown. */
+  /** The user, as the server reports it; empty if unknown. */
   readonly user: string;
   /** Undefined if these credentials may not read Leases or LeaseCandidates. */
   readonly elections: ObservedElections | undefined;
-  /** The namespace that the credentials are limited to, as a coordinator's may be; undefined for no limit. */
+  /** The namespace to which the credentials are limited, for example those of a coordinator; undefined for no limit. */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
-  /** The namespace in which the lock was looked for. */
+  /** The namespace in which the lock was read. */
   readonly lockNamespace: string;
   readonly otherLocks: readonly OtherLock[];
   readonly trial: TrialLease;
@@ -132,7 +132,10 @@ export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
   verb,
 }));
 
-/** `patch leases`, `update leases/leader-election-controller in kube-system`; a group of ours is named. */
+/**
+ * Returns a right in words: `patch leases`, `update leases/leader-election-controller in kube-system`. The API group is
+ * added only for this project's own group.
+ */
 export function describeRight({ group, resource, verb, namespace, name }: Right): string {
   return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
@@ -167,7 +170,10 @@ export async function readLock(
   }
 }
 
-/** Permissions on candidates are needed only for the served APIs; for all if those are unknown. */
+/**
+ * Returns the permissions to check. Permissions on candidates are needed only for the served APIs; if those are unknown,
+ * for all APIs.
+ */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],
@@ -185,7 +191,7 @@ async function unlessForbidden<T>(look: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Servers before 1.28 lack this review, and some forbid it. */
+/** Returns the user's name. Servers before 1.28 lack this review, and some servers forbid it. */
 async function whoAmI(client: KubernetesClient): Promise<string> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {
@@ -226,7 +232,7 @@ async function missingAmong(client: KubernetesClient, asked: readonly Right[]): 
   return asked.filter((_, index) => allowed[index] === false);
 }
 
-/** Returns the permissions that are missing in one namespace as well. */
+/** Returns the permissions that are also missing in one namespace. */
 function missingIn(
   client: KubernetesClient,
   namespace: string,
@@ -244,7 +250,7 @@ async function isAllowed(client: KubernetesClient, right: Right): Promise<boolea
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // A user who may not even create reviews is anonymous, and has no permissions.
+  // A user who may not create reviews is anonymous, and has no permissions.
   const review = await unlessForbidden(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }));
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;
@@ -282,7 +288,7 @@ async function readOtherLocks(
   }
 }
 
-/** By the holder's renewTime and our clock: a command that looks once knows nothing else. */
+/** Returns the lock's holder, by its renewTime and our clock: a command that observes once has no other information. */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

@@ -8,10 +8,9 @@ import type { ObservedElections } from './elections.ts';
 import type { Evidence, Right } from './evidence.ts';
 import { counted, describePriority, endOf, listed } from './wording.ts';
 
-/** error: elections fail. warning: something will fail, or fails for one Lease. */
+/** error: elections fail. warning: elections will fail, or fail for one Lease. */
 export type Severity = 'error' | 'warning' | 'ok';
 
-/** The names of the checks. */
 type CheckName =
   | 'APIServed'
   | 'FeatureGate'
@@ -63,7 +62,7 @@ export function runbookForReason(reason: Reason, isLed: boolean): string | undef
   return isLed ? undefined : runbookPath('LeaseWithoutLeader');
 }
 
-/** Returns the runbook for missing permissions: to read, or else to write. */
+/** Returns the runbook for missing permissions. Missing read permissions come before missing write permissions. */
 export function runbookForMissing(rights: readonly Right[]): string {
   const isBlind = rights.some(
     ({ verb, name }) => name === undefined && (verb === 'list' || verb === 'watch'),
@@ -120,7 +119,7 @@ export function checkPriorities({ elections, now }: ObservedElections): readonly
 export const UNREADABLE_ADVICE =
   'Set the annotation priority to a whole number such as 100, and priority-until to a time such as 2026-01-01T12:00:00Z.';
 
-/** Checks the namespace of the lock. With a refused one, a coordinator does nothing. */
+/** Checks the namespace of the lock. A coordinator does nothing if that namespace is not allowed. */
 function checkPlace({ lockNamespace, elections }: Evidence): readonly Finding[] {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return [];
@@ -182,7 +181,7 @@ function adviceForNobody(isApiOff: boolean, [other]: Evidence['otherLocks']): st
   return 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.';
 }
 
-/** Checks for other locks: each of their holders elects leaders without knowing of the others. */
+/** Checks for other locks: their holders elect leaders independently of each other. */
 function checkOthers({ lock, otherLocks }: Evidence): readonly Finding[] {
   const isHeld = lock.kind === 'ours' || lock.kind === 'builtIn';
   if (otherLocks.length === 0 || (!isHeld && otherLocks.length === 1)) return [];

@@ -17,7 +17,7 @@ import { changedNotes, withNotes, withoutNotes } from '../election/notes.ts';
 import type { ElectionInput } from '../election/view.ts';
 
 /**
- * An election in memory, with the records of the controller. Each write is observed at once. The caller plays the
+ * An election in memory, with the records of the controller. Each write is observed at once. The caller simulates the
  * programs and the clock.
  */
 export class InMemoryElection {
@@ -101,7 +101,7 @@ export class InMemoryElection {
     );
   }
 
-  /** Another client writes the Lease, or deletes it (undefined). */
+  /** Simulates another client that writes the Lease, or deletes it (undefined). */
   putLease(lease: Lease | undefined): void {
     const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
     this.#records.seeLease(this.#key, stored, this.#clock());

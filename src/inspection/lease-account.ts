@@ -28,13 +28,13 @@ export interface Blocker {
 export interface StrategyAccount {
   /** The strategy that the candidates agree on; undefined if they conflict or name none. */
   readonly resolved: string | undefined;
-  /** Candidates that ask for it, by the rules of rule 4. */
+  /** Candidates that ask for the resolved strategy (rule 4). */
   readonly askedBy: readonly string[];
   /** Candidates that ask for other strategies. */
   readonly others: readonly { readonly name: string; readonly asksFor: readonly string[] }[];
   /** The strategy in the Lease; empty for none. */
   readonly onLease: string;
-  /** The field managers of that field. */
+  /** The field managers of the strategy field. */
   readonly writtenBy: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function strategyOf(
 ): StrategyAccount {
   const resolved = 'strategy' in outcome ? outcome.strategy : undefined;
   const parties = standings.flatMap(({ candidate, state }) => (state === 'Live' ? [candidate] : []));
-  // Most candidates ask for the same strategy with the same version. One of each kind represents all.
+  // Most candidates ask for the same strategy with the same version. One candidate of each kind represents all.
   const kinds = new Map(parties.map((candidate) => [kindOf(candidate), candidate]));
   const isNotOverruled = (candidate: LeaseCandidate) =>
     asksFor(candidate)[0] === resolved &&
@@ -106,7 +106,7 @@ function strategyOf(
   };
 }
 
-/** Returns an equal key for candidates that count alike in the choice of the strategy. */
+/** Returns a key that is equal for candidates with equal influence on the strategy. */
 function kindOf({ preference, binaryVersion }: LeaseCandidate): string {
   return JSON.stringify([preference, binaryVersion]);
 }
@@ -147,7 +147,7 @@ function blockersOf(
   return blockers;
 }
 
-/** Finds priorities that should have moved a leader and have not. */
+/** Finds priorities that have not moved a leader, although they should have. */
 function prioritiesInVain({ standings }: Decision): readonly Blocker[] {
   return standings.flatMap(({ candidate: { name, priority } }) =>
     priority.unreadable === undefined

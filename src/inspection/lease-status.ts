@@ -90,7 +90,6 @@ export function describeStatus(
   };
 }
 
-/** A candidate in the ranking. */
 export interface RankedCandidate {
   readonly name: string;
   readonly binaryVersion: string | undefined;
@@ -102,18 +101,18 @@ export interface RankedCandidate {
   readonly renewedSecondsAgo: number;
   readonly isHolder: boolean;
   readonly isPreferred: boolean;
-  /** The criterion by which it lost, or the state that excludes it; undefined for the best. */
+  /** The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate. */
   readonly lostBy: string | undefined;
   /** An explanation of `lostBy`. */
   readonly why: string;
 }
 
-/** Returns the decision for the case that all pinged candidates answer: most have not renewed just now. */
+/** Returns the decision for the case that all pinged candidates answer: most candidates have not renewed just now. */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // A leader yields only to a candidate with a better version. A grant that was not taken up yields to any better
-  // candidate.
+  // A leader yields only to a candidate with a better version. A holder that has not taken up its grant yields to any
+  // better candidate.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
@@ -122,8 +121,8 @@ export function assumeAnswers(view: View, decision: Decision): Decision {
 }
 
 /**
- * Ranks the candidates and explains their rank: the next leader first, then the others, those that take no part last,
- * by name. Returns at most `most`.
+ * Ranks the candidates and explains their ranks: the next leader first, then the other participants, then the candidates
+ * that take no part, by name. Returns at most `most`.
  */
 export function rank(
   supposed: Decision,
@@ -199,7 +198,7 @@ function countStates({ standings }: Decision): LeaseStatus['candidates'] {
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** Describes what must happen until the Lease is in good order, with names and seconds if known. */
+/** Describes what must happen until the best candidate leads, with names and seconds if known. */
 function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: Now): string | undefined {
   const { reason, actions, standings } = decision;
   const general = reasonTexts[reason].waitsFor;

@@ -11,10 +11,10 @@ import { type Change, rehearse } from './rehearsal.ts';
 
 /** The options of `plan`. */
 interface PlanRequest {
-  /** `name=binaryVersion/emulationVersion` each. */
+  /** Each is `name=binaryVersion/emulationVersion`. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
-  /** `name=priority` each. */
+  /** Each is `name=priority`. */
   readonly priority: readonly string[];
   readonly manifests: readonly Manifest[];
 }
@@ -73,8 +73,8 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
 }
 
 /**
- * Returns the rolling update in `text` (`name=binary/emulation`). It replaces the candidate with that name, and those
- * whose names start with it and a dash.
+ * Returns the rolling update in `text` (`name=binary/emulation`). The update replaces the candidate with that name, and
+ * candidates whose names start with that name and a dash.
  *
  * @throws {SettingsError} if `text` is invalid.
  */
@@ -93,7 +93,7 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   return { names, binaryVersion, emulationVersion };
 }
 
-/** A rolling update. It replaces these candidates by this version, one at a time. */
+/** A rolling update: replaces these candidates by this version, one at a time. */
 export interface Rollout {
   readonly names: readonly string[];
   readonly binaryVersion: string;
@@ -106,9 +106,9 @@ export interface RolloutForecast {
   /** Number of leader changes if the leader is always replaced last, and if it is always replaced next. */
   readonly fewestHandOvers: number;
   readonly mostHandOvers: number;
-  /** The leader at the end, in the second case; empty for none. */
+  /** The leader at the end, if the leader is always replaced next; empty for none. */
   readonly leader: string;
-  /** False if the forecast was stopped before the Lease was settled. */
+  /** False if the forecast stopped before the Lease was settled. */
   readonly isSettled: boolean;
 }
 
@@ -171,7 +171,8 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   if (!binary || !emulation) throw problem('has no two semantic versions');
   if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
   const present = input.candidates.map(({ candidate }) => candidate);
-  // A new version of a program asks for the same strategy as before, a new program for that of the others.
+  // A new version of a program asks for the program's former strategy. A new program asks for the strategy of the other
+  // candidates.
   const former = present.find((candidate) => candidate.name === name);
   const alike = former ?? present[0];
   return {
@@ -221,7 +222,7 @@ function manifestCandidates({ path, text }: Manifest, input: ElectionInput): rea
   });
 }
 
-/** Returns why the API server would refuse a candidate. A plan must not show what cannot happen. */
+/** Returns why the API server would refuse a candidate: a plan must not contain an impossible candidate. */
 function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCandidate): string | undefined {
   const strategies = preference.kind === 'strategy' ? [preference.strategy] : preference.strategies;
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];

@@ -5,35 +5,34 @@ import { type ElectionInput, surveyElection, surveyTenure } from '../election/vi
 import { InMemoryElection } from './in-memory-election.ts';
 import { describeVersions } from './wording.ts';
 
-/** A step of a rehearsal. */
 interface Step {
   /** Virtual time since the start, in milliseconds. */
   readonly atMs: number;
   readonly text: string;
-  /** The reason of the decision; undefined for what programs do. */
+  /** The reason of the decision; undefined for an action of a program. */
   readonly reason: Reason | undefined;
 }
 
-/** The result of a rehearsal. */
 export interface Rehearsal {
   readonly steps: readonly Step[];
   /** The holder at the end; empty for none. */
   readonly holder: string;
   /** The reason of the last decision. */
   readonly reason: Reason;
-  /** False if the rehearsal was stopped before the Lease was settled. */
+  /** False if the rehearsal stopped before the Lease was settled. */
   readonly isSettled: boolean;
   readonly tookMs: number;
   /** Number of leader changes. */
   readonly handOvers: number;
 }
 
-// The intervals of client-go's elector: it polls every 2 s as leader, else every 2 to 4.4 s, and renews for 15 s.
+// The intervals of client-go's elector: a leader polls every 2 s, another elector every 2 to 4.4 s. A leader keeps trying
+// to renew for 15 s.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** A Lease without a holder counts as settled after this time without a change: a candidate may always come back. */
+/** A Lease without a holder counts as settled after this time without a change, because a candidate may always return. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -42,15 +41,15 @@ const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
- * Simulates the coordinator, with its own decisions, after each change in turn. Candidates answer pings, the holder
- * renews and yields, Leases expire. A change is made when the effects of the ones before it have settled. A crash as
- * the first change is made at once.
+ * Simulates the coordinator, with its own decisions, after each change in turn. Candidates answer pings, the holder renews
+ * and yields, Leases expire. Each change starts when the effects of the earlier changes have settled. A crash as the first
+ * change starts at once.
  *
- * A candidate that has not answered a ping stays silent, and so does a holder that has missed its renewals.
+ * A candidate that has not answered a ping stays silent, and a holder that has missed its renewals stays silent too.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
-  // A crash happens at any time. An upgrade starts when the Lease is settled.
+  // A crash may happen at any time. Other changes start when the Lease is settled.
   if (changes[0]?.kind !== 'crash') rehearsal.runUntilSettled();
   for (const change of changes) {
     rehearsal.make(change);
@@ -63,11 +62,11 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
 export type Change =
   /** A candidate appears, or restarts with other versions. */
   | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
-  /** Its program stops: it releases the Lease and deletes its candidate. */
+  /** The candidate's program stops: it releases the Lease and deletes its candidate. */
   | { readonly kind: 'remove'; readonly name: string }
-  /** Its program crashes: it no longer renews or answers. */
+  /** The candidate's program crashes: it no longer renews or answers. */
   | { readonly kind: 'crash'; readonly name: string }
-  /** It gets a priority without an end. */
+  /** The candidate gets a priority without an end. */
   | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
   /** `successor` appears, then one of `names` stops: the leader first or the leader last. */
   | {
@@ -261,7 +260,7 @@ class Rehearsing {
       ...lease,
       holderIdentity: '',
       leaseDurationSeconds: 1,
-      // Later than the last renewal, or it would not look like a release.
+      // The renewTime must be later than the last renewal, to look like a release.
       renewTime: this.#now.wall + 1n,
       strategy: undefined,
       preferredHolder: undefined,

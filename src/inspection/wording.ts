@@ -136,7 +136,6 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
   },
 };
 
-/** Explanations of the states of candidates. */
 export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Live: 'takes part',
   Awaiting: 'was pinged and has not answered yet',
@@ -195,7 +194,7 @@ export function describePriority(value: number, until: string | undefined): stri
   return until === undefined ? String(value) : `${value} until ${until}`;
 }
 
-/** Whether a priority other than 0 is set, or one that ends. */
+/** True when a priority is not 0, or has an end. */
 export function isPrioritySet({
   value,
   until,

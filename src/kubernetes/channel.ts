@@ -3,57 +3,60 @@ import { pipeline, type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
 
-/** One HTTP request, whole. */
+/** One complete HTTP request. */
 export interface OutgoingRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Aborts it, or the body of its answer. */
+  /** Aborts the request, or the body of its answer. */
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer. Its body has to be read to its end, or destroyed. */
+/** The head of an answer. The caller has to read the body to its end, or destroy it. */
 export interface IncomingAnswer {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
 }
 
-/** One HTTP answer, whole; of that to a request that failed, as much as is read of one. */
+/** One complete HTTP answer. Of an error answer, at most {@link MAX_ERROR_BYTES} are read. */
 export interface WholeAnswer extends Pick<IncomingAnswer, 'statusCode' | 'headers'> {
   readonly text: string;
 }
 
 /** Connections of one kind to one server. */
 export interface Channel {
-  /** As {@link Channel.send}, but settles when the answer is there to its end. */
+  /** Like {@link Channel.send}, but settles when the whole answer has arrived. */
   exchange(url: string, request: OutgoingRequest): Promise<WholeAnswer>;
-  /** Rejects as whatever it sends with does. Redirects are not followed. */
+  /** Rejects with the error of the HTTP library. Redirects are not followed. */
   send(url: string, request: OutgoingRequest): Promise<IncomingAnswer>;
-  /** Ends each connection once what runs on it has ended; nothing more may be sent. */
+  /** Closes each connection when its last call has ended. No more requests may be sent. */
   retire(): void;
-  /** Ends all connections at once, whatever runs on them; nothing more may be sent. */
+  /** Closes all connections at once, even during calls. No more requests may be sent. */
   cut(): void;
 }
 
-/** How long an idle connection is kept, in milliseconds: less than any usual load balancer or API server keeps it. */
+/** How long an idle connection is kept, in milliseconds: shorter than in usual load balancers and API servers. */
 export const KEEP_ALIVE_MS = 55_000;
 
-/** How soon TCP asks whether an idle connection is still there, in milliseconds, as client-node has it: load balancers forget those. */
+/**
+ * Idle time before TCP keep-alive probes a connection, in milliseconds, as in client-node: load balancers forget idle
+ * connections.
+ */
 export const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** What is read of the answer to a request that failed, in bytes: far more than an API server explains, and little enough to hold many of. */
+/** Maximum bytes that are read of an error answer: far more than an API server's explanation, but small enough to hold many. */
 export const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Redirects are not followed, as they could take credentials elsewhere. */
+/** Returns true for 2xx. Redirects are not followed: they could send credentials to another server. */
 export function isSuccess(statusCode: number): boolean {
   return statusCode < 300;
 }
 
-/** What comes out of a compressed answer at a time, in bytes: items of a list by the dozen. */
+/** Bytes of one decompressed chunk: some dozens of list items. */
 const PIECE_BYTES = 64 * 1024;
 
-/** An answer as it was before it was compressed for the way; its body fails with whatever that of the given one fails with. */
+/** Returns the answer with a decompressed body. The body fails with the same errors as the original body. */
 export function uncompressed<T extends IncomingAnswer>(answer: T): T {
   if (answer.headers['content-encoding'] !== 'gzip') return answer;
   const body = createGunzip({ chunkSize: PIECE_BYTES });
@@ -67,7 +70,7 @@ export async function readWhole({ statusCode, headers, body }: IncomingAnswer): 
   return { statusCode, headers, text: await (isSuccess(statusCode) ? text(body) : errorText(body)) };
 }
 
-/** The beginning of an error answer. One that goes on and on is cut off, and its connection with it. */
+/** Returns the beginning of an error answer. Cuts a longer answer off, and closes its connection. */
 async function errorText(body: Readable): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

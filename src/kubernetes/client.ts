@@ -19,46 +19,46 @@ import { BodyChunks, parseAnswer, readList, refusal, type TakeItems } from './re
 /** One call to the API server. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From the server's root on, without a query: `/apis/coordination.k8s.io/v1/leases`. */
+  /** Path from the server's root, without a query: `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Default `application/json`; a PATCH has to say which kind of patch it is. */
+  /** Default `application/json`. A PATCH has to name the kind of patch. */
   readonly contentType?:
     | 'application/json'
     | 'application/merge-patch+json'
     | 'application/json-patch+json'
     | 'application/apply-patch+yaml';
-  /** For the whole call in milliseconds, credentials and body included; default 10,000. */
+  /** Deadline of the whole call in milliseconds, including credentials and body; default 10,000. */
   readonly deadlineMs?: number;
-  /** Aborts the call, or the stream that came of it. */
+  /** Aborts the call, or its stream. */
   readonly signal?: AbortSignal;
   /**
-   * Takes the items of a list as they arrive, so that a long one is never in memory as a whole, and nothing is read while the
-   * promise that it returns is pending. What it has taken is not in the answer. Must not throw.
+   * Takes the items of a list as they arrive, so that a long list is never in memory as a whole. No more items are read
+   * while the returned promise is pending. The answer does not contain the items that were taken. Must not throw.
    */
   readonly takeItems?: TakeItems;
   /**
-   * Sends the request only over a connection that is idle, and gives it up as soon as another request needs a connection. Both
-   * reject with `ABORTED`. What is not sent is not observed. Not for lists and streams.
+   * Sends the request only over an idle connection, and aborts it as soon as another request needs a connection. In both
+   * cases the call rejects with `ABORTED`. A request that is not sent is not observed. Not for lists and streams.
    */
   readonly isBackground?: boolean;
 }
 
-/** One finished call, for metrics. A watch is finished, in this sense, when its response has begun. */
+/** One finished call, for metrics. A watch counts as finished when its response has begun. */
 export interface ApiCallObservation {
   readonly method: string;
   readonly verb: string;
   readonly resource: string;
-  /** The HTTP status, or `error` where there was no complete answer. */
+  /** The HTTP status, or `error` without a complete answer. */
   readonly status: number | 'error';
   readonly durationMs: number;
 }
 
-/** What the server's clock said in an answer, and when the call was sent and answered by ours, in microseconds. */
+/** The Date of an answer by the server's clock, and when the call was sent and answered by our clock, in microseconds. */
 export interface HeardDate {
-  /** As HTTP has it: cut to the second. */
+  /** The value of the HTTP Date header, in whole seconds. */
   readonly date: string;
   readonly sentAt: bigint;
   readonly answeredAt: bigint;
@@ -66,36 +66,35 @@ export interface HeardDate {
 
 /** Talks to one API server. */
 export interface KubernetesClient {
-  /** The server's URL. */
   readonly server: string;
-  /** The answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}; nothing is ever retried. */
+  /** Resolves to the answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}. Never retries. */
   request(request: ApiRequest): Promise<JsonObject>;
   /**
-   * The answer's body as it arrives; the deadline covers its beginning only. It has to be iterated or aborted, else its
-   * connection stays open. Rejects, and the iteration throws, as {@link KubernetesClient.request} does.
+   * Resolves to the answer's body as it arrives. The deadline covers only the beginning. The caller has to iterate or abort
+   * the body, otherwise its connection stays open. Rejects, and the iteration throws, like {@link
+   * KubernetesClient.request}.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Ends streams at once, gives requests under way `graceMs` (default a second), and aborts those that have not ended then.
-   * Calls that have not been sent fail with `CLIENT_CLOSED`. Once this resolves no call is under way, whatever the server
-   * does.
+   * Ends streams at once, gives requests in flight `graceMs` (default one second), then aborts them. Calls that have not
+   * been sent fail with `CLIENT_CLOSED`. When the promise resolves, no call is in flight, even if the server does not
+   * answer.
    */
   close(graceMs?: number): Promise<void>;
 }
 
-/** What {@link createClient} needs. */
 export interface ClientOptions {
   /** Configuration and authentication; see `loadKubeConfig`. */
   readonly kubeConfig: ClusterConfig;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** How many requests run at once, default 16; more wait their turn. Lists and watches have connections of their own. */
+  /** Maximum requests in flight, default 16; further requests are queued. Lists and watches have their own connections. */
   readonly connections?: number;
-  /** Whether memory counts for more than time, as for a program of few requests; default false. */
+  /** True to save memory at the cost of time, for a program with few requests; default false. */
   readonly isLean?: boolean;
   /** Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
-  /** Told the time of each answer that has one. Must not throw. */
+  /** Called with the Date of each answer that has one. Must not throw. */
   readonly hear?: (heard: HeardDate) => void;
 }
 
@@ -103,12 +102,15 @@ const DEFAULT_DEADLINE_MS = 10_000;
 const DEFAULT_CONNECTIONS = 16;
 const DEFAULT_GRACE_MS = 1000;
 
-/** A client for the current context's cluster. Throws a {@link ConnectionError} when the context has no cluster. */
+/**
+ * Creates a client for the cluster of the current context. Throws a {@link ConnectionError} when the context has no
+ * cluster.
+ */
 export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
 }
 
-/** What a call does within its deadline. */
+/** The part of a call that the deadline limits. */
 type Run<T> = (deadline: Deadline) => Promise<{ status: number; result: T }>;
 
 class HttpClient implements KubernetesClient {
@@ -124,7 +126,7 @@ class HttpClient implements KubernetesClient {
   constructor(options: ClientOptions) {
     const cluster = options.kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
-    // Not told, and not sent either: it is the user of the kubeconfig who asks.
+    // A user name and password in the URL are neither shown nor sent: the user of the kubeconfig authenticates.
     this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
@@ -165,9 +167,9 @@ class HttpClient implements KubernetesClient {
         const { body, statusCode: status } = answer;
         if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
         deadline.stopTimer();
-        // Always emitted, whether the body ends, fails or is given up.
+        // The close event follows the end, an error or the destruction of the body.
         body.once('close', () => this.#endStream(deadline));
-        // An error before the iteration begins must not be an uncaught one; the iteration throws it later.
+        // An error before the iteration begins must not be an uncaught error; the iteration throws it later.
         body.on('error', () => {});
         return { status, result: new BodyChunks(body, (error) => explainFailure(error, request, deadline)) };
       } catch (error) {
@@ -177,7 +179,7 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  /** Over the connections for watches: a list may take a minute, and of each namespace there may be several. */
+  /** Sends a list over the connections for watches: a list may take a minute, and each namespace may have several. */
   async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
     const answer = uncompressed(
       await this.#ask(request, deadline, ({ streams }, ...sent) => streams.send(...sent)),
@@ -221,7 +223,7 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Runs one call within its deadline, turns whatever goes wrong into an error of ours, and observes how it went. */
+  /** Runs one call within its deadline, converts errors to our error classes, and observes the result. */
   async #carryOut<T>(request: ApiRequest, deadline: Deadline, run: Run<T>): Promise<T> {
     const startedAt = this.#options.clock.now();
     try {
@@ -237,14 +239,14 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Resolves with whatever the server says. */
+  /** Resolves with any answer of the server, errors included. */
   async #ask<T extends Pick<IncomingAnswer, 'statusCode' | 'headers'>>(
     request: ApiRequest,
     deadline: Deadline,
     send: (connections: Connections, ...sent: Parameters<Channel['send']>) => Promise<T>,
   ): Promise<T> {
     const { headers, connection } = await deadline.race(this.#authenticate(request));
-    // A client closed meanwhile must not open new connections: nothing would close them.
+    // A closed client must not open new connections, because it would not close them.
     this.#assertOpen(request);
     const { clock, hear } = this.#options;
     const sentAt = clock.wallTime();
@@ -255,7 +257,7 @@ class HttpClient implements KubernetesClient {
       signal: deadline.signal,
     };
     const url = `${this.server}${pathWithQuery(request.path, request.query)}`;
-    // Raced as well: an abort does not reach a request that still waits for a connection.
+    // The race is needed too: an abort does not reach a request that still waits for a connection.
     const answer = await deadline.race(send(this.#pools.use(connection), url, outgoing));
     const { date } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
@@ -282,7 +284,7 @@ class HttpClient implements KubernetesClient {
       accept: 'application/json',
       'user-agent': this.#options.userAgent,
     };
-    // The API server does so from 128 KiB on: Leases and candidates come down to a thirteenth.
+    // The API server compresses answers of 128 KiB and more: Leases and candidates shrink to a thirteenth.
     if (request.takeItems) headers['accept-encoding'] = 'gzip';
     if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
     return headers;
@@ -296,24 +298,24 @@ class HttpClient implements KubernetesClient {
   }
 }
 
-/** What a request is about, in the few words that metrics may be labelled with. */
+/** The target of a request, as labels for metrics. */
 export interface RequestTarget {
   /** Kubernetes' verb: get, list, watch, create, update, patch, delete or deletecollection. */
   readonly verb: string;
-  /** The resource with its subresource, like `leases` or `leases/status`; the path itself for what is no resource. */
+  /** The resource with its subresource, such as `leases` or `leases/status`; otherwise the path itself. */
   readonly resource: string;
 }
 
-/** Query parameters; those that are undefined are left out. */
+/** Query parameters. Undefined parameters are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Tells verb and resource from method, path and query. Names and namespaces are not part of it. */
+/** Returns verb and resource for a method, path and query. They do not contain names or namespaces. */
 export function describeTarget(method: string, path: string, query: Query = {}): RequestTarget {
   const { resource, named } = parsePath(path);
   return { verb: verbOf(method, named, query), resource };
 }
 
-/** The path with its query, as it goes on the request line. */
+/** Returns the path with its query, as in the request line. */
 export function pathWithQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

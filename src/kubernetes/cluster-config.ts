@@ -5,7 +5,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { hostAndPort } from '../support/address.ts';
 import { KEEP_ALIVE_DELAY_MS } from './channel.ts';
 
-/** A cluster, as a kubeconfig describes it. */
+/** A cluster in a kubeconfig. */
 export interface Cluster {
   readonly name: string;
   readonly server: string;
@@ -16,7 +16,7 @@ export interface Cluster {
   readonly proxyUrl?: string;
 }
 
-/** A user, as far as it is asked here: it is the configuration that knows how to be let in as one. */
+/** The fields of a kubeconfig's user that this project reads. The ClusterConfig authenticates the user. */
 export interface User {
   readonly name: string;
   readonly token?: string;
@@ -24,7 +24,7 @@ export interface User {
   readonly authProvider?: { readonly name: string; readonly config: object };
 }
 
-/** A cluster, a user, and the namespace that is meant where none is named. */
+/** A cluster, a user and a default namespace. */
 export interface Context {
   readonly name: string;
   readonly cluster: string;
@@ -32,7 +32,7 @@ export interface Context {
   readonly namespace?: string;
 }
 
-/** How to connect: directly or by a proxy, with which TLS material. */
+/** How to connect: directly or through a proxy, and with which TLS material. */
 export type DispatcherOptions =
   | {
       readonly type: 'proxy';
@@ -50,8 +50,8 @@ type ConnectOptions = ConnectionOptions & {
 };
 
 /**
- * What a client has to know of a cluster and of its user; a `KubeConfig` of client-node is one. Written out, because
- * users of this package's types may lack the types of client-node's dependencies.
+ * What a client needs to know about a cluster and its user. A `KubeConfig` of client-node is one. The type is written out,
+ * because users of this package's types may lack the types of client-node's dependencies.
  */
 export interface ClusterConfig {
   getCurrentCluster(): Cluster | null;
@@ -62,7 +62,7 @@ export interface ClusterConfig {
   createDispatcherOptions(cluster: Cluster | null, agentOptions: AgentOptions): DispatcherOptions;
 }
 
-/** The namespace that is meant where none is named: the current context's, else `default`. */
+/** Returns the default namespace: the current context's, else `default`. */
 export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
 }
@@ -70,8 +70,8 @@ export function namespaceOf(config: ClusterConfig): string {
 const NAME = 'in-cluster';
 
 /**
- * The cluster of the pod that this process runs in, by the pod's service account. client-node could read that as well, but
- * needs over 40 MB to do so, which is more than all else that a sidecar has of its own.
+ * The cluster of the pod in which this process runs, by the pod's service account. client-node could read it too, but needs
+ * over 40 MB, more than the rest of a sidecar.
  */
 export class ServiceAccountConfig implements ClusterConfig {
   readonly #cluster: Cluster;
@@ -84,7 +84,7 @@ export class ServiceAccountConfig implements ClusterConfig {
     this.#tokenFile = tokenFile;
   }
 
-  /** Undefined where this is no pod, or none with a service account. */
+  /** Returns undefined outside a pod, or in a pod without a service account. */
   static find(
     env: Readonly<Record<string, string | undefined>>,
     directory: string,
@@ -114,7 +114,7 @@ export class ServiceAccountConfig implements ClusterConfig {
     return name === NAME ? this.#context : null;
   }
 
-  /** Both are read anew each time, as a kubelet replaces them. */
+  /** Reads both files each time, because the kubelet replaces them. */
   async applyToHTTPSOptions(options: Parameters<ClusterConfig['applyToHTTPSOptions']>[0]): Promise<void> {
     options.ca = readFileSync(this.#cluster.caFile ?? '');
     options.headers = {
@@ -138,8 +138,8 @@ export class ServiceAccountConfig implements ClusterConfig {
 }
 
 /**
- * The namespace of the pod that this process runs in. Undefined unless `config` is that of the pod's service account: a
- * kubeconfig may be about another cluster.
+ * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service account: a
+ * kubeconfig may be for another cluster.
  */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig

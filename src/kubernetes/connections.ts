@@ -5,25 +5,28 @@ import { type Channel, KEEP_ALIVE_DELAY_MS, KEEP_ALIVE_MS, readWhole } from './c
 import type { DispatcherOptions } from './cluster-config.ts';
 import { Connectors, openUndiciChannel } from './undici-channel.ts';
 
-/** The connections to one server under one set of TLS material. */
+/** The connections to one server with the same TLS material. */
 export interface Connections {
-  /** For requests: bounded, kept alive and shared. */
+  /** Connections for requests: limited, kept alive and shared. */
   readonly requests: Channel;
-  /** For lists and watches, each of which occupies a connection for long and so must not take one from requests. */
+  /**
+   * Connections for lists and watches. Each list or watch occupies a connection for long, so that it must not take a
+   * connection from requests.
+   */
   readonly streams: Channel;
 }
 
 /** How connections are made. */
 export interface ConnectionPoolsOptions {
-  /** At once, for requests. */
+  /** Maximum connections at a time, for requests. */
   readonly maxConnections: number;
-  /** Whether memory counts for more than time. */
+  /** True to save memory at the cost of time. */
   readonly isLean: boolean;
 }
 
 /**
- * Keeps one set of connections for as long as the way to connect stays the same. When it changes (a rotated CA or
- * client certificate), new connections are made and the old ones close once what runs on them has ended.
+ * Keeps one set of connections while the options to connect stay the same. When they change (a rotated CA or client
+ * certificate), it opens new connections and closes each old connection after its last call.
  */
 export class ConnectionPools {
   readonly #options: ConnectionPoolsOptions;
@@ -36,7 +39,7 @@ export class ConnectionPools {
     this.#options = options;
   }
 
-  /** Throws when the proxy is of a kind that is not supported. */
+  /** Throws when the kind of proxy is not supported. */
   use(options: DispatcherOptions): Connections {
     if (this.#current?.options === options) return this.#current.open;
     const fingerprint = fingerprintOf(options);
@@ -50,7 +53,7 @@ export class ConnectionPools {
     return this.#current.open;
   }
 
-  /** Ends all connections at once, whatever runs on them; none may be used any more. */
+  /** Closes all connections at once, even during calls. No connection may be used after that. */
   cut(): void {
     if (this.#current) for (const each of channelsOf(this.#current.open)) each.cut();
     this.#current = undefined;
@@ -78,17 +81,17 @@ function openConnections(
   return { requests: open(maxConnections), streams: open(Number.POSITIVE_INFINITY) };
 }
 
-/** A hash, so that key material is not kept around once more just to be compared. Buffers hash by their content. */
+/** Returns a hash, so that no second copy of key material is kept just for the comparison. Buffers hash by their content. */
 function fingerprintOf(options: DispatcherOptions): string {
   return createHash('sha256').update(JSON.stringify(options)).digest('base64');
 }
 
-/** What Node's own modules can do: to connect directly. */
+/** The options that Node's own modules support: direct connections. */
 export type DirectOptions = Extract<DispatcherOptions, { readonly type: 'none' | 'agent' }>;
 
 /**
- * Sends with Node's own modules. They take more time for a request than undici, and 15 MB less memory, half of which is
- * what WebAssembly needs; they are all that a program of few requests needs, and work where there is no WebAssembly.
+ * Sends with Node's own modules. They take more time for a request than undici, but need 15 MB less memory, half of it for
+ * WebAssembly. They are enough for a program with few requests, and work without WebAssembly.
  */
 export function openNodeChannel(options: DirectOptions, maxConnections: number): Channel {
   const settings = {
@@ -110,7 +113,7 @@ export function openNodeChannel(options: DirectOptions, maxConnections: number):
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
       });
-      // Once it is answered, its body fails instead.
+      // Once the call is answered, its body fails instead.
       call.on('error', reject);
       call.end(body);
     });
@@ -130,35 +133,35 @@ export function openNodeChannel(options: DirectOptions, maxConnections: number):
 }
 
 interface Waiting {
-  /** Undefined once it has given up. */
+  /** Undefined once the request has been aborted. */
   go: (() => void) | undefined;
 }
 
 /**
- * Lets so many requests run at once. The others wait for their turn, in the order in which they came. A request that gives up
- * has left the line: undici would come to it all the same, and end the connection that it then has for it.
+ * Limits the requests in flight. Further requests wait in a queue, first in, first out. An aborted request leaves this
+ * queue. undici's own queue would keep it, and would close a connection when its turn came.
  */
 export class Turns {
   #free: number;
-  /** Aborts each request in the background that runs, the oldest first. */
+  /** Functions that abort the background requests in flight, oldest first. */
   readonly #background = new Set<() => void>();
   #line: Waiting[] = [];
-  /** The index of the next request in the line. */
+  /** The index of the next request in the queue. */
   #next = 0;
 
   constructor(atOnce: number) {
     this.#free = atOnce;
   }
 
-  /** Whether a request would have its turn at once, without the end of another. */
+  /** True when a request could start at once, without the end of another request. */
   get isFree(): boolean {
     return this.#free > 0;
   }
 
   /**
-   * Resolves to what ends the turn, once it has come. Rejects with the reason of `signal` when that aborts before.
+   * Waits for a turn. Resolves to the function that ends the turn. Rejects with the reason of `signal` if it aborts before.
    *
-   * @param giveWay of a request in the background: aborts it, as another request waits for its turn
+   * @param giveWay aborts a background request, when another request waits for its turn
    */
   async take(signal: AbortSignal, giveWay?: () => void): Promise<() => void> {
     signal.throwIfAborted();
@@ -178,7 +181,7 @@ export class Turns {
     };
   }
 
-  /** One for each request that has to wait: it ends its turn by itself. */
+  /** Aborts one background request for each request that has to wait. The aborted request ends its own turn. */
   #abortBackground(): void {
     const [giveWay] = this.#background;
     if (!giveWay) return;
@@ -203,7 +206,7 @@ export class Turns {
     });
   }
 
-  /** Hands a turn that is over to the next in line. */
+  /** Gives a finished turn to the next request in the queue. */
   #pass(): void {
     for (;;) {
       const next = this.#line[this.#next];
@@ -218,7 +221,7 @@ export class Turns {
     this.#free++;
   }
 
-  /** Runs once half of the entries are used up, so that the cost per entry is constant. */
+  /** Shortens the queue once half of its entries are used up, so that the cost per entry is constant. */
   #shorten(): void {
     this.#line = this.#line.slice(this.#next);
     this.#next = 0;

@@ -6,15 +6,15 @@ import type { Clock, Instant } from '../support/clock.ts';
 import { messageOf, shortened } from '../support/text.ts';
 import type { Cluster, ClusterConfig, DispatcherOptions } from './cluster-config.ts';
 
-/** What a request needs to be let in: headers to send, and how to connect (TLS material, proxy). */
+/** The credentials of a request: headers to send, and how to connect (TLS material, proxy). */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly connection: DispatcherOptions;
 }
 
 /**
- * For how long credentials are used before they are asked for again, in milliseconds. Asking reads files and may run a
- * plugin, which is too much for every request; rotation is seen this much later.
+ * How long credentials are reused, in milliseconds. Reading them opens files and may run a plugin, which is too expensive
+ * for every request. A rotation takes effect this much later.
  */
 const REUSE_MS = 1_000;
 
@@ -32,7 +32,7 @@ export class CredentialSource {
     this.#clock = clock;
   }
 
-  /** Rejects with whatever the authentication method failed with: a file not read, a plugin's name and its own words. */
+  /** Rejects with the error of the authentication method: an unreadable file, or a plugin's name and message. */
   get(): Promise<Credentials> {
     if (this.#current && this.#clock.now() - this.#current.since < REUSE_MS) {
       return Promise.resolve(this.#current.credentials);
@@ -43,7 +43,7 @@ export class CredentialSource {
     return this.#pending;
   }
 
-  /** Forgets what it has: the server did not accept it. */
+  /** Drops the cached credentials, because the server did not accept them. */
   invalidate(): void {
     this.#current = undefined;
   }
@@ -57,7 +57,7 @@ export class CredentialSource {
 
 async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
-    // Like kubectl: without TLS, as with `kubectl proxy`, credentials are not sent for everyone to read.
+    // Like kubectl: without TLS (`kubectl proxy`), credentials are not sent, because anyone could read them.
     return {
       headers: {},
       connection: cluster.proxyUrl ? kubeConfig.createDispatcherOptions(cluster, {}) : { type: 'none' },
@@ -75,12 +75,12 @@ async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): P
   };
 }
 
-/** In characters: a plugin may write as much as it likes. */
+/** Maximum characters of a plugin's message: a plugin may write any amount. */
 const LONGEST_EXPLANATION = 1000;
 
-/** The library tells what the plugin wrote to its error output, and nothing else, not even which plugin it was. */
+/** Returns an error that names the plugin. The library's error has only the plugin's error output, without its name. */
 function pluginFailure(command: string, cause: unknown, ending: string | undefined): Error {
-  // The library tells its first words as well, which may be the token itself.
+  // A SyntaxError of the library quotes the beginning of the output, which may be the token.
   const isNoJson = cause instanceof SyntaxError;
   const isUnread = cause instanceof TypeError;
   const said = isNoJson
@@ -100,7 +100,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // A token file commonly ends in a newline, which must not get into a header.
+    // A token file usually ends with a newline, which a header must not contain.
     if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
   }
   return headers;
@@ -118,8 +118,8 @@ interface Started {
 const started = new AsyncLocalStorage<Started>();
 
 /**
- * Carries out `work`, which may start a process and keeps to itself how that ended. `explain` makes the error of a failure:
- * it is told of the exit code or the signal of the process, if it had one and did not end in good order.
+ * Runs `work`, which may start a process and does not report how it ended. `explain` makes the error of a failure. Its
+ * argument is the exit code or the signal of the process, if the process failed.
  */
 export async function explainingProcess(
   work: () => Promise<void>,
@@ -127,7 +127,7 @@ export async function explainingProcess(
 ): Promise<void> {
   const own: Started = {};
   const note = (message: unknown) => {
-    // Others may start processes meanwhile.
+    // Other tasks may start processes at the same time.
     if (started.getStore() === own) Object.assign(own, message);
   };
   subscribe('child_process', note);
@@ -143,6 +143,6 @@ export async function explainingProcess(
 function endingOf(process: ChildProcess | undefined): string | undefined {
   if (process?.signalCode) return process.signalCode;
   const { exitCode } = process ?? {};
-  // A negative one stands for a process that could not be started, which the error says.
+  // A negative code means that the process did not start; the error says so.
   return typeof exitCode === 'number' && exitCode > 0 ? `exit code ${exitCode}` : undefined;
 }

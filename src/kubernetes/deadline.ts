@@ -1,9 +1,9 @@
 import type { Clock } from '../support/clock.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 
-/** Bounds one call: it is aborted when its time is up, or before that by the caller's own signal. */
+/** Limits one call: aborts it when its time is over, or when the caller's own signal aborts. */
 export class Deadline {
-  /** How long a call may take, in milliseconds. */
+  /** Maximum duration of the call, in milliseconds. */
   readonly durationMs: number;
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal | undefined;
@@ -27,22 +27,22 @@ export class Deadline {
     else callerSignal?.addEventListener('abort', this.abort, { once: true });
   }
 
-  /** Aborts at the deadline or with the caller's signal. */
+  /** A signal that aborts at the deadline or with the caller's signal. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Whether the time ran out (rather than the caller having aborted). */
+  /** True when the deadline passed; false when the caller aborted. */
   get exceeded(): boolean {
     return this.#exceeded;
   }
 
-  /** Settles like `work`, but rejects at once on abort, however long `work` takes to notice. */
+  /** Settles like `work`, but rejects at once on abort, even if `work` notices the abort later. */
   race<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#aborted]);
   }
 
-  /** Aborts it now. */
+  /** Aborts the call now. */
   readonly abort = (): void => this.#controller.abort();
 
   /** Lifts the time limit; the caller's signal still counts. */
@@ -50,7 +50,7 @@ export class Deadline {
     this.#cancelTimer();
   }
 
-  /** Ends it: from now on neither the timer nor the caller's signal has an effect. */
+  /** Ends the deadline: from now on neither the timer nor the caller's signal has an effect. */
   dispose(): void {
     this.#cancelTimer();
     this.#callerSignal?.removeEventListener('abort', this.abort);
@@ -62,7 +62,7 @@ interface Call {
   readonly path: string;
 }
 
-/** What went wrong with a call, as an error of ours. */
+/** Converts the failure of a call to one of our errors. */
 export function explainFailure(error: unknown, call: Call, deadline: Deadline): Error {
   if (error instanceof ApiError || error instanceof ConnectionError) return error;
   const called = describeCall(call);
@@ -77,14 +77,14 @@ export function explainFailure(error: unknown, call: Call, deadline: Deadline): 
   return new ConnectionError(`${called}: ${messageOf(error)}`, { code: codeOf(error), cause: error });
 }
 
-/** `GET /version` */
+/** Returns a description such as `GET /version`. */
 export function describeCall({ method, path }: Call): string {
   return `${method} ${path}`;
 }
 
-/** What an error, or whatever was thrown, says. */
+/** Returns the message of an error, or of any other thrown value. */
 export function messageOf(error: unknown): string {
-  // Node tries every address of a name and reports the failures in a group that has no message of its own.
+  // Node tries every address of a name and reports the failures in an AggregateError without a message.
   if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
   return error instanceof Error && error.message ? error.message : String(error);
 }

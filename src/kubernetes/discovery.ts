@@ -6,16 +6,16 @@ import { ApiError } from './errors.ts';
 export interface WantedResource<V extends string> {
   /** The plural name, as in paths. */
   readonly resource: string;
-  /** Groups and versions that would do, such as `coordination.k8s.io/v1`, the best first. */
+  /** Acceptable groups and versions, such as `coordination.k8s.io/v1`, best first. */
   readonly apiVersions: readonly V[];
 }
 
 /**
- * The first of the apiVersions in which the server has the resource; undefined when there is none. Rejects as
- * the client does: a discovery error is not NotFound.
+ * Returns the first of the apiVersions in which the server has the resource; undefined when there is none. Rejects like the
+ * client: a discovery error is not NotFound.
  *
- * Each version is asked for by itself: the group's own list of its versions lags behind for a moment when an upgraded
- * server starts, and still names those of before.
+ * Each version has its own request: just after an upgraded server starts, the group's list of versions may still be the old
+ * one.
  */
 export async function discoverServed<V extends string>(
   client: KubernetesClient,
@@ -24,7 +24,7 @@ export async function discoverServed<V extends string>(
 ): Promise<V | undefined> {
   for (const apiVersion of apiVersions) {
     const list = await getUnlessNotFound(client, `/apis/${apiVersion}`, signal);
-    // A version may be served for the sake of other resources.
+    // The server may serve a version for other resources only.
     if (namesOf(list?.['resources']).includes(resource)) return apiVersion;
   }
   return undefined;
@@ -43,7 +43,7 @@ async function getUnlessNotFound(
   }
 }
 
-/** The names of the objects in a list, where they are text. */
+/** Returns the names of the objects in a list. Names that are not strings are skipped. */
 function namesOf(list: unknown): string[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item: unknown) =>

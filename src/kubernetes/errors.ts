@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 
-/** What an {@link ApiError} is made of. */
+/** The fields of an {@link ApiError}. */
 export interface ApiErrorFields {
   readonly method: string;
   readonly path: string;
@@ -11,18 +11,18 @@ export interface ApiErrorFields {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The server answered, and its answer is an error. */
+/** The server answered with an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly method: string;
   readonly path: string;
   /** The HTTP status code. */
   readonly status: number;
-  /** The server's word for it (`Conflict`, `NotFound`, `Expired`, ...); '' when it gave none. */
+  /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' when the answer has none. */
   readonly reason: string;
   /**
-   * How long the server asks to be left alone, in milliseconds; two minutes at most. reflector-state.ts keeps to it for lists and
-   * watches, the controller's sender.ts for writes.
+   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector-state.ts applies it
+   * to lists and watches, the controller's sender.ts to writes.
    */
   readonly retryAfterMs: number | undefined;
 
@@ -38,11 +38,11 @@ export class ApiError extends Error {
 }
 
 /**
- * There was no complete answer: it is not known whether the server acted on the request.
+ * There was no complete answer: the server may have acted on the request or not.
  *
  * `code` is Node's or undici's (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `UND_ERR_SOCKET`, ...), or one of ours:
- * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or the client's end), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (none could be had),
- * `MALFORMED_ANSWER` (not what the API says), `WATCH_CLOSED_EARLY`.
+ * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or the client's end), `CLIENT_CLOSED` (nothing was sent),
+ * `CREDENTIALS` (not available), `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
@@ -54,7 +54,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Refused because the object is not as it was when it was decided on: changed, deleted, or created meanwhile. */
+/** True when the server refused a write because the object has changed since the decision: changed, deleted, or created. */
 export function isConflict(error: unknown): boolean {
   return (
     error instanceof ApiError &&
@@ -62,23 +62,29 @@ export function isConflict(error: unknown): boolean {
   );
 }
 
-/** What went wrong with a call, whatever it was about: the same for what is the same, so that it can be told once. */
+/**
+ * Returns the kind of failure of a call, without its target. Equal failures have the same kind, so that each is reported
+ * once.
+ */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
   if (error instanceof ConnectionError) return error.code;
   return messageOf(error);
 }
 
-/** How long a server's own explanation may be before it is cut, in characters: proxies answer with whole pages. */
+/** Maximum characters of a server's message: proxies answer with whole HTML pages. */
 const MAX_MESSAGE = 500;
 
-/** The same of its one word. */
+/** Maximum characters of a server's reason. */
 const MAX_REASON = 100;
 
-/** An absurd Retry-After must not leave us blind, or a Lease without a leader, for hours. In milliseconds. */
+/**
+ * Maximum Retry-After, in milliseconds. An absurd value must not stop watches, or leave a Lease without a leader, for
+ * hours.
+ */
 const MAX_RETRY_AFTER_MS = 120_000;
 
-/** Reads an error out of a response: a `Status` object where there is one, else whatever text came. */
+/** Converts an error response to an error: from its `Status` object if it has one, otherwise from its text. */
 export function apiErrorFromResponse(
   call: { readonly method: string; readonly path: string },
   status: number,
@@ -91,7 +97,7 @@ export function apiErrorFromResponse(
   return new ApiError({ ...call, status, message, retryAfterMs: secondsToMs(retryAfter) });
 }
 
-/** Reads an error out of a `Status` object, as error responses and a watch's ERROR events carry it. */
+/** Converts a `Status` object to an error. Error responses and a watch's ERROR events contain one. */
 export function apiErrorFromStatus(
   call: { readonly method: string; readonly path: string },
   statusObject: JsonObject,
@@ -113,7 +119,7 @@ export function apiErrorFromStatus(
   });
 }
 
-/** Kubernetes always gives seconds; the header's other form, a date, would need the server's clock to be ours. */
+/** Parses seconds only, as Kubernetes sends them. A date, the other form of Retry-After, would need equal clocks. */
 function secondsToMs(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0
     ? Math.min(Number(seconds) * 1000, MAX_RETRY_AFTER_MS)

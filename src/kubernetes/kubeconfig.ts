@@ -15,9 +15,9 @@ import {
 } from './plain-kubeconfig.ts';
 import { readToken, StaticConfig, tokenFileOf, tokenFileProvider } from './static-config.ts';
 
-/** Where the configuration is to come from. */
+/** Where to read the configuration. */
 export interface KubeConfigSource {
-  /** A file that was asked for by name; nothing else is then looked at. */
+  /** A file that the user named. No other source is read then. */
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the file's current one. */
   readonly context?: string | undefined;
@@ -26,7 +26,7 @@ export interface KubeConfigSource {
   readonly serviceAccountDirectory?: string;
 }
 
-/** The configuration that was found cannot be used; the message says what is wrong and what to do. */
+/** The configuration cannot be used. The message says what is wrong and what to do. */
 export class KubeConfigError extends Error {
   override readonly name: string = 'KubeConfigError';
 }
@@ -46,9 +46,9 @@ export class NoClusterError extends KubeConfigError {
 const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the cluster to talk to: the file given, else the files in $KUBECONFIG (merged; the first to name something
- * wins), else the pod's service account, else ~/.kube/config. Throws {@link NoClusterError} where there is none of
- * these, {@link KubeConfigError} where what there is cannot be used.
+ * Finds the cluster: in the given file, else in the files in $KUBECONFIG (merged; the first file that names something
+ * wins), else in the pod's service account, else in ~/.kube/config. Throws {@link NoClusterError} when none of these
+ * exists, and {@link KubeConfigError} when a configuration cannot be used.
  */
 export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   const { kubeconfig, context, env, serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY } = source;
@@ -65,7 +65,7 @@ export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   throw new NoClusterError();
 }
 
-/** client-node is loaded only where it takes more than {@link StaticConfig}: it needs a third of a second, and over 40 MB. */
+/** Loads client-node, only if {@link StaticConfig} is not enough: client-node needs a third of a second and over 40 MB. */
 function newKubeConfig(): KubeConfig {
   const { KubeConfig: Class } = createRequire(import.meta.url)('@kubernetes/client-node') as {
     readonly KubeConfig: typeof KubeConfig;
@@ -79,7 +79,7 @@ function readOnlyFile(file: string): KubeConfigContent {
   return content;
 }
 
-/** Undefined: there is nothing in it. */
+/** Returns undefined for an empty file. */
 function readFile(file: string): KubeConfigContent | undefined {
   let text: string;
   try {
@@ -111,7 +111,10 @@ function withTokenFiles(users: readonly User[], files: ReadonlyMap<string, strin
   });
 }
 
-/** Says what is wrong, and where: what the library says of a syntax error has the text around it, tokens and all. */
+/**
+ * Returns an error that says what is wrong, and where. The library's message for a syntax error quotes the text around it,
+ * which may contain tokens.
+ */
 function invalid(file: string, error: unknown): KubeConfigError {
   const what = `The kubeconfig ${file} is not valid`;
   if (!(error instanceof Error && 'reason' in error && 'mark' in error && error.mark))
@@ -120,7 +123,7 @@ function invalid(file: string, error: unknown): KubeConfigError {
   return new KubeConfigError(`${what}: ${String(error.reason)} (line ${line + 1}, column ${column + 1})`);
 }
 
-/** As kubectl does it: files that are missing or empty are passed over, and the first to name something wins. */
+/** Merges files like kubectl: skips missing and empty files, and the first file that names something wins. */
 function merge(files: readonly string[]): KubeConfigContent {
   const existing = files.filter((file) => existsSync(file));
   if (existing.length === 0) {
@@ -152,7 +155,7 @@ function onlyContextOf(inCluster: ServiceAccountConfig, wanted: string | undefin
   throw new KubeConfigError(`the pod's service account has no context ${wanted} (it has: ${name})`);
 }
 
-/** Settles on one context and makes sure of all that it refers to. */
+/** Chooses one context and checks that everything it refers to exists. */
 function choose(kubeConfig: KubeConfigContent, wanted: string | undefined, origin: string): ClusterConfig {
   const contexts = kubeConfig.getContexts();
   const known = contexts.map(({ name }) => shown(name)).join(', ') || 'none';
@@ -183,11 +186,11 @@ function choose(kubeConfig: KubeConfigContent, wanted: string | undefined, origi
       `${origin}: the context ${shown(name)} refers to the user ${shown(context.user)}, which is missing`,
     );
   }
-  // With no user at all client-node would leave out the cluster's CA too.
+  // Without a user, client-node would omit the cluster's CA too.
   return assemble(cluster, user, { ...context, user: user.name });
 }
 
-/** The library takes whatever stands in the place of a name: YAML may have anything there. */
+/** Returns a name as text: the library accepts any YAML value as a name. */
 function shown(name: unknown): string {
   return typeof name === 'string' ? name : '(no text)';
 }
@@ -205,19 +208,19 @@ function assemble(cluster: Cluster, anyUser: User, context: Context): ClusterCon
   return kubeConfig;
 }
 
-/** client-go takes no key that has no certificate. */
+/** Removes a key without a certificate: client-go does not use it. */
 function withoutLoneKey(user: User): User {
   if (user.certFile || user.certData) return user;
   const { keyFile: _file, keyData: _data, ...others } = user;
   return others;
 }
 
-/** client-node takes the file where there are both; client-go takes the data. */
+/** Removes the file if the data is set too: client-node would use the file, client-go uses the data. */
 function dataBeforeFile<T extends object>(part: T, data: keyof T, file: keyof T): T {
   return part[data] ? { ...part, [file]: undefined } : part;
 }
 
-/** client-node takes the token in the kubeconfig where there are both; client-go takes that of the file, if it can be read. */
+/** If a user has a token and a token file: client-node would use the token, client-go uses the file if it is readable. */
 function withOneToken(user: User): User {
   const file = tokenFileOf(user);
   if (file === undefined || !user.token) return user;

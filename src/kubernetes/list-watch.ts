@@ -5,15 +5,15 @@ import { ApiError, apiErrorFromStatus, ConnectionError } from './errors.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import type { TakeItems } from './read-answer.ts';
 
-/** A page costs the server 10 ms beside its objects, which it sends, and this process reads, one after the other. */
+/** Items per page. A page costs the server 10 ms in addition to its objects, and the pages are read one after the other. */
 const DEFAULT_PAGE_SIZE = 5000;
 
-/** A complete list, whose pages have been handed over. */
+/** A complete list. Its items were given to the caller page by page. */
 export interface ObjectList {
-  /** The state of the server that the list shows, and that a watch goes on from. */
+  /** The state of the server that the list shows. A watch starts from it. */
   readonly resourceVersion: string;
   readonly pages: number;
-  /** How many items they had. */
+  /** The number of items in all pages. */
   readonly objects: number;
 }
 
@@ -23,20 +23,20 @@ export interface ListRequest {
   readonly query: Query;
   /** Items per page, default 5000. */
   readonly pageSize?: number;
-  /** For each page, in milliseconds. */
+  /** Deadline of each page, in milliseconds. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list is begun, and when it is begun anew, so that what was handed over before is void. What it returns
-   * takes the items as they arrive, some at a time, not looked at yet: all of them at once would be several times what is
-   * kept. More are read once the promise that it returns has resolved.
+   * Called when the list begins, and when it begins again, which makes earlier items void. The returned function takes the
+   * items as they arrive, in parts and not validated: all items together would need several times the memory of the decoded
+   * ones. More items are read when its promise has resolved.
    */
   readonly begin: () => TakeItems;
 }
 
 /**
- * Lists page by page and resolves once it has the last. When the server has meanwhile forgotten the state that the
- * pages show (410), the list is begun anew, once. Rejects as the client does.
+ * Lists page by page and resolves after the last page. If the server no longer has the state that the pages show (410), the
+ * list begins again, once. Rejects like the client.
  */
 export function listAllPages(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
   return listFromStart(client, request, true);
@@ -55,7 +55,7 @@ async function listFromStart(
     try {
       page = await readPage(client, request, token, take);
     } catch (error) {
-      // In answer to a list's first page it means something else.
+      // For the first page of a list, 410 has another meaning.
       const isForgotten = pages > 1 && error instanceof ApiError && error.status === 410;
       if (isForgotten && mayBeginAnew) return await listFromStart(client, request, false);
       throw error;
@@ -95,7 +95,7 @@ async function readPage(
   const { items, metadata } = answer as { items?: unknown; metadata?: unknown };
   const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
   const next = isJsonObject(metadata) ? metadata['continue'] : undefined;
-  // Go writes an empty list that was never allocated as null.
+  // Go encodes a nil slice as null.
   if (
     !(Array.isArray(items) || items === null) ||
     typeof resourceVersion !== 'string' ||
@@ -105,7 +105,7 @@ async function readPage(
       code: 'MALFORMED_ANSWER',
     });
   }
-  // A client that has its answers whole takes none out of them.
+  // A client that reads answers as a whole leaves the items in the answer.
   if (items !== null && items.length > 0) await takeItems(items);
   return { objects, resourceVersion, token: typeof next === 'string' && next !== '' ? next : undefined };
 }
@@ -115,28 +115,28 @@ export interface WatchRequest {
   readonly path: string;
   readonly query: Query;
   readonly resourceVersion: string;
-  /** A watch that is silent for this long is given up, in milliseconds. */
+  /** Maximum silence of a watch before it ends, in milliseconds. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
   /** Called when the server has accepted the watch. */
   readonly onOpen: () => void;
-  /** Called whenever bytes arrive. */
+  /** Called when bytes arrive. */
   readonly onActivity: () => void;
-  /** Called with each event in turn; not once `signal` has aborted. */
+  /** Called with each event in turn; not after `signal` has aborted. */
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-/** How a watch ended that did not fail: the server closed it, it fell silent, or `signal` aborted. */
+/** How a watch without an error ended: the server closed it, it stayed silent for too long, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
-/** After which the server ends a watch by itself, in seconds; the other half is chance, so that watches spread. */
+/** Minimum time after which the server ends a watch, in seconds. As much again is random, to spread the watches. */
 const MIN_TIMEOUT_SECONDS = 300;
-/** For a watch to be accepted, in milliseconds: a server whose cache is still filling lets it wait, up to 1.30. */
+/** Deadline for the server to accept a watch, in milliseconds: up to 1.30, a server delays watches while it fills its cache. */
 const OPEN_DEADLINE_MS = 30_000;
-/** By default etcd takes objects of 1.5 MiB; a line longer than this is no event. */
+/** Maximum bytes of a line. By default etcd accepts objects of 1.5 MiB: a longer line cannot be an event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Runs one watch. Rejects as the client does, with the error of an ERROR event, or for what is no event. */
+/** Runs one watch. Rejects like the client, with the error of an ERROR event, or for an invalid event. */
 export async function runWatch(
   client: KubernetesClient,
   clock: Clock,
@@ -161,7 +161,7 @@ export async function runWatch(
     });
     request.onOpen();
     let lastBytes: Instant = clock.now();
-    // One timer per silence rather than one per chunk: it looks how long the silence is and sleeps on for the rest.
+    // One timer for the whole watch, not one per chunk: the timer checks how long the silence is and sleeps for the rest.
     const watchForStall = () => {
       const remainingMs = lastBytes + request.stallMs - clock.now();
       if (remainingMs <= 0) stall.abort();
@@ -190,9 +190,9 @@ export async function runWatch(
 const NEWLINE = 0x0a;
 
 /**
- * Cuts a stream of bytes into lines. It works on bytes, so that a character split between two chunks is whole again
- * before it is decoded. What follows the last newline is kept for the next chunk; at the end of a stream it is a
- * truncated line and simply never comes out.
+ * Cuts a stream of bytes into lines. It works on bytes, so that a character that is split between two chunks is decoded as
+ * a whole. The rest after the last newline is kept for the next chunk. At the end of a stream, the rest is a truncated line
+ * and is dropped.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
@@ -204,8 +204,8 @@ export class LineSplitter {
   }
 
   /**
-   * The lines that `chunk` completes, without their newlines; empty ones are left out. Throws a {@link ConnectionError}
-   * (`MALFORMED_ANSWER`) when a line gets longer than allowed.
+   * Returns the lines that `chunk` completes, without newlines and without empty lines. Throws a {@link ConnectionError}
+   * (`MALFORMED_ANSWER`) when a line is too long.
    */
   push(chunk: Uint8Array): string[] {
     const bytes = Buffer.isBuffer(chunk)
@@ -222,7 +222,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** What ends at `end`. Most lines come in one chunk, and need not be copied. */
+  /** Returns the line that ends at `end`. Most lines arrive in one chunk and are not copied. */
   #line(bytes: Buffer, start: number, end: number): string {
     if (this.#partial.length === 0) {
       this.#assertShort(end - start);
@@ -251,14 +251,13 @@ export class LineSplitter {
   }
 }
 
-/** One line of a watch. */
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
 /**
- * Reads one line of a watch on `path`. Throws the {@link ApiError} that an ERROR event carries, and a
- * {@link ConnectionError} (`MALFORMED_ANSWER`) for what is no event at all.
+ * Parses one line of a watch on `path`. Throws the {@link ApiError} of an ERROR event, and a {@link ConnectionError}
+ * (`MALFORMED_ANSWER`) for an invalid event.
  */
 export function parseWatchEvent(line: string, path: string): WatchEvent {
   const event = parse(line, path);
@@ -280,7 +279,7 @@ export function parseWatchEvent(line: string, path: string): WatchEvent {
   }
 }
 
-/** A bookmark has no name, so that it is no object in the sense of the others. */
+/** Returns the resourceVersion of a bookmark. A bookmark has no name, so that isKubernetesObject() does not accept it. */
 function bookmarkOf(object: unknown, failure: () => Error): string {
   const metadata = isJsonObject(object) ? object['metadata'] : undefined;
   const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;

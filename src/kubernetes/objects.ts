@@ -1,18 +1,18 @@
 import { isJsonObject } from '../support/json.ts';
 
-/** The fields of metadata that this project reads; all others stay in place, untyped. */
+/** The fields of metadata that this project reads. All other fields are kept, untyped. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
-  /** Go writes null for a time that was never set. */
+  /** Null in Go's JSON when the time was never set. */
   readonly creationTimestamp?: string | null;
   readonly deletionTimestamp?: string | null;
   readonly [field: string]: unknown;
 }
 
-/** An object as the server sent it, unknown fields included. Items of a list may lack apiVersion and kind. */
+/** An object as the server sent it, including unknown fields. Items of a list may lack apiVersion and kind. */
 export interface KubernetesObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -20,11 +20,14 @@ export interface KubernetesObject {
   readonly [field: string]: unknown;
 }
 
-/** Metadata fields that are strings wherever they are present. */
+/** Metadata fields that are strings if present. */
 const textFields = ['namespace', 'uid', 'resourceVersion'];
 const timeFields = ['creationTimestamp', 'deletionTimestamp'];
 
-/** Whether a JSON value can be taken for an object of the API: its metadata names it and no field read here is amiss. */
+/**
+ * True when a JSON value is a valid object of the API: it has a name, and the fields that this project reads have the right
+ * types.
+ */
 export function isKubernetesObject(value: unknown): value is KubernetesObject {
   if (!isJsonObject(value)) return false;
   const { apiVersion, kind, metadata } = value as { [field: string]: unknown };
@@ -39,8 +42,8 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
 }
 
 /**
- * Whether `object` is not newer than `seen`. Resource versions of one resource may be compared as numbers; where they are
- * none, nothing can be said.
+ * True when `object` is not newer than `seen`. Resource versions of one resource are compared as numbers. If one is not a
+ * number, the result is false.
  */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
   const version = object.metadata.resourceVersion;
@@ -49,12 +52,12 @@ export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | un
   );
 }
 
-/** Whether a state of an object is from before another one. */
+/** True when `object` is an older state than `seen`. */
 function isOlder(object: KubernetesObject, seen: KubernetesObject): boolean {
   return isOlderVersion(object.metadata.resourceVersion, seen.metadata.resourceVersion);
 }
 
-/** Whether one resourceVersion of a resource is from before another one; false where that cannot be known. */
+/** True when one resourceVersion of a resource is older than another; false when they cannot be compared. */
 export function isOlderVersion(version = '', than = ''): boolean {
   return /^\d+$/.test(version) && /^\d+$/.test(than) && BigInt(version) < BigInt(than);
 }

@@ -5,7 +5,7 @@ import type * as Yaml from 'yaml';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import { tokenFileProvider } from './static-config.ts';
 
-/** What a kubeconfig has; a `KubeConfig` of client-node is one. */
+/** The content of a kubeconfig. A `KubeConfig` of client-node is one. */
 export interface KubeConfigContent {
   getClusters(): Cluster[];
   getUsers(): User[];
@@ -14,8 +14,8 @@ export interface KubeConfigContent {
 }
 
 /**
- * Reads a kubeconfig that has nothing but what most have: servers and their certificates, tokens and certificates of users.
- * Undefined for any other, and for what is not valid: client-node reads all there are, and says what is wrong.
+ * Reads a kubeconfig that contains only the usual fields: servers and their certificates, tokens and certificates of users.
+ * Returns undefined for any other kubeconfig, and for an invalid one: client-node reads them all, and reports errors.
  */
 export function readPlainKubeconfig(text: string, directory: string): KubeConfigContent | undefined {
   try {
@@ -32,7 +32,7 @@ export function readPlainKubeconfig(text: string, directory: string): KubeConfig
   }
 }
 
-/** Whether there is nothing in it, or nothing but comments. */
+/** True when the file has no content except comments. */
 export function isEmptyKubeconfig(text: string): boolean {
   try {
     return text.trim() === '' || parseYaml(text) === null;
@@ -41,7 +41,7 @@ export function isEmptyKubeconfig(text: string): boolean {
   }
 }
 
-/** The files with the tokens of users, by the users' names. client-node knows no such files. */
+/** Returns the token files of users, by user name. client-node does not support token files. */
 export function tokenFilesIn(text: string, directory: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   try {
@@ -59,13 +59,13 @@ export function tokenFilesIn(text: string, directory: string): ReadonlyMap<strin
   return files;
 }
 
-/** Loaded only where it is used, as most programs that run in a pod have no kubeconfig. */
+/** Parses YAML. Loads the parser on demand, because most programs that run in a pod have no kubeconfig. */
 function parseYaml(text: string): unknown {
   const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   try {
     return parse(text, { logLevel: 'error' });
   } catch (cause) {
-    // Not all of them are a YAMLParseError: an alias without an anchor is a ReferenceError.
+    // Some errors are no YAMLParseError: an alias without an anchor is a ReferenceError.
     throw new Unusual('not valid', { cause });
   }
 }
@@ -87,7 +87,7 @@ export function contentOf(parts: {
 /** A kubeconfig that only client-node can read, or that is not valid. */
 class Unusual extends Error {}
 
-/** Fields that change nothing about how to connect. */
+/** Fields that have no effect on how to connect. */
 const IGNORED = ['extensions', 'disable-compression'];
 
 function each<T>(content: JsonObject, field: string, read: (entry: JsonObject) => T): T[] {

@@ -4,18 +4,18 @@ import type { WholeAnswer } from './channel.ts';
 import { describeCall } from './deadline.ts';
 import { type ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
 
-/** The call that is answered, for errors. */
+/** The call of the answer, for error messages. */
 type Call = Parameters<typeof describeCall>[0];
 
-/** Takes items of a list; more are read once the promise that it returns has resolved. */
+/** Takes items of a list. More items are read when the returned promise has resolved. */
 export type TakeItems = (items: readonly unknown[]) => void | Promise<void>;
 
-/** The error of a refused call, with the server's Retry-After: see ApiError.retryAfterMs. */
+/** Returns the error of a refused call, with the server's Retry-After: see ApiError.retryAfterMs. */
 export function refusal({ method, path }: Call, { statusCode, headers, text }: WholeAnswer): ApiError {
   return apiErrorFromResponse({ method, path }, statusCode, headers['retry-after'], text);
 }
 
-/** The answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) where there is none. */
+/** Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) if the text is not one. */
 export function parseAnswer(call: Call, text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
@@ -31,7 +31,10 @@ export function parseAnswer(call: Call, text: string): JsonObject {
   });
 }
 
-/** Hands over the items of a list as they arrive; resolves to the list without them. Rejects as the chunks and {@link parseAnswer} do. */
+/**
+ * Passes the items of a list to `take` as they arrive. Resolves to the list without them. Rejects like the chunks and
+ * {@link parseAnswer}.
+ */
 export async function readList(call: Call, chunks: BodyChunks, take: TakeItems): Promise<JsonObject> {
   const splitter = new ListSplitter();
   for await (const chunk of chunks) {
@@ -49,28 +52,27 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** What comes before the items of a list. */
+/** The text before the items of a list. */
 const BEFORE_ITEMS = /(?<!\\)"items"\s*:\s*$/;
-/** In the list, and in its items. */
+/** Nesting depths: in the list, and in its items. */
 const LIST = 1;
 const ITEMS = 2;
 
 /**
- * Cuts the JSON of a list into its items and what it says beside them, as it arrives. It works on bytes, so that a character
- * split between two chunks is whole again before it is decoded, and finds only where values begin and end: whether they are
- * JSON, their parser says.
+ * Splits the JSON of a list into its items and the rest, as it arrives. It works on bytes, so that a character that is
+ * split between two chunks is decoded as a whole. It finds only where values begin and end; the JSON parser validates them.
  */
 export class ListSplitter {
-  /** Of the list, without the items. */
+  /** The bytes of the list without the items. */
   readonly #rest: Uint8Array[] = [];
-  /** The beginning of an item. */
+  /** The beginning of an unfinished item. */
   #partial: Uint8Array[] = [];
   #place: 'before items' | 'in items' | 'after items' = 'before items';
   #depth = 0;
   #isText = false;
   #isEscaped = false;
 
-  /** The items that `chunk` completes, as JSON with a comma between each two; empty if it completes none. */
+  /** Returns the items that `chunk` completes, as JSON separated by commas; empty if it completes none. */
   push(chunk: Uint8Array): string {
     const bytes = Buffer.isBuffer(chunk)
       ? chunk
@@ -78,7 +80,7 @@ export class ListSplitter {
     let items = '';
     let start = 0;
     let lastComma = -1;
-    // In variables: this looks at each byte of megabytes.
+    // Local variables, for speed: the loop reads each byte of megabytes.
     let [depth, isText, isEscaped] = [this.#depth, this.#isText, this.#isEscaped];
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at];
@@ -118,12 +120,12 @@ export class ListSplitter {
     return items;
   }
 
-  /** The list as far as it has come, without the items that came out. */
+  /** The JSON so far, without the items that push() returned. */
   get rest(): string {
     return Buffer.concat(this.#rest).toString('utf8');
   }
 
-  /** Most items come in one chunk, and need not be copied. */
+  /** Returns the finished item. Most items arrive in one chunk and are not copied. */
   #complete(end: Buffer): string {
     if (this.#partial.length === 0) return end.toString('utf8');
     const whole = Buffer.concat([...this.#partial, end]).toString('utf8');
@@ -137,9 +139,9 @@ const MAX_WAITING = 16;
 const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
 
 /**
- * The body of an answer, chunk by chunk. The iteration of a Readable itself takes longer for a chunk than all that is done
- * about the event that is in it: it is told that there is something to read, reads that, and hands it through two
- * generators. Can be iterated once. Leaving the iteration destroys the body.
+ * The body of an answer, chunk by chunk. The iteration of a Readable takes longer per chunk than the whole work on the
+ * event in it: it waits for a readable event, reads, and passes the chunk through two generators. Can be iterated once.
+ * Leaving the iteration destroys the body.
  */
 export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
   readonly #body: Readable;
@@ -147,7 +149,7 @@ export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
   #waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
   #end: { readonly error: unknown } | undefined;
 
-  /** `failure` makes of what the body fails with what the iteration throws. Nothing is read before that begins. */
+  /** `failure` converts an error of the body to the error that the iteration throws. Reading starts with the iteration. */
   constructor(body: Readable, failure: (error: unknown) => Error) {
     this.#body = body;
     // Also reports an end that came before this call. Unconsumed errors are dropped.
@@ -187,7 +189,7 @@ export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
     else if (this.#chunks.push(value) >= MAX_WAITING) this.#body.pause();
   }
 
-  /** A failure is thrown once. */
+  /** Throws a failure once. */
   async #finish(): Promise<IteratorResult<Uint8Array>> {
     const error = this.#end?.error;
     this.#end = { error: undefined };

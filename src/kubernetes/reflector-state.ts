@@ -5,74 +5,77 @@ import { ApiError, ConnectionError } from './errors.ts';
 import type { WatchEnd } from './list-watch.ts';
 import { isOlderVersion } from './objects.ts';
 
-/** After so many refusals to go on from one place, that place itself is suspect. */
+/** Maximum refusals of a watch from one resourceVersion. After that, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/** Evidence that comes sooner after a list is not acted on, in milliseconds: should it be wrong, lists cost little. */
+/** Minimum time between a list and a list for a doubt, in milliseconds. It limits the cost of wrong doubts. */
 const RELIST_INTERVAL_MS = 60_000;
 
 /**
- * After so many milliseconds without a watch, list again. The server's storage may have been restored from a backup
- * meanwhile and be past the place of the watch again: the watch would never show the changes up to that place.
+ * Time without a watch after which the reflector lists again, in milliseconds. The server's storage may have been restored
+ * from a backup meanwhile, and may already be past the watch's resourceVersion again: the watch would never show the
+ * changes before it.
  */
 const UNWATCHED_MS = 10_000;
 
 /**
- * What a reflector is doing between its start and its stop, which may come at any point: it lists once, watches from
- * there on, and lists again when it has lost its place or must doubt it. Whatever fails is followed by a delay.
+ * What a reflector does between its start and its stop, which may come at any time. It lists once and watches from there.
+ * It lists again when its resourceVersion is lost or doubtful. After each failure it waits.
  */
 export type ReflectorState = Listing | Watching | BackingOff;
 
-/** It reads everything, page by page; what is gone from the server is in the store until the last page has come. */
+/** Reads all objects, page by page. Objects that are gone from the server stay in the store until the last page. */
 export interface Listing {
   readonly kind: 'listing';
 }
 
-/** It follows the changes from a place on, by one watch after the other, as a server ends each after some minutes. */
+/**
+ * Follows the changes from a resourceVersion on, with one watch after the other: a server ends each watch after some
+ * minutes.
+ */
 export interface Watching {
   readonly kind: 'watching';
-  /** The newest place that the list, an event or a bookmark has told of: where the next watch begins. */
+  /** The newest resourceVersion of the list, an event or a bookmark: the next watch starts from it. */
   readonly resourceVersion: string;
-  /** Whether a watch has gone on from the list before, so that the server may be another by now. */
+  /** True when a watch has already continued from the list: since then, another server may answer. */
   readonly isResumed: boolean;
-  /** How often the server has refused to go on from there. */
+  /** How often the server has refused a watch from this resourceVersion. */
   readonly refusals: number;
-  /** When the last list was begun. */
+  /** When the last list began. */
   readonly listedAt: Instant;
 }
 
-/** A list or a watch has failed: it waits for `delayMs`, and then does `next`. */
+/** A list or a watch has failed: the reflector waits for `delayMs`, then continues with `next`. */
 export interface BackingOff {
   readonly kind: 'backingOff';
   readonly delayMs: number;
-  /** Watching, from where it was; listing, when that place is lost or suspect. */
+  /** Watching from the same resourceVersion, or listing when that is lost or doubtful. */
   readonly next: Listing | Watching;
 }
 
-/** The first state, and the one after a place that is lost. */
+/** The first state, and the state after a lost resourceVersion. */
 export const listing: Listing = { kind: 'listing' };
 
-/** The state after a list, begun at `listedAt`, of what there is at `resourceVersion`. */
+/** Returns the state after a list that began at `listedAt` and shows `resourceVersion`. */
 export function afterList(resourceVersion: string, listedAt: Instant): Watching {
   return { kind: 'watching', resourceVersion, isResumed: false, refusals: 0, listedAt };
 }
 
-/** The state after a watch, however it ended. */
+/** Returns the state after a watch, with or without an error. */
 export function afterWatch(state: ReflectorState): ReflectorState {
   return state.kind === 'watching' ? { ...state, isResumed: true } : state;
 }
 
-/** The state after an event or a bookmark of `resourceVersion`. */
+/** Returns the state after an event or a bookmark of `resourceVersion`. */
 export function afterNews(state: ReflectorState, resourceVersion: string): ReflectorState {
   return state.kind === 'watching' ? { ...state, resourceVersion, refusals: 0 } : state;
 }
 
-/** The state after a failure. */
 export function afterFailure(state: ReflectorState, failure: Recovery, delayMs: number): BackingOff {
   const next = failure.relist || state.kind !== 'watching' ? listing : afterRefusal(state, failure.refused);
   return { kind: 'backingOff', delayMs, next };
 }
 
-/** The state at `now`, after the delay that a failure asked for; since `unwatchedSince` no watch has been open. */
+/** Returns the state at `now`, after the delay of a failure. No watch has been open since `unwatchedSince`. */
 export function afterDelay(
   state: ReflectorState,
   now: Instant,
@@ -80,12 +83,12 @@ export function afterDelay(
 ): ReflectorState {
   if (state.kind !== 'backingOff') return state;
   const { next } = state;
-  // A list since then has seen what the server has: where a watch alone fails, lists must not go on.
+  // A list after `unwatchedSince` is recent enough: if only watches fail, the reflector must not list again and again.
   const isOutOfTouch = next.kind === 'watching' && next.listedAt < unwatchedSince;
   return isOutOfTouch && now - unwatchedSince >= UNWATCHED_MS ? listing : next;
 }
 
-/** The state after evidence that the store is not in step with the server, which soon after a list counts for nothing. */
+/** Returns the state after evidence that the store differs from the server. Evidence soon after a list is ignored. */
 export function afterDoubt(state: ReflectorState, now: Instant): ReflectorState {
   if (state.kind === 'backingOff')
     return { ...state, next: isSuspect(state.next, now) ? listing : state.next };
@@ -101,17 +104,17 @@ function isSuspect(state: Listing | Watching, now: Instant): boolean {
   return state.kind === 'watching' && now - state.listedAt >= RELIST_INTERVAL_MS;
 }
 
-/** How to go on after a list or a watch has failed. */
+/** How to continue after a failed list or watch. */
 export interface Recovery {
-  /** Whether the watch cannot go on from where it was, so that everything has to be listed again. */
+  /** True when the watch cannot continue from its resourceVersion, so that the reflector has to list again. */
   readonly relist: boolean;
-  /** Whether that is so as the server has forgotten the place, as it does in a restart: nothing is wrong with it. */
+  /** True when the server no longer has the resourceVersion. This is normal after a restart of the server. */
   readonly forgotten: boolean;
-  /** Whether the server says that it does not know the resource. */
+  /** True when the server does not serve the resource. */
   readonly notServed: boolean;
-  /** Whether the server itself refused to go on from this state, other than for being busy. */
+  /** True when the server itself refused to continue from this resourceVersion, for another reason than overload. */
   readonly refused: boolean;
-  /** The shortest delay that the server asks for, in milliseconds. */
+  /** The minimum delay that the server asks for, in milliseconds. */
   readonly minDelayMs: number;
 }
 
@@ -128,7 +131,7 @@ export function decideRecovery(error: unknown): Recovery {
   }
   if (error instanceof ConnectionError && error.code === SET_BACK)
     return { relist: true, forgotten: true, notServed: false, refused: false, minDelayMs: 0 };
-  // A connection that broke says nothing about our place; an answer that made no sense may have hidden an event.
+  // A broken connection does not make our resourceVersion doubtful. A malformed answer does: it may have hidden an event.
   const broken = error instanceof ConnectionError && error.code !== 'MALFORMED_ANSWER';
   return { relist: !broken, forgotten: false, notServed: false, refused: false, minDelayMs: 0 };
 }
@@ -143,10 +146,10 @@ function isForgotten({ status, reason }: ApiError): boolean {
   return status === 410 || reason === 'Expired' || reason === 'Gone';
 }
 
-/** The code of the error that tells of it. */
+/** The code of the error for a server that was set back. */
 export const SET_BACK = 'SET_BACK';
 
-/** Where a watch is to go on. */
+/** The resource and the resourceVersion from which a watch continues. */
 export interface WatchPlace {
   readonly path: string;
   readonly query: Query;
@@ -155,9 +158,10 @@ export interface WatchPlace {
 }
 
 /**
- * Looks whether the server is at least where a watch is to go on, and rejects with a {@link ConnectionError} (`SET_BACK`)
- * when it is not, or as the client does. A server whose etcd was restored from a backup accepts such a watch, and sends
- * nothing, bookmarks included, until as much has been written again as was lost; what happens until then is never seen.
+ * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link ConnectionError}
+ * (`SET_BACK`) if it is, or like the client. A server whose etcd was restored from a backup accepts such a watch, but sends
+ * nothing, not even bookmarks, until its resourceVersion is past the watch's again. The watch never shows the changes
+ * before that.
  */
 export async function assertNotSetBack(
   client: KubernetesClient,
@@ -173,17 +177,20 @@ export async function assertNotSetBack(
 }
 
 /**
- * A server that forgets each state at once says so more often than this, in milliseconds, however long a reflector waits in
- * between, which is 10 s at most.
+ * Minimum time between two 410 answers that are treated as separate outages, in milliseconds. A server that always answers
+ * 410 does so more often, because a reflector waits 10 s at most.
  */
 const FORGOTTEN_ANEW_MS = 20_000;
 
-/** When a server was heard of, over one watch after the other and the lists in between. */
+/** When the server last answered, over all watches and lists. */
 export class ServerContact {
   readonly #clock: Clock;
   #lastActivity: Instant | undefined;
   #unwatchedSince: Instant | undefined;
-  /** Whether the last watch fell silent. Until one does not, it tells nothing that the server answers otherwise. */
+  /**
+   * True after a watch stayed silent for too long. Then other answers of the server do not count, until a watch works
+   * again.
+   */
   #isSilent = false;
   #forgottenAt: Instant | undefined;
 
@@ -201,12 +208,12 @@ export class ServerContact {
     return this.#unwatchedSince;
   }
 
-  /** From now on there should be a watch. */
+  /** Records that a watch should be open from now on. */
   watchWanted(): void {
     this.#unwatchedSince ??= this.#clock.now();
   }
 
-  /** The server has answered a request. */
+  /** Records that the server has answered a request. */
   answered(): void {
     if (!this.#isSilent) this.#lastActivity = this.#clock.now();
   }
@@ -216,7 +223,7 @@ export class ServerContact {
     this.answered();
   }
 
-  /** Something came over a watch. */
+  /** Records that data arrived over a watch. */
   heard(): void {
     this.#isSilent = false;
     this.answered();
@@ -228,8 +235,8 @@ export class ServerContact {
   }
 
   /**
-   * The server has forgotten where a watch was. Returns whether that is news: that a server is back after an outage is no
-   * failure more, as all must be listed at once; that it goes on so is one.
+   * Records a 410: the server no longer has the resourceVersion of a watch. Returns true for the first 410 for some time,
+   * which is normal after an outage of the server. Returns false for repeated ones, which count as failures.
    */
   forgottenAnew(): boolean {
     const now = this.#clock.now();

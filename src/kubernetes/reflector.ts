@@ -21,19 +21,19 @@ import {
 } from './reflector-state.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 
-/** A change, in the order of the server; the store shows it already. */
+/** A change, in the server's order. The store already contains it. */
 export interface ReflectorEvent<T> extends StoreChange<T> {
-  /** Whether it is part of the first list, that is, whether it may be as old as the object itself. */
+  /** True for the first list: the object may be much older than the event. */
   readonly initial: boolean;
-  /** Whether a list has shown it, which skips the states since the watch before it broke. */
+  /** True when a list has shown the object. The list skips the states since the watch before it ended. */
   readonly isListed: boolean;
 }
 
-/** What the reflector was doing when something went wrong, and when it goes on. */
+/** What the reflector was doing when an error occurred, and when it retries. */
 export interface ReflectorErrorContext {
   readonly path: string;
   readonly during: 'list' | 'watch' | 'decode' | 'callback';
-  /** The delay before the next attempt in milliseconds, where there is one. */
+  /** The delay before the next attempt, in milliseconds, if there is one. */
   readonly retryInMs?: number;
 }
 
@@ -43,37 +43,43 @@ export type ReflectorObservation =
   | { readonly type: 'watchStarted' }
   | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
 
-/** What a {@link Reflector} needs. Whatever a callback throws is reported to `onError` and has no other effect. */
+/** The options of a {@link Reflector}. Errors that a callback throws are reported to `onError` and have no other effect. */
 export interface ReflectorOptions<T> {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Of the resource, in all namespaces or in one: `/apis/coordination.k8s.io/v1/leases`. */
+  /** Path of the resource, in all namespaces or in one: `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
-  /** Called once per state of an object, with the one before. One that throws makes the state be skipped. */
+  /** Called once per state of an object, with its previous state. If it throws, the state is skipped. */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
   readonly onError?: (error: unknown, context: ReflectorErrorContext) => void;
-  /** The server answered 404: called each time, as the reflector keeps trying until it is stopped. */
+  /** Called each time the server answers 404. The reflector retries until it is stopped. */
   readonly onNotServed?: () => void;
-  /** The first list is in the store and handled. */
+  /** Called when the first list is in the store and handled. */
   readonly onSynced?: () => void;
   readonly observe?: (observation: ReflectorObservation) => void;
-  /** A watch silent for this long is begun anew, in milliseconds; default 90,000, as bookmarks come every minute. */
+  /**
+   * Maximum silence of a watch before it is started again, in milliseconds; default 90,000, because bookmarks come every
+   * minute.
+   */
   readonly stallMs?: number;
 }
 
 const DEFAULT_STALL_MS = 90_000;
-/** For each page of a list, in milliseconds; generous, as a busy server takes its time. */
+/** Deadline of each page of a list, in milliseconds; long, because a busy server answers slowly. */
 const PAGE_DEADLINE_MS = 60_000;
-/** A watch that the server closes within this many milliseconds, without news, counts as failed: else we would spin. */
+/**
+ * A watch that the server closes within this time, without an event, counts as failed, to prevent a busy loop. In
+ * milliseconds.
+ */
 const SHORT_WATCH_MS = 1_000;
-/** The longest delay is kept short: a coordinator that does not see cannot elect. */
+/** The maximum delay is short: a coordinator without a watch cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 
 /**
- * Keeps a store in step with a resource of the server: lists it, watches it from there on, and recovers from whatever
- * goes wrong by itself until it is stopped. After a gap the handler gets the difference.
+ * Keeps a store in sync with a resource of the server: lists it, watches it from there, and recovers from every error by
+ * itself until it is stopped. After a gap the handler gets the difference.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
@@ -85,7 +91,6 @@ export class Reflector<T> {
   #running: Promise<void> | undefined;
   #state: ReflectorState = listing;
   #synced = false;
-  /** Ends the watch that is under way. */
   #watchEnd: AbortController | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -96,44 +101,47 @@ export class Reflector<T> {
     this.#share = new EventLoopShare(options.clock);
   }
 
-  /** All objects that are known to be on the server. */
+  /** Returns all objects that are known to be on the server. */
   objects(): IterableIterator<T> {
     return this.#store.values();
   }
 
   /**
-   * When the server last sent anything, on the monotonic clock; undefined before it has. Once a watch has fallen silent,
-   * only what comes over one counts.
+   * When the server last sent data, on the monotonic clock; undefined before the first. After a watch stayed silent for too
+   * long, only data of a watch counts.
    */
   get lastActivity(): Instant | undefined {
     return this.#contact.lastActivity;
   }
 
-  /** Since when no watch is open, so that changes are not seen; undefined while one is, and before the start. */
+  /** Since when no watch is open, so that changes are not seen; undefined before the start, and while a watch is open. */
   get unwatchedSince(): Instant | undefined {
     return this.#contact.unwatchedSince;
   }
 
-  /** Whether the first list is in the store and handled. */
+  /** True when the first list is in the store and handled. */
   hasSynced(): boolean {
     return this.#synced;
   }
 
-  /** Starts it, once; it cannot be started again after {@link Reflector.stop}. */
+  /** Starts the reflector, once. It cannot start again after {@link Reflector.stop}. */
   start(): void {
     this.#contact.watchWanted();
     this.#running ??= this.#run();
   }
 
-  /** Stops it, at whatever point it is. Once this resolves nothing is delivered and no request is under way. */
+  /**
+   * Stops the reflector in any state. When the promise resolves, no event is delivered any more and no request is in
+   * flight.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
   }
 
   /**
-   * Lists everything anew, as there is evidence that the store is not in step with the server, and does not come to be so by
-   * the watch; without effect where that was done a moment ago.
+   * Lists everything again, after evidence that the store differs from the server and that the watch does not correct it.
+   * Has no effect soon after another list.
    */
   relist(): void {
     this.#state = afterDoubt(this.#state, this.#options.clock.now());
@@ -295,7 +303,7 @@ export class Reflector<T> {
     try {
       onError?.(error, { path, ...context });
     } catch {
-      // An error in onError has no handler left: drop it and keep the store in step.
+      // An error in onError has no handler: drop it and keep the store in sync.
     }
   }
 }

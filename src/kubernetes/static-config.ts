@@ -5,14 +5,14 @@ import { KEEP_ALIVE_DELAY_MS } from './channel.ts';
 import type { ClusterConfig, Context, DispatcherOptions } from './cluster-config.ts';
 
 /**
- * A cluster and a user of a kubeconfig that are let in by what stands there, or in files: a token, a certificate. client-node
- * knows all the other ways, and takes 40 MB and almost half a second for them.
+ * A cluster and a user whose credentials are in the kubeconfig or in files: a token, a certificate. client-node supports
+ * all other methods, but needs 40 MB and almost half a second.
  */
 export class StaticConfig implements ClusterConfig {
   readonly #cluster: Cluster;
   readonly #user: User;
   readonly #context: Context;
-  /** What the file with the token had when it was last read. */
+  /** The last token that was read from the token file. */
   #tokenOfFile: string | undefined;
 
   constructor(cluster: Cluster, user: User, context: Context) {
@@ -21,7 +21,7 @@ export class StaticConfig implements ClusterConfig {
     this.#context = context;
   }
 
-  /** Whether this will do. */
+  /** True when this class supports the cluster and the user. */
   static suffices({ proxyUrl }: Cluster, user: User): boolean {
     const hasProvider = user.authProvider && tokenFileOf(user) === undefined;
     return !(proxyUrl || user.exec || hasProvider || user.username || user.impersonateUser);
@@ -43,7 +43,7 @@ export class StaticConfig implements ClusterConfig {
     return name === this.#context.name ? this.#context : null;
   }
 
-  /** Files are read anew each time, as they may be replaced. */
+  /** Reads the files each time, because they may be replaced. */
   async applyToHTTPSOptions(options: Parameters<ClusterConfig['applyToHTTPSOptions']>[0]): Promise<void> {
     const { caFile, caData, skipTLSVerify, tlsServerName } = this.#cluster;
     const { certFile, certData, keyFile, keyData } = this.#user;
@@ -61,7 +61,7 @@ export class StaticConfig implements ClusterConfig {
     if (token) options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
   }
 
-  /** As client-go has it: that of the file, as last read, comes before the one in the kubeconfig. */
+  /** Returns the token, as client-go does: the last token of the file comes before the token in the kubeconfig. */
   #token(): string | undefined {
     const { token } = this.#user;
     const file = tokenFileOf(this.#user);
@@ -96,25 +96,25 @@ export class StaticConfig implements ClusterConfig {
 
 const TOKEN_FILE = 'tokenFile';
 
-/** How client-node has a user whose token is in a file. */
+/** Returns client-node's form of a user with a token file. */
 export function tokenFileProvider(tokenFile: string): { name: string; config: { tokenFile: string } } {
   return { name: TOKEN_FILE, config: { tokenFile } };
 }
 
-/** The file that a user's token is in; undefined where there is none. */
+/** Returns the token file of a user; undefined if there is none. */
 export function tokenFileOf({ authProvider }: User): string | undefined {
   const { name, config } = isJsonObject(authProvider) ? authProvider : {};
   return name === TOKEN_FILE && isJsonObject(config) ? textField(config, 'tokenFile') : undefined;
 }
 
-/** @throws {Error} where there is no token to read. */
+/** @throws {Error} when the file contains no token or cannot be read. */
 export function readToken(file: string): string {
   const token = readFileSync(file, 'utf8').trim();
   if (token === '') throw new Error(`the file ${file} has no token`);
   return token;
 }
 
-/** What stands in the kubeconfig itself comes before a file. */
+/** Returns the data in the kubeconfig if set, otherwise the content of the file. */
 function contentOf(file: string | undefined, data: string | undefined): Buffer | undefined {
   if (data) return Buffer.from(data, 'base64');
   return file ? readFileSync(file) : undefined;

@@ -1,11 +1,11 @@
 import type { KubernetesObject } from './objects.ts';
 
-/** A difference that the store has taken in already. */
+/** A change that the store has already applied. */
 export interface StoreChange<T> {
   readonly type: 'added' | 'modified' | 'deleted';
-  /** As it is now; of what is deleted, the last state known. */
+  /** The current state of the object; after a deletion, its last known state. */
   readonly object: T;
-  /** As it was in the store before; undefined for what is added. */
+  /** The state in the store before; undefined for an added object. */
   readonly previous: T | undefined;
 }
 
@@ -13,31 +13,34 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** The number of the replacement that it was last in, or that came before it. */
+  /** The number of the last replacement that contained the object, or that came before it. */
   replacement: number;
 }
 
 /**
- * Turns an object of the API into one of the domain; undefined when it cannot be had. `previous` is what is known of it, so
- * that what has not changed need not be kept twice.
+ * Converts an object of the API to one of the domain; undefined when it cannot be decoded. `previous` is the known state,
+ * so that unchanged parts can be shared.
  */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
 
-/** All objects that there are, on their way into a store. */
+/** A replacement of all objects in a store, in parts. */
 export interface Replacement<T> {
-  /** Takes in some of them. */
+  /** Adds some of the objects. */
   add(objects: readonly KubernetesObject[]): readonly StoreChange<T>[];
-  /** There are no others: removes what was not among them. The store must not have changed otherwise meanwhile. */
+  /**
+   * Ends the replacement: removes the objects that were not added. The store must not have other changes during the
+   * replacement.
+   */
   complete(): readonly StoreChange<T>[];
 }
 
 /**
- * The objects that are known to be on the server, which tells what each update has changed. An object of another uid
- * under the same name is another object.
+ * The objects that are known to be on the server. Each update returns what it has changed. An object with another uid under
+ * the same name is another object.
  */
 export class ObjectStore<T> {
   readonly #decode: Decoder<T>;
-  /** By namespace and name: a key of both would be one more text for each object. */
+  /** Entries by namespace and name: a combined key would be one more string per object. */
   readonly #namespaces = new Map<string, Map<string, Entry<T>>>();
   #replacement = 0;
 
@@ -49,7 +52,7 @@ export class ObjectStore<T> {
     for (const entries of this.#namespaces.values()) for (const { object } of entries.values()) yield object;
   }
 
-  /** Takes in one object. What is in the store at the same resourceVersion, or cannot be decoded, changes nothing. */
+  /** Adds one object. A known resourceVersion, or an object that cannot be decoded, changes nothing. */
   put(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
@@ -59,7 +62,7 @@ export class ObjectStore<T> {
     return changesBetween(known, entry);
   }
 
-  /** Removes one object. Its last state is the one given, or that in the store where the given one cannot be decoded. */
+  /** Removes one object. Its last state is the given one, or the stored one if the given one cannot be decoded. */
   remove(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
@@ -69,7 +72,7 @@ export class ObjectStore<T> {
     return [{ type: 'deleted', object, previous: known.object }];
   }
 
-  /** Begins to take in all that there is, part by part; what else the store has is in it until that is complete. */
+  /** Starts a replacement of all objects, in parts. Other objects stay in the store until it is complete. */
   beginReplacement(): Replacement<T> {
     const replacement = ++this.#replacement;
     return {

@@ -11,10 +11,10 @@ import {
 } from './channel.ts';
 import type { DispatcherOptions } from './cluster-config.ts';
 
-/** For a connection to a SOCKS proxy, in milliseconds; undici's own default. */
+/** Timeout of a connection to a SOCKS proxy, in milliseconds; undici's default. */
 const SOCKS_TIMEOUT_MS = 5000;
 
-/** Sends with undici: the fastest, and by proxies as well. Throws when the proxy is of a kind that is not supported. */
+/** Sends with undici, which is the fastest, and supports proxies. Throws when the kind of proxy is not supported. */
 export function openUndiciChannel(
   options: DispatcherOptions,
   maxConnections: number,
@@ -47,11 +47,11 @@ function openDispatcher(
     connections: Number.isFinite(maxConnections) ? maxConnections : null,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // Every call has a deadline of its own, and a quiet watch is not a broken one.
+    // No timeouts here: every call has its own deadline, and a silent watch is not an error.
     headersTimeout: 0,
     bodyTimeout: 0,
   } satisfies Pool.Options;
-  // Undici's pools hand this on only to connectors of their own.
+  // undici's pools pass this option only to their own connectors.
   const connectorOf = (tls: object) => connectors.make({ allowH2: false, ...tls });
   switch (options.type) {
     case 'none':
@@ -63,7 +63,7 @@ function openDispatcher(
         ...pool,
         uri: options.uri,
         requestTls: tlsOf(options.requestTls),
-        // Connections through the proxy are made over those to it, and end with them.
+        // Connections through the proxy use the connections to the proxy, and end with them.
         clientFactory: (proxy, given) =>
           new PoolOf(proxy, { ...given, connect: connectorOf(options.connect) }),
       });
@@ -76,7 +76,7 @@ function openDispatcher(
   }
 }
 
-/** Undici's own types forbid what Node's allow: an option that is there and undefined. */
+/** Converts Node's options: undici's types do not allow an option with the value undefined. */
 function tlsOf(options: object): buildConnector.BuildOptions {
   return { ...options } as buildConnector.BuildOptions;
 }
@@ -92,8 +92,8 @@ function socks5Uri(uri: string): string {
 }
 
 /**
- * Sends a request and takes in its answer as it comes. A stream of the body, which undici's `request()` makes, takes as long
- * as a third of all the rest of a short request.
+ * Sends a request and collects the answer as it arrives. A body stream, as undici's `request()` creates it, takes up to a
+ * third of the time of a short request.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -137,7 +137,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // To abort it would end the connection, which has carried nothing yet and serves the next request.
+    // Do not abort through undici: that would close the connection, which has sent nothing yet and serves the next request.
     if (this.#signal.aborted) throw this.#signal.reason;
     this.#controller = controller;
   }
@@ -192,22 +192,21 @@ function splitUrl(url: string): { readonly origin: string; readonly path: string
   return { origin: url.slice(0, at), path: url.slice(at) };
 }
 
-/** Node's options, which undici hands on; its own types know the signal only for connections without TLS. */
+/** Node's options, which undici passes on. undici's types have the signal only for connections without TLS. */
 type ConnectorOptions = buildConnector.BuildOptions & { readonly signal: AbortSignal };
 
 /**
- * Makes connections, and can end all of them at once, those that are only being made among them, which undici would see
- * through to their end.
+ * Creates connections, and can close all of them at once, including connections that are being opened: undici would wait
+ * for those.
  */
 export class Connectors {
-  /** What ends each of the connections that there are. One signal for all would keep each of them for as long as it lives. */
+  /** One controller per open connection. A shared signal would keep a reference to each connection for its whole life. */
   readonly #open = new Set<AbortController>();
   #isCut = false;
 
-  /** A connector of undici's. */
   make(options: buildConnector.BuildOptions): buildConnector.connector {
     const { buildConnector: build } = loadUndici();
-    /** The next handshake resumes it. */
+    /** The TLS session that the next handshake resumes. */
     let session: Buffer | undefined;
     return (target, callback) => {
       const ending = new AbortController();
@@ -218,7 +217,7 @@ export class Connectors {
         const [, socket] = outcome;
         if (!socket) this.#open.delete(ending);
         socket?.once('close', () => this.#open.delete(ending));
-        // Only TLS has them.
+        // Only TLS sockets emit this event.
         socket?.on('session', (next: Buffer) => {
           session = next;
         });
@@ -227,7 +226,7 @@ export class Connectors {
     };
   }
 
-  /** Ends all connections, and those to come. */
+  /** Closes all connections, and those that open later. */
   cut(): void {
     this.#isCut = true;
     for (const ending of this.#open) ending.abort();
@@ -235,10 +234,9 @@ export class Connectors {
   }
 }
 
-/** What undici exports. */
 export type Undici = typeof import('undici');
 
-/** Loaded only where it is used: it needs 15 MB. */
+/** Loads undici on demand: it needs 15 MB. */
 export function loadUndici(): Undici {
   return createRequire(import.meta.url)('undici') as Undici;
 }

@@ -12,14 +12,17 @@ import { type SelectedCandidate, type Selection, selectCandidates } from './sele
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
-/** Behind whoever has no priority, and whoever was put a little behind by hand. */
+/**
+ * The priority of drained candidates: below candidates without a priority, and below candidates that a user has put
+ * slightly lower.
+ */
 const DRAINED = -1000;
 
 /**
- * Puts candidates behind all others, and waits until those of them that lead have been followed by others. Those
- * that have not are told, and why.
+ * Sets a low priority on candidates, and waits until other candidates lead the Leases that they led. Reports each Lease
+ * whose leader has not moved, with the reason.
  *
- * @throws as the client does.
+ * @throws like the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
   const { client, clock, namespace, forMs, tell } = request;
@@ -41,7 +44,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   const until = clock.wallTime() + BigInt(forMs) * 1000n;
   const isLed = ({ candidate: { namespace, leaseName, name } }: SelectedCandidate) =>
     before.get(leaseKey(namespace, leaseName))?.leader === name;
-  // Leaders last: none of those that are drained may follow one of them.
+  // Write the priority of leaders last: no drained candidate may succeed another drained leader.
   for (const some of [selected.filter((one) => !isLed(one)), selected.filter(isLed)])
     await Promise.all(some.map((one) => setPriority(client, one, { by: 'drain', priority: DRAINED, until })));
   tell(
@@ -97,7 +100,11 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
   return followed;
 }
 
-/** Takes back what `drain` and `transfer` have set; resolves to whose it was. @throws as the client does. */
+/**
+ * Removes the priorities that `drain` and `transfer` have set. Resolves to the changed candidates.
+ *
+ * @throws like the client.
+ */
 export async function undrainCandidates(
   selection: Selection,
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,

@@ -1,31 +1,31 @@
-/** What has come of a transfer; also what a script is given of it. */
+/** The result of a transfer, which is also the command's JSON and YAML output. */
 export interface TransferOutcome {
   readonly namespace: string;
   readonly lease: string;
-  /** Who was to lead. */
+  /** The candidate that was to become the leader. */
   readonly candidate: string;
   readonly leads: boolean;
-  /** Who led before; undefined: nobody. */
+  /** The leader before; undefined if there was none. */
   readonly formerLeader: string | undefined;
-  /** Undefined: none was set, or it was taken back. */
+  /** The new priority; undefined if none was set, or if it was removed again. */
   readonly priority: number | undefined;
   /** When the priority ends, in RFC 3339. */
   readonly until: string | undefined;
-  /** Why it does not lead; undefined: it does. */
+  /** Why the candidate does not lead; undefined if it leads. */
   readonly why: string | undefined;
 }
 
-/** What has come of a drain; also what a script is given of it. */
+/** The result of a drain, which is also the command's JSON and YAML output. */
 export interface DrainOutcome {
-  /** Who was put behind all others. */
+  /** The drained candidates. */
   readonly candidates: readonly {
     readonly namespace: string;
     readonly lease: string;
     readonly name: string;
   }[];
-  /** When their priority ends, in RFC 3339; undefined: nobody was drained. */
+  /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
   readonly until: string | undefined;
-  /** Those that were led by one of them. */
+  /** The Leases that a drained candidate led. */
   readonly leases: readonly MovedLease[];
 }
 
@@ -34,8 +34,8 @@ export interface MovedLease {
   readonly namespace: string;
   readonly lease: string;
   readonly from: string;
-  /** Who leads now; undefined: it stays. */
+  /** The new leader; undefined if the leader has not moved. */
   readonly to: string | undefined;
-  /** Why it stays; undefined: it has moved. */
+  /** Why the leader has not moved; undefined if it has. */
   readonly why: string | undefined;
 }

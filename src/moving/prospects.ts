@@ -6,12 +6,12 @@ import { describeLoss, listed, stateTexts } from '../inspection/wording.ts';
 
 const LARGEST = 2 ** 31 - 1;
 
-/** The states of candidates that may lead now, or once they have answered. */
+/** The states of candidates that may lead now, or after they answer a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
 /**
- * A priority above that of all other candidates, as long as nobody sets another one, and not below 1; undefined where another
- * candidate has the highest that there is.
+ * Returns a priority, at least 1, above the present priorities of all other candidates; undefined if another candidate has
+ * the maximum priority.
  */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
@@ -21,7 +21,7 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/** Who leads, by a Lease that its holder has taken up (rule 12); undefined: nobody. */
+/** Returns the leader of a Lease whose holder has taken it up (rule 12); undefined if there is none. */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
@@ -29,7 +29,7 @@ export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   return tenure.kind === 'held' && isTakenUp ? tenure.holder : undefined;
 }
 
-/** Why a candidate cannot lead its Lease, though it has that priority; undefined: nothing speaks against it. */
+/** Returns why a candidate cannot lead its Lease in spite of its new priority; undefined if nothing is known to prevent it. */
 export function obstacleTo(
   input: ElectionInput,
   name: string,
@@ -50,7 +50,7 @@ export function obstacleTo(
   return outlook.kind === 'leader' && outlook.leader.name === name ? undefined : describeLoss('NotElectable');
 }
 
-/** Why a Lease stays with its leader, who is one of `drained`; undefined: somebody else may take over. */
+/** Returns why a Lease keeps its leader, which is in `drained`; undefined if another candidate may take over. */
 export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, now: Now): string | undefined {
   const { standings, outlook } = surveyElection(input, now);
   const general = obstacleIn(outlook);
@@ -65,7 +65,7 @@ export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, n
   return `nobody else can lead; ${listed(others.map(({ candidate, state }) => `${candidate.name} is ${state}`))}`;
 }
 
-/** Why no leader moves for a priority, whatever the candidates do; undefined: one may. */
+/** Returns why a priority cannot move any leader in this cluster; undefined if it can. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
   if (lock.kind === 'nobody') return 'nobody coordinates; doctor says more';
   if (lock.kind === 'builtIn') {

@@ -8,15 +8,14 @@ import { ApiError } from '../kubernetes/errors.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 
-/** Which candidates are meant. */
 export type Selection =
   | { readonly kind: 'labels'; readonly selector: string }
-  /** Those whose ownerReference is a Pod on this node. */
+  /** Candidates whose ownerReference is a Pod on this node. */
   | { readonly kind: 'node'; readonly node: string }
   | { readonly kind: 'candidate'; readonly name: string }
   | { readonly kind: 'all' };
 
-/** A LeaseCandidate, and where it is. */
+/** A LeaseCandidate, and its API version. */
 export interface SelectedCandidate {
   readonly apiVersion: CandidateApiVersion;
   readonly raw: KubernetesObject;
@@ -24,10 +23,10 @@ export interface SelectedCandidate {
 }
 
 /**
- * The candidates that are meant, of both sources.
+ * Returns the selected candidates of both sources.
  *
- * @param namespace empty: all.
- * @throws as the client does; a source that may not be listed is left out, unless none may.
+ * @param namespace empty for all namespaces.
+ * @throws like the client. A source that the user may not list is skipped, unless the user may list none.
  */
 export async function selectCandidates(
   client: KubernetesClient,
@@ -56,7 +55,7 @@ export async function selectCandidates(
   return lists.flatMap((list) => (list instanceof ApiError ? [] : list));
 }
 
-/** Items of a list may lack their apiVersion, which tells where they came from. */
+/** Decodes an item of a list. Items may lack their apiVersion, which identifies the source. */
 function decode(raw: KubernetesObject, apiVersion: CandidateApiVersion): LeaseCandidate {
   return decodeLeaseCandidate({ ...raw, apiVersion });
 }
@@ -75,7 +74,7 @@ async function testFor(
   return (object) => podOwners(object).some((uid) => uids.has(uid));
 }
 
-/** The uids of the Pods that an object belongs to. */
+/** Returns the uids of the Pods that own an object. */
 function podOwners({ metadata }: KubernetesObject): readonly string[] {
   const { ownerReferences } = metadata as { ownerReferences?: unknown };
   if (!Array.isArray(ownerReferences)) return [];

@@ -13,31 +13,31 @@ import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.
 import { selectCandidates } from './selected-candidates.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
-/** What commands that move leaders have in common. */
+/** The options that all commands that move leaders share. */
 export interface MoveRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
-  /** Where the coordinator's lock is. */
+  /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespace: string;
-  /** For how long the priority is to last, in milliseconds. */
+  /** How long the priority lasts, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
-  /** Told of what has happened, a line at a time. */
+  /** Called with each line of progress. */
   readonly tell: (line: string) => void;
 }
 
-/** How often to look, in milliseconds. */
+/** Interval of observations, in milliseconds. */
 export const LOOK_PERIOD_MS = 1000;
 
 /**
- * Gives a candidate the highest priority among those of its Lease, and waits until it leads. What kept
- * it from that is told. Where it is known that it cannot, nothing is written, or what was is taken back.
+ * Gives a candidate the highest priority of its Lease, and waits until it leads. Reports why it does not lead. If it is
+ * known that the candidate cannot lead, writes nothing, or removes the written priority.
  *
- * @throws as the client does.
+ * @throws like the client.
  */
 export async function transferLease(
   lease: string,
@@ -89,7 +89,7 @@ export async function transferLease(
   }
 }
 
-/** What a Lease is waiting for, in a sentence. */
+/** Returns a sentence that says what a Lease waits for. */
 export function pending(input: ElectionInput, now: Now): string {
   const { reason, waitingFor } = statusOf({ input, rawLease: undefined }, now);
   return `${reason}. ${REASONS[reason]}${waitingFor === undefined ? '' : ` It waits for ${waitingFor}.`}`;
@@ -105,7 +105,7 @@ async function look(
   return { input: found.input, now };
 }
 
-/** Of two of one name the native one counts (rule 13). */
+/** Finds the candidate. If two have the same name, the native one counts (rule 13). */
 async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
   const those = found.filter(({ candidate }) => candidate.leaseName === lease);

@@ -5,13 +5,13 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import type { SelectedCandidate } from './selected-candidates.ts';
 
-/** As whom the server's field ownership lists what is written here. */
+/** The field manager of these writes in the server's field ownership. */
 const FIELD_MANAGER = 'kubectl-cle';
 
 /**
- * Sets the priority of a candidate. Resolves to whether it was there.
+ * Sets the priority of a candidate. Resolves to false if the candidate no longer exists.
  *
- * @throws {Error} that says which right is missing, and as the client does.
+ * @throws {Error} that names the missing right, and like the client.
  */
 export function setPriority(
   client: KubernetesClient,
@@ -21,7 +21,11 @@ export function setPriority(
   return patch(client, candidate, priorityPatch(candidate.raw, change));
 }
 
-/** Takes back what `drain` or `transfer` has set. Resolves to whether there was anything. @throws as {@link setPriority}. */
+/**
+ * Removes the priority that `drain` or `transfer` has set. Resolves to whether there was one.
+ *
+ * @throws like {@link setPriority}.
+ */
 export async function unsetPriority(
   client: KubernetesClient,
   candidate: SelectedCandidate,
@@ -45,7 +49,7 @@ async function patch(
     });
     return true;
   } catch (error) {
-    // Gone, or another one of that name by now.
+    // The candidate is gone, or replaced by another one with the same name.
     if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
     if (error instanceof ApiError && error.status === 403) {
       const [group = ''] = apiVersion.split('/');

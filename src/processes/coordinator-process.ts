@@ -20,9 +20,9 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-server.ts';
 
-/** Events are written one at a time, on a connection of their own: they never delay elections or the lock. */
+/** Events have one connection of their own and are written one at a time: they never delay elections or the lock. */
 const EVENT_CONNECTIONS = 1;
-/** Time for the API server to confirm at startup that the lock may be in its namespace, in milliseconds. */
+/** Timeout of the startup check of the lock's namespace, in milliseconds. */
 const REFUSAL_TIMEOUT_MS = 5000;
 
 /**
@@ -103,7 +103,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
-  // Log lines may still follow until then. The lock is not waited for.
+  // Until then, more log lines may follow. The release of the lock is not awaited.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), server?.close()]);
   logger.info('Stopped');
@@ -111,8 +111,8 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 }
 
 /**
- * Checks at startup that the lock may be in its namespace. An API server that does not answer is no error: the lock is
- * not taken before it does.
+ * Checks at startup that the API server allows the lock in its namespace. An API server that does not answer causes no
+ * error: the coordinator cannot take the lock without it.
  *
  * @throws {Error} with advice.
  */
@@ -136,7 +136,7 @@ async function refuseLock(
   }
 }
 
-/** Creates the status page. Loaded only if it is enabled. */
+/** Creates the status page. Its code is loaded only if it is enabled. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
   const { StatusPage } = await import('../status-page/status-page.ts');
   return new StatusPage({

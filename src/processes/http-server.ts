@@ -6,7 +6,7 @@ import type { Clock } from '../support/clock.ts';
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** The reason if it is not ok, or a state worth showing. */
+  /** The reason of a failure, or a state worth showing. */
   readonly message?: string;
   /** Shown in the report, but does not affect its result. */
   readonly informational?: boolean;
@@ -15,9 +15,9 @@ export interface HealthCheck {
 /** What the server serves. The functions are called for each request. */
 export interface HttpServerParts {
   readonly clock: Clock;
-  /** If one fails, the process should be restarted. Any answer shows that the event loop runs. */
+  /** If a check fails, the process should be restarted. Any answer shows that the event loop runs. */
   livenessChecks(): readonly HealthCheck[];
-  /** If one fails, the process cannot work now. */
+  /** If a check fails, the process cannot work now. */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
   /** Undefined if the status page is disabled; absent if the program has none. */
@@ -28,16 +28,16 @@ export interface HttpServerParts {
 interface ServedPage {
   /** Whether the page handles a path (without its query). */
   has(path: string): boolean;
-  /** Answers a GET or HEAD request for such a path. */
+  /** Answers a GET or HEAD request for one of the page's paths. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Ends answers that have no end, such as event streams. */
+  /** Ends endless answers, such as event streams. */
   close(): void;
 }
 
 /**
  * Serves `/metrics`, `/livez`, `/readyz` and an optional status page on one port.
  *
- * @throws {Error} with the address and advice, if it cannot listen there.
+ * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
   const { clock, statusPage } = parts;
@@ -57,7 +57,6 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
   });
 }
 
-/** A running HTTP server. */
 export interface HttpServer {
   /** The address, with the port that the system selected for port 0. */
   readonly address: ListenAddress;
@@ -78,24 +77,24 @@ export interface Answer {
 /** The request handlers of a server. */
 interface AnswersParts {
   readonly clock: Clock;
-  /** Handles requests whose answer is a stream. Returns whether it handles this one. */
+  /** Handles a request whose answer is a stream. Returns false for other requests. */
   readonly takes: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Answers any other request. Must not reject. */
   readonly answer: (request: IncomingMessage) => Promise<Answer>;
-  /** Ends answers that have no end, such as event streams. */
+  /** Ends endless answers, such as event streams. */
   readonly onClose: () => void;
 }
 
 /** The methods of {@link isReading}, for an Allow header. */
 const READING = 'GET, HEAD';
 
-/** Grace period for answers in flight, in milliseconds: no answer is worth delaying the end of a pod. */
+/** Grace period for answers in flight, in milliseconds: they must not delay the end of a pod. */
 const CLOSE_WITHIN_MS = 1000;
 
 /**
  * Starts a server.
  *
- * @throws {Error} with the address and advice, if it cannot listen there.
+ * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export async function serveAnswers(listen: ListenAddress, parts: AnswersParts): Promise<HttpServer> {
   const server = createServer((request, response) => {
@@ -154,7 +153,7 @@ const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>
   }),
 };
 
-/** In the layout of Kubernetes' own verbose health endpoints. */
+/** Formats a report like Kubernetes' own verbose health endpoints. */
 function healthReport(name: string, checks: readonly HealthCheck[]): Answer {
   const isHealthy = checks.every((check) => check.ok || check.informational);
   const lines = checks.map(({ name: check, ok, informational, message }) => {

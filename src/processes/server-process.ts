@@ -105,7 +105,7 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   };
 }
 
-/** Refuses to overwrite a kubeconfig of another cluster, before anything else is done. */
+/** Refuses to overwrite another program's kubeconfig, before the server does any other work. */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(
@@ -176,7 +176,7 @@ interface ServerCredentials {
 const TOKEN_BYTES = 24;
 
 /**
- * Reads the files that the settings name and generates the rest. Generated files are kept in the data directory, so
+ * Reads the files that the settings name and generates the missing ones. Generated files are kept in the data directory, so
  * that kubeconfigs stay valid after a restart.
  *
  * @throws {Error} that names the file or flag that cannot be used.
@@ -214,7 +214,7 @@ async function ownCertificate(directory: string | undefined, hosts: readonly str
   const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
   const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
   if (files && !isGood) {
-    // The file that is read first is written last: an interrupted start leaves no set that looks complete.
+    // Write last the file that is read first: after an interrupted start, the set of files is recognized as incomplete.
     writePrivateFile(files.ca, ca);
     writePrivateFile(files.key, key);
     writePrivateFile(files.cert, cert);

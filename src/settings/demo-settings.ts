@@ -1,7 +1,6 @@
 import type { ListenAddress } from '../support/address.ts';
 import { boolean, boundAddress, type LogFormat, logFormat, type SettingsTable } from './settings-table.ts';
 
-/** The validated settings of `demo`. */
 export interface DemoSettings {
   /** Run the scripted tour and end. */
   readonly once: boolean;
@@ -12,7 +11,6 @@ export interface DemoSettings {
   readonly open: boolean;
 }
 
-/** Every setting of `demo`. */
 export const demoSettings: SettingsTable<DemoSettings> = {
   envPrefix: 'CLE_DEMO',
   settings: {

@@ -2,7 +2,6 @@ import type { ElectionSettings } from '../election/model.ts';
 import { runSettings } from './run-settings.ts';
 import { boolean, oneNamespace, type Parser, type Setting, type SettingsTable } from './settings-table.ts';
 
-/** The output format. */
 export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml';
 
 /** The cluster to inspect, and the durations that its coordinator uses. */
@@ -11,31 +10,28 @@ export interface InspectionSettings extends ElectionSettings {
   readonly kubeconfig: string | undefined;
   /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
-  /** Undefined for that of the context, as in kubectl. */
+  /** Undefined for the context's namespace, as in kubectl. */
   readonly namespace: string | undefined;
 }
 
-/** The validated settings of `status`. */
 export interface StatusSettings extends InspectionSettings {
   readonly allNamespaces: boolean;
   readonly output: OutputFormat;
   readonly watch: boolean;
 }
 
-/** The validated settings of `explain`. */
 export interface ExplainSettings extends InspectionSettings {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
   readonly output: OutputFormat;
 }
 
-/** The validated settings of `plan`. */
 export interface PlanSettings extends InspectionSettings {
   readonly output: OutputFormat;
-  /** `name=binaryVersion/emulationVersion` each. */
+  /** Each is `name=binaryVersion/emulationVersion`. */
   readonly add: readonly string[];
   readonly remove: readonly string[];
-  /** `name=priority` each. */
+  /** Each is `name=priority`. */
   readonly priority: readonly string[];
   /** `name=binaryVersion/emulationVersion`; undefined for no rolling update. */
   readonly rollout: string | undefined;
@@ -43,7 +39,6 @@ export interface PlanSettings extends InspectionSettings {
   readonly file: readonly string[];
 }
 
-/** The validated settings of `doctor`. */
 export interface DoctorSettings extends InspectionSettings {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
@@ -79,7 +74,7 @@ export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
   ...durationsOf(runSettings.settings),
 };
 
-/** These durations must equal those of the coordinator. */
+/** Returns the rows of durations. The values must equal those of the coordinator. */
 function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof rows {
   const group = JUDGEMENT;
   return {
@@ -114,7 +109,6 @@ export function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFo
   };
 }
 
-/** Every setting of `status`. */
 export const statusSettings: SettingsTable<StatusSettings> = {
   envPrefix: 'CLE_STATUS',
   settings: {
@@ -143,7 +137,6 @@ export const statusSettings: SettingsTable<StatusSettings> = {
       : [],
 };
 
-/** Every setting of `explain`. */
 export const explainSettings: SettingsTable<ExplainSettings> = {
   envPrefix: 'CLE_EXPLAIN',
   settings: { ...inspectionRows, lockNamespace: lockRow, output: outputRow('table', 'json', 'yaml') },
@@ -153,7 +146,6 @@ const NOTHING_PLANNED =
   'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number, -f file, or --rollout ' +
   'name=binary/emulation';
 
-/** Every setting of `plan`. */
 export const planSettings: SettingsTable<PlanSettings> = {
   envPrefix: 'CLE_PLAN',
   settings: {
@@ -219,7 +211,6 @@ export const planSettings: SettingsTable<PlanSettings> = {
   },
 };
 
-/** Every setting of `doctor`. */
 export const doctorSettings: SettingsTable<DoctorSettings> = {
   envPrefix: 'CLE_DOCTOR',
   settings: {

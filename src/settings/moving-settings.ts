@@ -12,20 +12,19 @@ import { boolean, duration, type Setting, type SettingsTable, text } from './set
 export interface MovingSettings extends InspectionSettings {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
-  /** For how long the priority lasts, in milliseconds. */
+  /** How long the priority lasts, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
   readonly output: OutputFormat;
 }
 
-/** The validated settings of `transfer`. */
 export interface TransferSettings extends MovingSettings {
-  /** Name of the candidate that is to lead. */
+  /** Name of the candidate that should lead. */
   readonly to: string;
 }
 
-/** The candidates to drain or undrain. Exactly one of these is given. */
+/** The candidates to drain or undrain. Exactly one of these fields is set. */
 export interface SelectionSettings {
   readonly allNamespaces: boolean;
   readonly selector: string | undefined;
@@ -33,10 +32,8 @@ export interface SelectionSettings {
   readonly candidate: string | undefined;
 }
 
-/** The validated settings of `drain`. */
 export interface DrainSettings extends MovingSettings, SelectionSettings {}
 
-/** The validated settings of `undrain`. */
 export interface UndrainSettings extends InspectionSettings, SelectionSettings {
   readonly all: boolean;
   readonly output: OutputFormat;
@@ -83,7 +80,6 @@ function selecting(flag: string, placeholder: string, description: string): Sett
   return { flag, placeholder, default: undefined, defaultNote: 'none', description, group, parse: text };
 }
 
-/** Every setting of `transfer`. */
 export const transferSettings: SettingsTable<TransferSettings> = {
   envPrefix: 'CLE_TRANSFER',
   settings: {
@@ -102,7 +98,6 @@ export const transferSettings: SettingsTable<TransferSettings> = {
   contradictionsIn: ({ to }) => (to === '' ? ['it is not said who is to lead: give --to candidate'] : []),
 };
 
-/** Every setting of `drain`. */
 export const drainSettings: SettingsTable<DrainSettings> = {
   envPrefix: 'CLE_DRAIN',
   settings: { ...inspectionRows, ...selectionRows, ...movingRows },
@@ -110,7 +105,6 @@ export const drainSettings: SettingsTable<DrainSettings> = {
     contradictionsOf(selectionsOf(settings), '--selector, --node or --candidate'),
 };
 
-/** Every setting of `undrain`. */
 export const undrainSettings: SettingsTable<UndrainSettings> = {
   envPrefix: 'CLE_UNDRAIN',
   settings: {

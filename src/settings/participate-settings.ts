@@ -53,13 +53,12 @@ export function labelsInFile(text: string): Readonly<Record<string, string>> {
   return labels;
 }
 
-/** The validated settings of `participate`. */
 export interface ParticipateSettings {
   /** Path of a kubeconfig; undefined for the usual places. */
   readonly kubeconfig: string | undefined;
   /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
-  /** The namespace of the Lease; undefined for that of the context, which in a pod is the pod's own. */
+  /** The namespace of the Lease; undefined for the context's namespace, which in a pod is the pod's own. */
   readonly namespace: string | undefined;
   /** Undefined to build it from POD_NAME and POD_UID, else from the host name and a random part. */
   readonly identity: string | undefined;
@@ -83,7 +82,7 @@ export interface ParticipateSettings {
   readonly file: string | undefined;
   /** Health check of the program. */
   readonly readyUrl: URL | undefined;
-  /** Stand again after the command has ended by itself. */
+  /** Become a candidate again after the command has ended by itself. */
   readonly restart: boolean;
   readonly logLevel: LogLevel;
 }
@@ -240,14 +239,13 @@ const settings: SettingsTable<ParticipateSettings>['settings'] = {
   logLevel: runSettings.settings.logLevel,
 };
 
-/** Every setting of `participate`. */
 export const participateSettings: SettingsTable<ParticipateSettings> = {
   envPrefix: 'CLE_PARTICIPATE',
   settings,
   contradictionsIn: (given) => [...contradictoryTimes(given), ...contradictoryCandidate(given)],
 };
 
-/** Returns settings that contradict a command, or its absence, in words. */
+/** Returns, in words, the settings that contradict a command, or the absence of a command. */
 export function contradictionsWith(
   command: readonly string[],
   given: ParticipateSettings,
@@ -269,9 +267,9 @@ const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when a command that has not ended is killed, in milliseconds after the last renewal of the Lease: by the
- * wrapper, and by its guard if the wrapper cannot. Both are before another candidate can lead, and about a second
- * before the Lease expires.
+ * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the wrapper, or by its
+ * guard if the wrapper cannot do so. Both times are before another candidate can lead, and about a second before the Lease
+ * expires.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

@@ -15,13 +15,12 @@ import {
   wholeSeconds,
 } from './settings-table.ts';
 
-/** The validated settings of `run`. */
 export interface RunSettings extends Required<ElectionSettings> {
   /** Path of a kubeconfig; undefined for the usual places. */
   readonly kubeconfig: string | undefined;
   /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
-  /** Namespaces to coordinate; empty: all. */
+  /** Namespaces to coordinate; empty for all. */
   readonly namespaces: readonly string[];
   /** Decide and log, write nothing. */
   readonly dryRun: boolean;
@@ -124,8 +123,8 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     default: '10s',
     description: 'how long a Lease given to a new leader lasts until its first renewal, in whole seconds',
     group: 'Coordination:',
-    // A client-go elector polls its Lease about every 2 s: a shorter Lease expires before its holder knows of it. A
-    // longer Lease has no leader for its duration if the holder crashes before its first renewal.
+    // A client-go elector polls its Lease about every 2 s: a shorter Lease would expire before the new holder reads it. If
+    // the holder of a longer Lease crashes before its first renewal, there is no leader until the Lease expires.
     parse: wholeSeconds({ min: '3s', max: '1h' }),
   },
   settleMs: {
@@ -185,7 +184,6 @@ const settings: SettingsTable<RunSettings>['settings'] = {
   },
 };
 
-/** Every setting of `run`. */
 export const runSettings: SettingsTable<RunSettings> = { envPrefix: 'CLE', settings, contradictionsIn };
 
 function contradictionsIn(given: RunSettings): string[] {

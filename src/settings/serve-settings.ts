@@ -9,17 +9,16 @@ import {
   text,
 } from './settings-table.ts';
 
-/** The validated settings of `serve`. */
 export interface ServeSettings {
   readonly listen: ListenAddress;
   /** Undefined to keep everything in memory. */
   readonly dataDirectory: string | undefined;
-  /** Path of a PEM file. Both or neither are given. */
+  /** Path of a PEM file. The certificate and the key are set together or not at all. */
   readonly tlsCertificate: string | undefined;
   readonly tlsKey: string | undefined;
   /** Path of a token file; undefined to generate tokens. */
   readonly tokens: string | undefined;
-  /** Path of the administrator's kubeconfig; undefined for a path of the program's choice. */
+  /** Path for the administrator's kubeconfig; undefined for the default path. */
   readonly kubeconfigOut: string | undefined;
   /** Without a version of coordination.k8s.io, Leases have neither strategy nor preferredHolder. */
   readonly leaseCandidateVersions: readonly ServedCandidates[];
@@ -100,7 +99,6 @@ const settings: SettingsTable<ServeSettings>['settings'] = {
   },
 };
 
-/** Every setting of `serve`. */
 export const serveSettings: SettingsTable<ServeSettings> = {
   envPrefix: 'CLE_SERVE',
   settings,

@@ -16,7 +16,7 @@ export interface Setting<T> {
   readonly default: string | undefined;
   /** Replaces the default in the help, if its text does not explain itself. */
   readonly defaultNote?: string;
-  /** For the help. For a switch that is on by default, describes its `--no-` form. */
+  /** The text for the help. For a switch that is on by default, it describes the `--no-` form. */
   readonly description: string;
   readonly group: string;
   readonly parse: Parser<T>;
@@ -26,7 +26,7 @@ export interface Setting<T> {
 export interface SettingsTable<S> {
   /** Prefix of the environment variables, without the underscore. */
   readonly envPrefix: string;
-  /** In the order in which the help lists them. */
+  /** The settings, in the order of the help. */
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
   /** Returns the contradictions between valid settings, in words. */
   readonly contradictionsIn?: (settings: S) => readonly string[];
@@ -35,7 +35,7 @@ export interface SettingsTable<S> {
 /** The given flags, as text. A setting without a flag is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
 
-/** Thrown for invalid settings, with all problems. Each names its flag or variable. */
+/** Invalid settings, with all problems. Each problem names its flag or variable. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -47,9 +47,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service named
- * "cle", Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. For the same reason an unknown
- * CLE_ variable is no error.
+ * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service named "cle",
+ * Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. For the same reason, unknown CLE_ variables
+ * are ignored.
  */
 export function envName(
   { envPrefix }: Pick<SettingsTable<unknown>, 'envPrefix'>,
@@ -84,7 +84,7 @@ export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>
 
   const resolved = Object.fromEntries(rowsOf(table).map(([key, setting]) => [key, resolve(key, setting)]));
   if (problems.length > 0) throw new SettingsError(problems);
-  // The table has a row for each key, and a row without a value has reported a problem.
+  // The table has a row for each key, and an invalid row has reported its problem above.
   const settings = resolved as S;
   const contradictions = table.contradictionsIn?.(settings) ?? [];
   if (contradictions.length > 0) throw new SettingsError(contradictions);
@@ -97,7 +97,6 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and says what is expected. */
 export type Parser<T> = (text: string) => { value: T } | { problem: string };
 
-/** The format of log lines. */
 export type LogFormat = 'text' | 'json';
 
 const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];

@@ -40,7 +40,7 @@ export class Board {
   readonly #rows = new Map<LeaseKey, Row>();
   /** Leases to update. */
   #stale = new Set<LeaseKey>();
-  /** Leases that are being updated. Further changes are for the next update. */
+  /** Leases that are being updated. Later changes wait for the next update. */
   #gathered = new Set<LeaseKey>();
   readonly #deadlines = new DeadlineHeap();
   #isOpen = false;
@@ -82,7 +82,7 @@ export class Board {
     if (this.#isOpen) this.#stale.add(key);
   }
 
-  /** Gathers all Leases that may have changed for {@link refresh}, unless it is not finished with others. */
+  /** Gathers all Leases that may have changed, for {@link refresh}. Does nothing while earlier ones still wait for it. */
   gatherStale(): void {
     if (this.#gathered.size > 0) return;
     const now = this.#clock.now();

@@ -28,7 +28,7 @@ const MAX_CLOG_MS = 30_000;
 
 /**
  * Sends the board to all readers: first all of it, then changes, at most four times a second. A message has the current
- * state of a Lease, so a slow reader misses intermediate states only. Without readers nothing is done.
+ * state of a Lease, so that a slow reader misses only intermediate states. Without readers, the broadcast does no work.
  */
 export class Broadcast {
   readonly #parts: BroadcastParts;
@@ -132,7 +132,7 @@ export class Broadcast {
   }
 }
 
-/** Encodes a message once for all readers that get it in the same turn. */
+/** Returns a function that encodes a message once for all readers in the same turn. */
 function encodeOnce(): Encode {
   const encoded = new Map<string, Buffer>();
   return (encoding, text) => {

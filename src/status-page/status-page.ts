@@ -47,7 +47,7 @@ const WATCH_RESTART_MS = 3000;
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward';
 
-/** The page may load only its own files and stream, and cannot turn text into markup. */
+/** The page may load only its own files and stream, and cannot insert text as markup. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -147,7 +147,7 @@ export class StatusPage {
     return path === EVENTS_PATH || this.#assets.has(path);
   }
 
-  /** Answers a GET or HEAD request for one of its paths. */
+  /** Answers a GET or HEAD request for one of the page's paths. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
     const [path = ''] = (request.url ?? '').split('?', 1);
@@ -161,7 +161,6 @@ export class StatusPage {
     }
   }
 
-  /** Ends all streams. */
   close(): void {
     this.#broadcast?.close();
   }
@@ -171,7 +170,7 @@ export class StatusPage {
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : this.#clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Computed once: the clocks drift, and a changed state would be sent again.
+    // Computed once: the two clocks drift, so that another value would count as a change and be sent again.
     if (this.#blind?.since !== since) {
       this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
     }

@@ -17,13 +17,13 @@ import type { ElectionEntry, PassedOver } from './wire.ts';
 /** Limits of a {@link Timeline}. */
 export interface TimelineLimits {
   readonly entries: number;
-  /** Candidates in one entry. The others are counted. */
+  /** Maximum candidates in one entry. The others are counted. */
   readonly candidates: number;
 }
 
 const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: MAX_NAMED };
 
-/** The recent decisions and writes of this replica, and the troubles that began or ended. */
+/** The recent decisions and writes of this replica, and the problems that began or ended. */
 export class Timeline {
   readonly #clock: Pick<Clock, 'wallTime'>;
   readonly #limits: TimelineLimits;
@@ -53,7 +53,7 @@ export class Timeline {
     for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);
   }
 
-  /** Records a trouble when it begins. */
+  /** Records a problem when it begins. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
     const { resolvedTo, began } = this.#troubles.decided(key, decision);
     if (resolvedTo !== undefined) this.#add(key, resolutionEvent(resolvedTo, input), decision);

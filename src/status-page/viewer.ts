@@ -13,7 +13,7 @@ export interface Sink {
   destroy(): unknown;
 }
 
-/** Encodes a message. Shared, so that a message to several readers is encoded once. */
+/** Encodes a message. All readers share one result, so that each message is encoded once. */
 export type Encode = (encoding: StreamEncoding, text: string) => Buffer;
 
 /** A reader with more buffered bytes gets no messages for now. */
@@ -22,11 +22,11 @@ const MAX_UNSENT_BYTES = 512 * 1024;
 /** Leases per message: the page shows one while the next one arrives. */
 const LEASES_PER_MESSAGE = 250;
 
-/** A reader of the stream, and what it has not received yet. */
+/** A reader of the stream, and the changes that it has not received yet. */
 export class Viewer {
   readonly #sink: Sink;
   readonly #encoding: StreamEncoding;
-  /** Leases that have changed since their last message. A slow reader costs only their keys. */
+  /** Leases that have changed since their last message. A slow reader needs memory only for their keys. */
   readonly #pending: Set<LeaseKey>;
   #isComplete = false;
   #stateText = '';
@@ -52,14 +52,14 @@ export class Viewer {
     for (const key of keys) this.#pending.add(key);
   }
 
-  /** Whether the buffer has room. If not, remembers since when. */
+  /** Returns whether the buffer has room. If not, remembers since when. */
   hasRoom(now: Instant): boolean {
     if (this.#sink.writableLength <= MAX_UNSENT_BYTES) this.#clogged = undefined;
     else this.#clogged ??= now;
     return this.#clogged === undefined;
   }
 
-  /** How long the reader has been too slow, in milliseconds. */
+  /** Returns how long the reader has been too slow, in milliseconds. */
   cloggedMs(now: Instant): number {
     return this.#clogged === undefined ? 0 : now - this.#clogged;
   }
@@ -108,14 +108,14 @@ export class Viewer {
     this.#write('leases', `{"changed":[${changed.join()}],"gone":${JSON.stringify(gone)}}`, encode, now);
   }
 
-  /** Sends once that the first copy is complete. */
+  /** Sends, once, that the first copy is complete. */
   tellComplete(leases: number, encode: Encode, now: Instant): void {
     if (this.#isComplete || this.#pending.size > 0) return;
     this.#isComplete = true;
     this.tell('complete', { leases }, encode, now);
   }
 
-  /** Ends the stream. A slow one is cut. */
+  /** Ends the stream. The connection of a slow reader is cut. */
   end(): void {
     if (this.#sink.writableLength > MAX_UNSENT_BYTES) this.cut();
     else this.#sink.end();
@@ -132,16 +132,15 @@ export class Viewer {
   }
 }
 
-/** The encoding of a stream. */
 export interface StreamEncoding {
   /** The Content-Encoding header; undefined for none. */
   readonly name: 'gzip' | undefined;
-  /** Goes before the first message. */
+  /** The bytes before the first message. */
   readonly head: Buffer;
   encode(text: string): Buffer;
 }
 
-/** Favours speed: the content repeats so much that a higher level gains little. */
+/** The compression level. A low one, for speed: the content is so repetitive that a higher level gains little. */
 const LEVEL = 3;
 
 /** RFC 1952: the magic number, deflate, no flags, no time, no extra flags, an unknown system. */

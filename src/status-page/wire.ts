@@ -6,15 +6,15 @@ import type { LeaseEvent } from '../telemetry/lease-event.ts';
 /** A candidate of a Lease. */
 export interface CandidateEntry {
   readonly name: string;
-  /** Absent if it has none. */
+  /** Absent if the candidate has none. */
   readonly binary?: string;
   readonly emulation?: string;
-  /** Absent for 0 without an end. */
+  /** Absent if the priority is 0 without an end. */
   readonly priority?: number;
-  /** The end of the priority, in milliseconds since the Unix epoch; absent if it has none. */
+  /** The end of the priority, in milliseconds since the Unix epoch; absent if there is none. */
   readonly priorityUntil?: number;
   readonly state: CandidateState;
-  /** A word of the catalogue's `losses`; absent for the best. */
+  /** A word of the catalogue's `losses`; absent for the best candidate. */
   readonly lostBy?: string;
   readonly isHolder?: true;
   readonly isPreferred?: true;
@@ -22,7 +22,7 @@ export interface CandidateEntry {
   readonly renewedAt: number;
 }
 
-/** The state of a Lease. It does not change by the passing of time alone. */
+/** The state of a Lease. Time alone does not change an entry. */
 export interface LeaseEntry {
   /** `namespace/name` */
   readonly key: string;
@@ -31,12 +31,12 @@ export interface LeaseEntry {
   readonly isHeld: boolean;
   /** Set if there are candidates but no valid holder. */
   readonly isUnled?: true;
-  /** When it lost its leader, in milliseconds since the Unix epoch; absent if that was not observed. */
+  /** When the Lease lost its leader, in milliseconds since the Unix epoch; absent if that was not observed. */
   readonly unledSince?: number;
   readonly preferredHolder?: string;
   readonly strategy: string;
   readonly reason: Reason;
-  /** Absent if it waits for nothing. */
+  /** Absent if the Lease waits for nothing. */
   readonly waitingFor?: string;
   /** The leader and the reason, in words. */
   readonly verdict: string;
@@ -75,19 +75,19 @@ export interface ReasonEntry {
   readonly meaning: string;
   /** Advice; absent if there is nothing to do. */
   readonly advice?: string;
-  /** Set if users must know that the Lease stays in this state; `warn` if somebody must act. */
+  /** Set if users must know that the Lease stays in this state; `warn` if a user must act. */
   readonly trouble?: 'info' | 'warn';
   /** Set if the reason is one step of an election. */
   readonly isStep?: true;
 }
 
-/** The first message of a connection: the meaning of all words. Everything shown before it may be outdated. */
+/** The first message of a connection: the meaning of all words. Data from before this message may be outdated. */
 export interface HelloMessage {
   readonly version: string;
-  /** When this replica started, in milliseconds since the Unix epoch. It has no entries from before. */
+  /** When this replica started, in milliseconds since the Unix epoch. It has no earlier entries. */
   readonly startedAt: number;
   readonly dryRun: boolean;
-  /** Empty for all. */
+  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   readonly reasons: Readonly<Record<Reason, ReasonEntry>>;
   readonly states: Readonly<Record<CandidateState, string>>;
@@ -98,7 +98,7 @@ export interface HelloMessage {
 
 /** The state of the replica that serves the page. */
 export interface StateMessage {
-  /** `dryRun` has no lock. The others are states of the lock. */
+  /** `dryRun` has no lock. The other values are states of the lock. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
   /** The holder of the coordinator's lock, if known. */
   readonly lockHolder?: string;
@@ -107,8 +107,8 @@ export interface StateMessage {
   /** Whether the first lists are complete. */
   readonly hasSynced: boolean;
   /**
-   * Since when the caches get no changes, in milliseconds since the Unix epoch; absent while they do, and before they
-   * have synced.
+   * Since when the caches get no changes, in milliseconds since the Unix epoch; absent while they get changes, and before
+   * the first sync.
    */
   readonly blindSince?: number;
 }
@@ -119,7 +119,7 @@ export interface LeasesMessage {
   readonly gone: readonly string[];
 }
 
-/** Sent when the first copy is complete: other Leases do not exist. */
+/** Sent when the first copy is complete: no other Leases exist. */
 interface CompleteMessage {
   readonly leases: number;
 }
@@ -140,12 +140,12 @@ export interface Messages {
   readonly beat: BeatMessage;
 }
 
-/** Longer JSON is checked for long texts, in characters. */
+/** JSON longer than this is checked for long texts. In characters. */
 const LARGE = 4 * 1024;
 
 /**
- * Encodes a message as JSON. Long texts are shortened, and characters that hide or reverse text are escaped. The page
- * shows text as text.
+ * Encodes a message as JSON. Long texts are shortened, and characters that hide or reverse text are escaped. The page never
+ * inserts text as markup.
  */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);

@@ -20,10 +20,12 @@ export function withoutCredentials(url: string): string {
 const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
 
 /**
- * Whether a request's Host header can only come from a client that means this server. Protects against DNS rebinding.
+ * Returns whether a request's Host header can only come from a client that addresses this server on purpose. Protects
+ * against DNS rebinding.
  *
  * A website can point its own domain at the address of this server. The browser of a visitor then lets the website read the
- * answers of this server. A website cannot be named by an IP address, a name without a dot or a name in a private domain.
+ * answers of this server. A website's domain is never an IP address, a name without a dot, or a name in a private domain:
+ * such hosts are allowed.
  */
 export function isAllowedHost(host: string | undefined): boolean {
   if (host === undefined) return false;

@@ -55,7 +55,7 @@ export class Backoff {
 /** A failure that repeats is reported at once and then at most this often, in milliseconds. */
 const REPEAT_AFTER_MS = 60_000;
 
-/** Returns whether a failure should be reported: it is new, or was last reported a minute ago. */
+/** Returns whether a failure should be reported: it is new, or its last report is at least a minute old. */
 export function createThrottle(now: () => Instant): (what: string, error: unknown) => boolean {
   const count = createRepeatCounter(now);
   return (what, error) => count(what, error) !== undefined;

@@ -5,7 +5,7 @@ export type Instant = number;
 export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
-  /** The wall clock, in microseconds since the Unix epoch. It may jump: use it only for times that others read. */
+  /** The wall clock, in microseconds since the Unix epoch. It may jump: use it only for times that other programs read. */
   wallTime(): bigint;
   /** Calls `callback` once after `delayMs`, or at once if `delayMs` is not positive. The returned function cancels it. */
   setTimer(callback: () => void, delayMs: number): () => void;

@@ -38,7 +38,6 @@ export class DeadlineHeap {
     this.#rise(position);
   }
 
-  /** The earliest deadline. */
   get earliest(): Instant | undefined {
     return this.#entries[0]?.at;
   }

@@ -1,6 +1,6 @@
 import { type Clock, type Instant, sleep } from './clock.ts';
 
-/** Work in steps. It may be interrupted at each `yield`, and always is when it yields `rest`. */
+/** Work in steps. It can be interrupted at each `yield`; the yield of `rest` always interrupts it. */
 export type Steps<T> = Generator<'rest' | undefined, T, void>;
 
 /** Longest time that work runs before other work gets a turn, in milliseconds. */
@@ -15,8 +15,8 @@ export function atOnce<T>(steps: Steps<T>): T {
 }
 
 /**
- * Runs long work in slices, so that the event loop stays responsive. Each turn of the event loop runs one slice, however
- * much work waits.
+ * Runs long work in slices, so that the event loop stays responsive. Each turn of the event loop runs one slice, even if
+ * more work waits.
  */
 export class Slices {
   readonly #clock: Clock;

@@ -42,7 +42,7 @@ export function makePrivateDirectory(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Writes a file atomically: writes `unfinished` beside it, then renames that. Removes `unfinished` if this fails. */
+/** Writes a file atomically: writes `unfinished` beside it, then renames `unfinished`. Removes `unfinished` on failure. */
 export function writeWholeFile(
   file: string,
   unfinished: string,
@@ -59,7 +59,7 @@ export function writeWholeFile(
 }
 
 /**
- * Calls `act`. An error names `what`, a file or a flag.
+ * Calls `act`, and adds `what`, a file or a flag, to its error.
  *
  * @throws {Error} that names `what`, with the original error as its cause.
  */

@@ -9,7 +9,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Host {
   readonly clock: Clock;
   readonly env: Environment;
-  /** A terminal if `isTTY` is true, and so are the outputs. */
+  /** `isTTY` is true for a terminal, here and in the outputs. */
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
@@ -21,9 +21,10 @@ export interface Host {
   /** Calls `listener` for each of these signals, in place of the default action. */
   onSignals(signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): void;
   /**
-   * Sends a signal to a process, or to a process group if `pid` is negative. The signal 0 only checks that it exists.
+   * Sends a signal to a process, or to a process group if `pid` is negative. The signal 0 only checks that the target
+   * exists.
    *
-   * @throws {Error} with the code `ESRCH` if it does not exist, `EPERM` if that is not allowed.
+   * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;
   /** Calls `undo` when the process ends, also by an uncaught error. The returned function cancels this. */

@@ -25,7 +25,7 @@ export type CommandEvent =
   | { readonly kind: 'termBegan' }
   | { readonly kind: 'termOver' }
   | { readonly kind: 'ended'; readonly end: CommandEnd }
-  /** Its process group is empty. */
+  /** The process group of the command is empty. */
   | { readonly kind: 'cleared' }
   /** The Lease is about to expire, or the grace period of the process group is over. */
   | { readonly kind: 'outOfTime' }
@@ -38,13 +38,13 @@ export type CommandAction =
   | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
   /** Kill the command before the Lease expires. */
   | { readonly kind: 'setDeadline' }
-  /** Terminate the rest of its process group, then kill it. */
+  /** Terminate the remaining processes of the group, then kill them. */
   | { readonly kind: 'clear' }
-  /** Kill its process group. */
+  /** Kill the process group. */
   | { readonly kind: 'kill' }
-  /** Stop being a candidate for a while, so that another one is elected. */
+  /** Stop being a candidate for a while, so that another candidate is elected. */
   | { readonly kind: 'withdraw' }
-  /** End the term and release the Lease. No process runs any more. */
+  /** End the term and release the Lease. All processes have ended. */
   | { readonly kind: 'endTerm' }
   /** Stop taking part and end this process. */
   | { readonly kind: 'stop'; readonly exitCode: number };
@@ -58,7 +58,6 @@ interface CommandDecision {
 /** Signals that end this process. All others are only forwarded to the command. */
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
-/** The initial state. */
 export const initialCommandState: CommandState = { phase: 'waiting', isStopping: false };
 
 /**
@@ -113,7 +112,7 @@ export function exitCodeOf(end: CommandEnd): number {
   }
 }
 
-/** Error codes of a lack of resources, which may pass. */
+/** Error codes of a temporary lack of resources. */
 const TEMPORARY_ERRORS = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
 /** Describes why a command could not start, with advice. */
@@ -178,7 +177,7 @@ function afterwards(
   restart: boolean,
 ): CommandDecision {
   if (isStopping || (byItself && (!restart || isPermanent(end)))) {
-    // Handled like a stop: no command starts in a term that begins meanwhile.
+    // Handled like a stop: if another term begins meanwhile, no command starts in it.
     return {
       next: { phase: 'waiting', isStopping: true },
       actions: [{ kind: 'stop', exitCode: exitCodeOf(end) }, { kind: 'endTerm' }],
@@ -188,7 +187,7 @@ function afterwards(
   return { next: { phase: 'withdrawing', isStopping, end }, actions: [{ kind: 'withdraw' }] };
 }
 
-/** Whether a retry would fail in the same way. */
+/** True when a retry would fail in the same way. */
 function isPermanent(end: CommandEnd): boolean {
   return end.kind === 'notStarted' && !TEMPORARY_ERRORS.includes(end.code);
 }

@@ -26,7 +26,6 @@ import {
 
 /** The parts of a {@link CommandRun}. */
 export interface CommandRunParts {
-  /** The program and its arguments. */
   readonly command: readonly string[];
   readonly restart: boolean;
   readonly leaseDurationMs: number;
@@ -38,7 +37,7 @@ export interface CommandRunParts {
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Backoff before the candidate stands again after its command has ended. */
+/** Backoff before this process becomes a candidate again after its command has ended. */
 const PAUSES: BackoffOptions = { initialMs: 2000, maxMs: 60_000, resetAfterMs: 60_000 };
 
 /** A run of the command in one term. */
@@ -76,19 +75,17 @@ export class CommandRun {
     return this.#stopping.signal;
   }
 
-  /** The exit code of this process. */
   get exitCode(): number {
     return this.#exitCode;
   }
 
-  /** Handles a signal to this process. */
   signal(signal: NodeJS.Signals): void {
     const { phase } = this.#state;
     this.#parts.logger.info({ signal, phase }, 'Received a signal');
     this.#happened({ kind: 'signalled', signal });
   }
 
-  /** Runs the command in a term. Resolves when none of its processes runs any more. */
+  /** Runs the command in a term. Resolves when all of its processes have ended. */
   readonly lead = (term: Term): Promise<void> => {
     if (term.signal.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -175,7 +172,7 @@ export class CommandRun {
       });
       const { child } = held;
       child.on('error', (error) => {
-        // Other errors come from signals that could not be sent.
+        // Other errors come from signals that could not be delivered.
         if (child.pid === undefined) notStarted(error);
       });
       child.once('exit', (code, signal) =>

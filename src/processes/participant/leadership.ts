@@ -17,7 +17,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 /** The options of a participant, and its connection to the cluster. */
 export interface Participation extends ParticipateOptions {
   readonly namespace: string;
-  /** The caller closes it. */
+  /** The connection. The caller closes it. */
   readonly client: KubernetesClient;
   readonly logger: Logger;
 }
@@ -58,12 +58,12 @@ export function participationOf(
   };
 }
 
-/** Formats the Lease as in logs and answers. */
+/** Formats the Lease for logs and answers. */
 export function leaseOf({ namespace, lease }: Participation): string {
   return `${namespace}/${lease}`;
 }
 
-/** The leader, as reported to the program beside this process. */
+/** The leader, as the sidecar reports it to the program in the same pod. */
 interface LeaderAccount {
   /** The Lease, `namespace/name`. */
   readonly lease: string;
@@ -76,8 +76,8 @@ interface LeaderAccount {
   /** The fencing token of the term; absent if this candidate does not lead. */
   readonly fencingToken?: number;
   /**
-   * The program may lead for this time without another request, counted from the start of the request, in milliseconds;
-   * 0 if it must not lead.
+   * How long the program may lead without another request, in milliseconds from the start of the request; 0 if it must not
+   * lead.
    */
   readonly validForMs: number;
 }
@@ -88,12 +88,13 @@ interface LeadershipParts {
   readonly identity: () => string;
 }
 
-/**
- * Longest `validForMs`: a Lease is released only after all promises have expired, unless the program has acknowledged.
- */
+/** Maximum `validForMs`. The Lease is released only after all promises have expired, or after the program has acknowledged. */
 export const MAX_PROMISE_MS = 5000;
 
-/** The current leader, as observed and by the term of this candidate. Remembers only until when a promise is valid. */
+/**
+ * The current leader, by observation and by the term of this candidate. Of the promises, it remembers only when the last
+ * one expires.
+ */
 export class Leadership {
   readonly #parts: LeadershipParts;
   readonly #listeners = new Set<() => void>();
@@ -108,7 +109,7 @@ export class Leadership {
     this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
   }
 
-  /** Leads on behalf of the program. Resolves when no promise is valid any more. */
+  /** Leads on behalf of the program. Resolves when all promises have expired. */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
     this.#acknowledged = new AbortController();
@@ -122,14 +123,13 @@ export class Leadership {
     this.#term = undefined;
   };
 
-  /** Takes the observed state of the participant. */
   readonly observe = ({ holder = '' }: ParticipantState): void => {
     if (holder === this.#holder) return;
     this.#holder = holder;
     this.#tell();
   };
 
-  /** The program has stopped leading, or will not start: its promises need not expire. */
+  /** Records that the program has stopped leading, or will not start: its promises need not expire. */
   acknowledge(): void {
     this.#acknowledged.abort();
   }
@@ -152,12 +152,12 @@ export class Leadership {
         validForMs,
       };
     }
-    // The term of this candidate is newer than what was observed of it.
+    // The term of this candidate is newer than the observed holder.
     const holder = this.#holder === identity ? '' : this.#holder;
     return { lease, identity, holder, leading: false, validForMs: 0 };
   }
 
-  /** Calls `listener` for each change other than the passing of time. The returned function removes it. */
+  /** Calls `listener` for each change, except a change by time alone. The returned function removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -171,7 +171,7 @@ export class Leadership {
 /** Maximum number of open streams. Further requests must retry later. */
 const MAX_STREAMS = 64;
 
-/** Interval of repeats, in milliseconds: a promise must not expire while it stays true. */
+/** Interval of repeats, in milliseconds: a promise must not expire while the candidate still leads. */
 const REPEAT_INTERVAL_MS = 2000;
 
 /** Maximum unread bytes. A slower reader is disconnected. */

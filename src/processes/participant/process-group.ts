@@ -38,7 +38,7 @@ export class ProcessGroup {
       this.#host.kill(pid, signal);
       return true;
     } catch (error) {
-      // EPERM means that it exists.
+      // EPERM means that the target exists.
       return error instanceof Error && 'code' in error && error.code === 'EPERM';
     }
   }
@@ -53,13 +53,14 @@ export interface HeldCommand {
 const SHELL = '/bin/sh';
 
 /**
- * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: the parent was killed
- * before the command had a guard.
+ * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: then the parent was
+ * killed before the command had a guard.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
- * Starts `command` in its own process group, so that all its processes can be ended. Without a shell it is not held.
+ * Starts `command` in its own process group, so that all its processes can be ended. Without a shell, the command starts at
+ * once.
  *
  * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
  */
@@ -68,7 +69,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
   if (!existsSync(SHELL)) {
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
   }
-  // The shell would report this by an exit code that may also come from the command.
+  // The shell would report this by an exit code, which the command may use too.
   assertExecutable(file, env);
   const child = spawn(SHELL, ['-c', HOLD_SCRIPT, ...command], {
     detached: true,
@@ -86,21 +87,18 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
   };
 }
 
-/**
- * Kills a process group unless this process extends its deadline, for example because this process was killed or
- * stopped.
- */
+/** Kills a process group at its deadline, unless this process extends the deadline: it cannot if it was killed or stopped. */
 export interface GroupGuard {
   /** Sets the deadline of the group, in milliseconds from now. */
   extend(ms: number): void;
-  /** Ends the guard. The group has ended. */
+  /** Ends the guard, after the group has ended. */
   end(): void;
 }
 
 /**
  * Reads lines with the seconds until the deadline. Kills the group at the deadline, and at once if the input is closed.
- * Without `timeout` (in coreutils and BusyBox) it does only the latter. It reaps its own children, as process 1 of a
- * container may not.
+ * Without `timeout` (in coreutils and BusyBox) it only kills when the input is closed. The script reaps its own children,
+ * because process 1 of a container may not do so.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2
 if timeout -s KILL 9 true; then can_wait=1; fi
@@ -114,8 +112,8 @@ done
 kill -9 "-$group"`;
 
 /**
- * Starts a shell that guards a process group. It uses less than a megabyte. Undefined if there is no shell: then only
- * the end of the container ends a command that outlives this process.
+ * Starts a shell that guards a process group. It uses less than a megabyte. Returns undefined if there is no shell: then a
+ * command that outlives this process runs until the container ends.
  *
  * @param ms the first deadline of the group.
  */
@@ -142,7 +140,7 @@ function statesOfGroup(id: number): readonly string[] | undefined {
 
 function groupAndState(pid: string): { group: number; state: string } | undefined {
   try {
-    // The program's name, in parentheses, may contain anything.
+    // The program's name, in parentheses, may contain any character.
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
     const [state = '', , group] = afterName.split(' ');
     return { group: Number(group), state };
@@ -188,7 +186,7 @@ function guardOf(shell: ChildProcess, onLost: () => void): GroupGuard {
   };
 }
 
-/** Never 0, which means no limit for `timeout`. */
+/** Formats seconds for `timeout`. Never 0, which would mean no limit. */
 function secondsOf(ms: number): string {
   return (Math.max(1, ms) / 1000).toFixed(3);
 }

@@ -17,10 +17,10 @@ import {
 import { Leadership, LeadershipStreams, leaseOf, type Participation } from './leadership.ts';
 
 /**
- * Takes part on behalf of the program beside this process and tells it who leads, or only publishes its candidate.
+ * Takes part on behalf of the program in the same pod and tells it which candidate leads, or only publishes the candidate.
  * Resolves to the exit code.
  *
- * @throws {Error} if an address or a file cannot be used, or taking part fails.
+ * @throws {Error} if an address or a file cannot be used, or the participant fails.
  */
 export async function runSidecar(
   settings: ParticipateSettings,
@@ -79,12 +79,12 @@ export async function runSidecar(
       onChange: (isReady) => {
         logger.info({ url: readyUrl.href, isReady }, 'The program has changed');
         if (isReady) participant.stand();
-        // A stop meanwhile releases the Lease too.
+        // If the process stops meanwhile, the stop releases the Lease too.
         else participant.withdraw().catch(() => {});
       },
     });
   try {
-    // Do not stand before the program is ready.
+    // Do not become a candidate before the program is ready.
     if (readyUrl) await participant.withdraw();
     await participant.run(stop);
   } finally {
@@ -96,7 +96,6 @@ export async function runSidecar(
   return 0;
 }
 
-/** The parts of the endpoints. */
 interface LeaderEndpointsParts {
   readonly clock: Clock;
   readonly leadership: Leadership;
@@ -118,7 +117,7 @@ const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
 /**
  * Serves the leader to programs of the same pod.
  *
- * @throws {Error} with the address and advice, if it cannot listen there.
+ * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function startLeaderEndpoints(
   listen: ListenAddress,
@@ -147,13 +146,13 @@ interface LeaderFileParts {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Interval of writes while this candidate leads, in milliseconds: the content must not expire while it stays true. */
+/** Interval of writes while this candidate leads, in milliseconds: the content must not expire while it is still true. */
 const WRITE_INTERVAL_MS = 1000;
 
 /**
- * Keeps a file with the leader and the time until which that is valid. Writes are atomic.
+ * Keeps a file with the leader, and with the time until which the leader is valid. Writes are atomic.
  *
- * @returns a function that stops this. The file then says that this candidate does not lead.
+ * @returns a function that stops the updates. The file then says that this candidate does not lead.
  * @throws {Error} if the first write fails.
  */
 export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFileParts): () => void {
@@ -188,7 +187,7 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
   };
 }
 
-/** The readiness of the program, by its answers so far. */
+/** The readiness of the program, by its answers to health checks. */
 interface Readiness {
   readonly isReady: boolean;
   /** Consecutive failures. */
@@ -218,10 +217,10 @@ export interface ParticipantHealthParts {
 }
 
 /**
- * Serves health checks. A participant is ready once its LeaseCandidate is published, whether it leads or not. A
- * temporary loss of the API server does not matter.
+ * Serves health checks. A participant is ready once its LeaseCandidate is published, whether it leads or not. A temporary
+ * loss of the API server does not affect its health.
  *
- * @throws {Error} with the address and advice, if it cannot listen there.
+ * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function serveHealth(
   listen: ListenAddress,
@@ -324,7 +323,7 @@ async function answersOk(url: URL, clock: Clock, ending: AbortSignal): Promise<b
     return await new Promise<boolean>((resolve, reject) => {
       const asked = get(url, { signal, agent: false }, ({ statusCode = 0 }) => {
         resolve(statusCode >= 200 && statusCode < 300);
-        // The body does not matter.
+        // Only the status matters: the body is not read.
         asked.destroy();
       });
       asked.on('error', reject);

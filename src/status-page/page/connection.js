@@ -5,14 +5,14 @@
  */
 
 const EVENTS = 'status/events';
-/** The server says something every 10 s at least. */
+/** Maximum silence of the server, in milliseconds: it sends a message at least every 10 s. */
 const LONGEST_SILENCE_MS = 25_000;
 const RETRY_MS = { first: 1000, longest: 10_000 };
 const LOOK_MS = 1000;
 
 /**
- * Keeps a connection to the stream of messages while the page can be seen. One that is hidden needs none, and a browser
- * has no more than six for all pages of a server, over all of its tabs.
+ * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection, and a browser
+ * has at most six per server, over all of its tabs.
  *
  * @param {Handlers} handlers
  * @param {(connection: Connection) => void} onChange
@@ -22,9 +22,9 @@ export function connect(handlers, onChange) {
   let retryMs = RETRY_MS.first;
   /** @type {number | undefined} */
   let lostAt;
-  /** Of the last message. @type {number | undefined} */
+  /** Time of the last message. @type {number | undefined} */
   let heardAt;
-  /** Since when there has been silence. */
+  /** Since when the server has been silent. */
   let silentSince = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -82,7 +82,7 @@ export function connect(handlers, onChange) {
     if (why !== '' && lostAt === since) onChange({ kind: 'lost', since, why });
   }
 
-  // By the wall clock: timers stand still while a machine sleeps, and what was shown before is old when it wakes.
+  // Uses the wall clock: timers stop while a machine sleeps, and the page is outdated when it wakes.
   setInterval(() => {
     if (source && Math.abs(Date.now() - silentSince) > LONGEST_SILENCE_MS) void lose();
   }, LOOK_MS);
@@ -92,7 +92,7 @@ export function connect(handlers, onChange) {
   });
 
   window.addEventListener('online', open);
-  // A browser that brings a page back as it was has ended its connections.
+  // A browser closes the connections of a page in its back-forward cache.
   window.addEventListener('pageshow', ({ persisted }) => {
     if (persisted) open();
   });
@@ -101,7 +101,7 @@ export function connect(handlers, onChange) {
 }
 
 /**
- * What the server says to a connection that it refuses; '' where it does not answer, or does not refuse.
+ * Returns the server's message when it refuses a connection; '' if it does not answer, or does not refuse.
  *
  * @param {AbortController} looking
  */

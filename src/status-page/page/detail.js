@@ -13,10 +13,10 @@ import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
  */
 
 /**
- * Everything known about one Lease.
+ * Renders everything that is known about one Lease.
  *
  * @param {string} key
- * @param {LeaseEntry | undefined} entry undefined: there is no such Lease any more
+ * @param {LeaseEntry | undefined} entry undefined if the Lease no longer exists
  * @param {DetailContext} context
  */
 export function detailOf(key, entry, context) {
@@ -121,7 +121,7 @@ function candidateItem(candidate, { losses, states }, now) {
     isPreferred,
     renewedAt,
   } = candidate;
-  // What keeps it out is its state; else there is a reason beside it.
+  // `lostBy` is the state if that excludes the candidate, otherwise the criterion by which it lost.
   const why = lostBy === undefined ? 'the best candidate' : (losses[lostBy] ?? lostBy);
   return make(
     'li',

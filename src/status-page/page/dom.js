@@ -1,11 +1,11 @@
 /** @typedef {Readonly<Record<string, string | undefined>>} Attributes */
 
 /**
- * Makes an element. Text is inserted as text, whatever it looks like.
+ * Creates an element. Strings are inserted as text, never as markup.
  *
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
- * @param {Attributes} attributes those that are undefined are left out
+ * @param {Attributes} attributes undefined attributes are omitted
  * @param {readonly (Node | string)[]} children
  * @returns {HTMLElementTagNameMap[T]}
  */
@@ -19,7 +19,7 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /**
- * The element with that id, which index.html has.
+ * Returns the element with this id in index.html.
  *
  * @template {HTMLElement} T
  * @param {string} id
@@ -33,7 +33,7 @@ export function find(id, type) {
 }
 
 /**
- * Sets the text of an element, if it is another: what stays is not laid out again, and not announced again.
+ * Sets the text of an element if it has changed: the browser does not lay out or announce unchanged text again.
  *
  * @param {Element} element
  * @param {string} text
@@ -43,7 +43,7 @@ export function setText(element, text) {
 }
 
 /**
- * Sets an attribute, if it is another; undefined removes it.
+ * Sets an attribute if it has changed; undefined removes it.
  *
  * @param {Element} element
  * @param {string} name

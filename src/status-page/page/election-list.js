@@ -7,17 +7,17 @@ import { electionTone, splitKey, versionText } from './words.js';
  * @typedef {import('../wire.ts').HelloMessage} HelloMessage
  */
 
-/** Of these somebody is chosen. @type {ReadonlySet<ElectionEntry['what']>} */
+/** Elections that choose a candidate. @type {ReadonlySet<ElectionEntry['what']>} */
 const CHOICES = new Set(['LeaderElected', 'LeaderPreempted', 'PreferredHolderSet']);
-/** The server remembers as many. */
+/** Maximum entries, as on the server. */
 const REMEMBERED = 200;
 
-/** The last elections, the newest first. */
+/** The last elections, newest first. */
 export class Elections {
   /** @type {ElectionEntry[]} */
   #entries = [];
 
-  /** Another process may tell now, and count from 1 again. */
+  /** Removes all entries: another process may send entries now, and count from 1 again. */
   clear() {
     this.#entries = [];
   }
@@ -41,7 +41,7 @@ export class Elections {
  * @param {ElectionEntry} entry
  * @param {HelloMessage} words
  * @param {number} now
- * @param {boolean} isOfOneLease the Lease goes without being named
+ * @param {boolean} isOfOneLease omits the name of the Lease
  */
 export function electionItem(entry, words, now, isOfOneLease) {
   const { namespace, name } = splitKey(entry.key);

@@ -6,13 +6,10 @@ import { COLUMNS, LeaseRow } from './lease-row.js';
  * @typedef {import('../wire.ts').HelloMessage} HelloMessage
  */
 
-/** Rows made beyond both ends of what can be seen. */
+/** Rows rendered beyond each end of the visible part. */
 const OVERSCAN = 8;
 
-/**
- * The Leases as a grid of which only the rows that can be seen exist. The focus stays on the grid itself; one of its rows is
- * the active one, which the keys move and open.
- */
+/** The Leases as a grid. Only the visible rows exist. The focus stays on the grid; the keys move and open its active row. */
 export class LeaseGrid {
   #root;
   #onOpen;
@@ -42,7 +39,7 @@ export class LeaseGrid {
   #entries = [];
   /** @type {HelloMessage | undefined} */
   #words;
-  /** The Lease that the keys are at. @type {string | undefined} */
+  /** The Lease of the active row. @type {string | undefined} */
   #activeKey;
   #activeIndex = 0;
   /** @type {string | undefined} */
@@ -64,7 +61,7 @@ export class LeaseGrid {
     new ResizeObserver(() => this.#measure()).observe(root);
   }
 
-  /** The Lease that the keys are at. */
+  /** The Lease of the active row. */
   get activeKey() {
     return this.#activeKey;
   }
@@ -79,7 +76,7 @@ export class LeaseGrid {
     this.#now = now;
     if (words !== this.#words) for (const row of this.#rows) row.forget();
     this.#words = words;
-    // The Lease that the keys are at stays that, wherever it is now.
+    // The active Lease stays active when its position changes.
     if (entries[this.#activeIndex]?.key !== this.#activeKey) {
       const index = entries.findIndex(({ key }) => key === this.#activeKey);
       this.#activeIndex = index >= 0 ? index : Math.min(this.#activeIndex, Math.max(0, entries.length - 1));
@@ -91,7 +88,7 @@ export class LeaseGrid {
   }
 
   /**
-   * Makes a Lease the active one and brings it into view.
+   * Activates a Lease and scrolls it into view.
    *
    * @param {string} key
    */
@@ -103,7 +100,7 @@ export class LeaseGrid {
   toTop() {
     this.#root.scrollTop = 0;
     this.#activeIndex = 0;
-    // Whichever is first of those that are shown next.
+    // The first Lease that is shown next becomes active.
     this.#activeKey = undefined;
   }
 

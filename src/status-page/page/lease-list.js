@@ -6,11 +6,11 @@
  * @typedef {{ shown: readonly LeaseEntry[], counts: Readonly<Record<Filter, number>> }} Selection
  */
 
-/** Candidates in these states answer nobody. */
+/** States of candidates that do not answer. */
 const SILENT = new Set(['Unresponsive', 'Expired']);
 
 /**
- * What each filter lets through.
+ * For each filter, whether a Lease passes it.
  *
  * @type {Readonly<Record<Filter, (entry: LeaseEntry) => boolean>>}
  */
@@ -23,7 +23,7 @@ export const filters = {
 };
 
 /**
- * How many candidates answer nobody.
+ * Returns the number of candidates that do not answer.
  *
  * @param {LeaseEntry} entry
  */
@@ -35,7 +35,7 @@ export function countSilent({ candidates, more = {} }) {
 }
 
 /**
- * How many candidates there are, those beyond what can be shown included.
+ * Returns the number of candidates, including those that the page does not show.
  *
  * @param {LeaseEntry} entry
  */
@@ -43,7 +43,7 @@ export function countCandidates({ candidates, more = {} }) {
   return Object.values(more).reduce((count, others) => count + others, candidates.length);
 }
 
-/** Every Lease there is, as far as the page was told: the urgent ones first, then by namespace and name. */
+/** All Leases that the page knows: urgent ones first, then by namespace and name. */
 export class LeaseList {
   /** @type {Map<string, Row>} */
   #rows = new Map();
@@ -60,12 +60,12 @@ export class LeaseList {
     return this.#rows.get(key)?.entry;
   }
 
-  /** From now on everything is told anew; what is known is kept until then. */
+  /** Starts a new complete copy. The known Leases are kept until it ends. */
   beginAnew() {
     this.#generation++;
   }
 
-  /** Everything was told anew: what was not is gone. */
+  /** Ends a new complete copy: removes the Leases that it did not contain. */
   endAnew() {
     for (const [key, { generation }] of this.#rows) {
       if (generation === this.#generation) continue;
@@ -99,7 +99,7 @@ export class LeaseList {
   }
 
   /**
-   * The Leases that contain every word of `query` and pass `filter`; how many would pass each of the filters.
+   * Returns the Leases that contain every word of `query` and pass `filter`, and how many would pass each filter.
    *
    * @param {string} query
    * @param {Filter} filter
@@ -122,7 +122,7 @@ export class LeaseList {
 }
 
 /**
- * The words of a query; a Lease is found by all of them, in any order and any case.
+ * Returns the words of a query. A Lease matches if it contains all of them, in any order and case.
  *
  * @param {string} query
  */

@@ -9,13 +9,13 @@ import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
  * @typedef {{ index: number, isActive: boolean, isOpen: boolean, now: number, words: HelloMessage }} RowState
  */
 
-/** More dots than this are told as a number alone. */
+/** Maximum dots in a row. More candidates are shown as a number only. */
 const MOST_DOTS = 6;
 
 /** The columns, in order. */
 export const COLUMNS = ['Lease', 'Leader', 'State', 'Candidates', 'Strategy'];
 
-/** One row of the grid. Rows are used again for whatever Lease comes to their place. */
+/** One row of the grid. Rows are reused for other Leases. */
 export class LeaseRow {
   #mark = make('span', { class: 'mark' });
   #namespace = make('span', { class: 'namespace' });
@@ -63,7 +63,7 @@ export class LeaseRow {
     this.#showEntry(entry, words);
   }
 
-  /** The meaning of words may be another than before. */
+  /** Forgets what the row shows, because the meaning of words may have changed. */
   forget() {
     this.#entry = undefined;
   }

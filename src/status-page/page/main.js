@@ -24,9 +24,9 @@ let words;
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-/** Whether all there was to tell has been told once. */
+/** True once the first complete copy has arrived. */
 let isComplete = false;
-/** What to add to this machine's clock to have the replica's. */
+/** Difference between the replica's clock and this machine's clock, in milliseconds. */
 let clockOffsetMs = 0;
 /** @type {Filter} */
 let filter = 'all';
@@ -42,7 +42,7 @@ const timelineRoot = find('elections', HTMLElement);
 const timeline = new Timeline(timelineRoot);
 const side = find('side', HTMLElement);
 const board = find('board', HTMLElement);
-/** The details take the whole screen. */
+/** On a narrow screen the details take the whole screen. */
 const isNarrow = window.matchMedia('(max-width: 64rem)');
 
 const grid = new LeaseGrid(gridRoot, (key, isByKey) => open(key, isByKey));
@@ -76,7 +76,7 @@ find('filters', HTMLElement).append(...filterButtons.map(({ button }) => button)
 connect(
   {
     hello: (message) => {
-      // The page of another version may not understand what this one tells.
+      // Reload, because this version of the page may not understand the messages of another version.
       if (words && words.version !== message.version) location.reload();
       words = message;
       isComplete = false;
@@ -106,7 +106,7 @@ connect(
     },
   },
   (next) => {
-    // Every time that is shown is one of the replica's clock.
+    // All times on the page are by the replica's clock.
     connection = next.kind === 'lost' ? { ...next, since: next.since + clockOffsetMs } : next;
     plan();
   },
@@ -163,7 +163,7 @@ function isUrgent(entry) {
 
 /**
  * @param {string} key
- * @param {boolean} isByKey the focus follows
+ * @param {boolean} isByKey moves the focus to the details
  */
 function open(key, isByKey) {
   openKey = key;
@@ -190,7 +190,7 @@ function showTab(tab) {
   }
 }
 
-/** However much is told at once is shown once. */
+/** Schedules one rendering for all messages that arrive together. */
 function plan() {
   if (isRenderPlanned) return;
   isRenderPlanned = true;

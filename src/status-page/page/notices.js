@@ -9,7 +9,7 @@ import { clockText } from './time-text.js';
  */
 
 /**
- * What whoever looks must know before they believe what they see.
+ * Returns what a user must know before trusting the page.
  *
  * @param {Connection} connection
  * @param {StateMessage | undefined} state
@@ -90,11 +90,11 @@ export function noticeElement({ tone, title, text }) {
 }
 
 /**
- * What to say where there is not one Lease to show.
+ * Returns the texts for a page without Leases.
  *
  * @param {StateMessage | undefined} state
  * @param {boolean} isComplete
- * @param {boolean} isFiltered there are Leases, and the search or a filter hides them
+ * @param {boolean} isFiltered true if the search or a filter hides all Leases
  * @param {readonly string[]} namespaces
  * @returns {readonly string[]}
  */

@@ -10,7 +10,7 @@ import { clockText, dayOf, durationText } from './time-text.js';
  * @typedef {{ key: string, entry: LeaseEntry | undefined, isAllKnown: boolean, elections: readonly ElectionEntry[], words: HelloMessage, day: string }} Shown
  */
 
-/** The details of one Lease, which are made anew only when something about it has changed. */
+/** The details of one Lease. They are rendered again only when the Lease has changed. */
 export class Detail {
   #root;
   /** @type {Shown | undefined} */
@@ -22,7 +22,7 @@ export class Detail {
   }
 
   /**
-   * @param {Shown | undefined} next undefined: no Lease is open
+   * @param {Shown | undefined} next undefined if no Lease is open
    * @param {number} now
    */
   show(next, now) {
@@ -46,7 +46,7 @@ export class Timeline {
   /** @type {HelloMessage | undefined} */
   #words;
   #newest = -1;
-  /** Times of another day are told with it. */
+  /** The current day. Times of other days are shown with the day. */
   #day = '';
 
   /** @param {HTMLElement} root */
@@ -55,7 +55,7 @@ export class Timeline {
   }
 
   /**
-   * @param {readonly ElectionEntry[]} elections the newest first
+   * @param {readonly ElectionEntry[]} elections newest first
    * @param {HelloMessage} words
    * @param {number} now
    */
@@ -100,7 +100,7 @@ function isSame(one, other) {
 }
 
 /**
- * Whatever somebody has opened stays open, and the focus stays where it was, if that is still there.
+ * Applies a change, and keeps opened parts open and the focus in its place, if those still exist.
  *
  * @param {HTMLElement} root
  * @param {() => void} change
@@ -122,7 +122,7 @@ function idOf(element) {
   return element instanceof HTMLElement ? element.dataset['id'] : undefined;
 }
 
-/** A selector that finds what takes the place of a focused element. @param {Element | null} element */
+/** Returns a selector for the element that replaces a focused element. @param {Element | null} element */
 function placeOf(element) {
   if (!element) return undefined;
   const tag = element.tagName.toLowerCase();

@@ -1,5 +1,5 @@
 /**
- * How long ago something was, in the largest unit that fits: `4 s`, `12 min`, `3 h`, `2 d`.
+ * Formats a duration in the largest unit that fits: `4 s`, `12 min`, `3 h`, `2 d`.
  *
  * @param {number} durationMs
  */
@@ -12,7 +12,7 @@ export function durationText(durationMs) {
 }
 
 /**
- * Tells days apart as whoever looks has them.
+ * Returns a text that identifies the day in the user's time zone.
  *
  * @param {number} at in milliseconds since the Unix epoch
  */
@@ -21,7 +21,7 @@ export function dayOf(at) {
 }
 
 /**
- * The time of day as whoever looks reads it, with the day where it is another.
+ * Formats the time of day in the user's locale, with the date if the day is not today.
  *
  * @param {number} at in milliseconds since the Unix epoch
  * @param {number} now

@@ -10,7 +10,7 @@
 const OUT_OF_IT = new Set(['Unresponsive', 'Expired', 'Deleting']);
 
 /**
- * How a Lease is doing, at one glance.
+ * Returns the tone of a Lease: its condition at a glance.
  *
  * @param {LeaseEntry} entry
  * @param {HelloMessage} words
@@ -24,7 +24,7 @@ export function toneOf({ isUnled, isHeld, reason, preferredHolder }, { reasons }
   return isHeld && trouble === undefined ? 'good' : 'quiet';
 }
 
-/** What each tone means, for those who do not see its colour and shape. @type {Readonly<Record<Tone, string>>} */
+/** The meaning of each tone, for users who do not see its colour and shape. @type {Readonly<Record<Tone, string>>} */
 export const toneTexts = {
   good: 'in good order',
   busy: 'changing',
@@ -55,7 +55,7 @@ export function electionTone({ what, isWarning }) {
 }
 
 /**
- * `1.36.0`, or `1.36.0 as 1.35.0` where it emulates another.
+ * `1.36.0`, or `1.36.0 as 1.35.0` if it emulates another version.
  *
  * @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate
  */
@@ -64,7 +64,7 @@ export function versionText({ binary = 'no version', emulation = 'none' }) {
 }
 
 /**
- * `kube-system/` and `kube-scheduler`.
+ * Splits a key into `kube-system/` and `kube-scheduler`.
  *
  * @param {string} key
  */
@@ -74,7 +74,7 @@ export function splitKey(key) {
 }
 
 /**
- * The Lease that the fragment of an address names, as `#namespace/name`.
+ * Returns the Lease in the fragment of a URL, `#namespace/name`.
  *
  * @param {string} hash
  */
@@ -83,7 +83,7 @@ export function keyInHash(hash) {
     const key = decodeURIComponent(hash.slice(1));
     return key.includes('/') ? key : undefined;
   } catch {
-    // Whoever passed it on cut it off, or encoded it otherwise.
+    // The URL was cut off, or has another encoding.
     return undefined;
   }
 }
