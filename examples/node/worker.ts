@@ -31,7 +31,7 @@ function ship(term: Term): void {
   const lines = readFileSync(LEDGER, { encoding: 'utf8', flag: 'a+' }).trim().split('\n');
   const last = Number(lines.at(-1)?.split(' ')[0]);
   // Right before it acts, a leader looks at the time: it may have been paused.
-  if (term.until() < 1000) return;
+  if (term.remainingMs() < 1000) return;
   // The ledger refuses a leader of before. A database would compare in the same statement as it writes.
   if (last > term.fencingToken)
     throw new Error(`leader ${last} has written after leader ${term.fencingToken}`);

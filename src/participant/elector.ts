@@ -274,7 +274,7 @@ export class Elector {
       if (this.#term) this.#count((metrics) => metrics.slowpathExercised());
       this.#logger.debug({ err: error }, 'The Lease has changed meanwhile');
     } else {
-      this.#logger.warn({ err: error, leadsForMs: this.#term?.until() }, 'Cannot write the Lease');
+      this.#logger.warn({ err: error, leadsForMs: this.#term?.remainingMs() }, 'Cannot write the Lease');
     }
   }
 

@@ -18,7 +18,7 @@ export interface Term {
    * run 5 % fast and 5 % slow. It is 0 once that time is over or another holder has the Lease, even if `signal` has not aborted
    * yet because the event loop was blocked.
    */
-  until(): number;
+  remainingMs(): number;
 }
 
 /**
@@ -29,8 +29,7 @@ export type TermEnd = 'yielded' | 'resigned' | 'stopped' | 'lost';
 
 /** The reason with which a {@link Term}'s signal aborts. */
 export class TermOver extends Error {
-  // Callers that check for an AbortError, as of `fetch`, do not treat this as a failure.
-  override readonly name = 'AbortError';
+  override readonly name = 'TermOver';
   readonly why: TermEnd;
 
   constructor(why: TermEnd) {
@@ -63,14 +62,14 @@ export class RunningTerm implements Term {
   readonly #controller = new AbortController();
   #isTaken = false;
   /** Bound, so that a program can destructure a term. */
-  readonly until: () => number;
+  readonly remainingMs: () => number;
 
   constructor({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt }: RunningTermParts) {
     this.lease = lease;
     this.holder = holder;
     this.fencingToken = fencingToken;
     this.renewedAt = renewedAt;
-    this.until = () =>
+    this.remainingMs = () =>
       this.#isTaken ? 0 : Math.max(0, this.renewedAt + leaseDurationMs * SAFE_SHARE - clock.now());
   }
 
@@ -94,7 +93,7 @@ export class RunningTerm implements Term {
 
   /**
    * Calls `lead`. Resolves when it has ended, with whether it ended before the term was over. Rejects with its error, except
-   * for an AbortError after the term was over.
+   * for the signal's reason, or an AbortError, after the term was over.
    */
   async run(lead: Lead): Promise<boolean> {
     try {

@@ -78,7 +78,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
       const one = await stage.leading({ ...timing, clock: process });
       const began = stage.clock.now();
       stage.api.isDown = true;
-      while (one.term.until() > 0) await stage.clock.advance(timing.leaseDurationMs / 1000);
+      while (one.term.remainingMs() > 0) await stage.clock.advance(timing.leaseDurationMs / 1000);
       expect(stage.clock.now() - began).toBeLessThan(timing.leaseDurationMs / 1.05);
       expect(whyOver(one.term)).toBe('lost');
     },
@@ -88,9 +88,9 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     const one = await stage.leading();
     one.process.pause(60_000);
     await stage.clock.advance(13_000);
-    expect(one.term.until()).toBeGreaterThan(0);
+    expect(one.term.remainingMs()).toBeGreaterThan(0);
     await stage.clock.advance(3000);
-    expect(one.term.until()).toBe(0);
+    expect(one.term.remainingMs()).toBe(0);
     const writes = stage.leaseWrites.length;
     one.process.resume();
     await stage.clock.advance(60_000);
@@ -117,7 +117,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     stage.grant('two');
     await stage.clock.advance(0);
     expect(whyOver(one.term)).toBe('lost');
-    expect(one.term.until()).toBe(0);
+    expect(one.term.remainingMs()).toBe(0);
     await stage.clock.advance(60_000);
     expect(stage.leaseWrites).toHaveLength(writes);
   });

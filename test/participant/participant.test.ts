@@ -43,7 +43,7 @@ describe('a participant', () => {
       lease: { namespace: 'default', name: 'checkout' },
     });
     expect(stage.lease).toMatchObject({ leaseDurationSeconds: 15, leaseTransitions: 7 });
-    expect(one.term.until()).toBe(13_500);
+    expect(one.term.remainingMs()).toBe(13_500);
   });
 
   test('does not lead before its first renewal is answered, nor longer than from when that was sent', async () => {
@@ -55,7 +55,7 @@ describe('a participant', () => {
     expect(one.terms).toHaveLength(0);
     await stage.clock.advance(200);
     expect(one.isLeading).toBe(true);
-    expect(one.term.until()).toBe(13_500 - 2100);
+    expect(one.term.remainingMs()).toBe(13_500 - 2100);
   });
 
   test('renews every retry period', async () => {
@@ -82,7 +82,7 @@ describe('a participant', () => {
       await stage.clock.advance(2900);
       expect(whyOver(one.term)).toBe('yielded');
       expect(stage.lease['holderIdentity']).toBe('one');
-      expect(one.term.until()).toBeGreaterThan(0);
+      expect(one.term.remainingMs()).toBeGreaterThan(0);
       expect(isDone).toBe(false);
       await stage.clock.advance(200);
       expect(isDone).toBe(true);
@@ -95,7 +95,7 @@ describe('a participant', () => {
       expect(stage.rawLease?.metadata).toMatchObject(metadata);
       // The coordinator recognizes the release of a participant (rule 8).
       expect(decodeLease(stage.rawLease ?? { metadata: { name: '' } }).isReleasedByParticipant).toBe(true);
-      expect(one.term.until()).toBe(0);
+      expect(one.term.remainingMs()).toBe(0);
     },
   );
 

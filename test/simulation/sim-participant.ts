@@ -179,7 +179,7 @@ export class SimParticipant {
     const { timing, beliefShare } = this.#habits;
     // What its term leaves for clocks that differ is of no use where they do not.
     const spareMs = Math.max(0, beliefShare - SAFE_SHARE) * timing.leaseSeconds * 1000;
-    const untilMs = this.#term.until();
+    const untilMs = this.#term.remainingMs();
     const leftMs = (untilMs + spareMs) / this.process.rate;
     if (untilMs === 0) {
       this.#follow();
@@ -191,12 +191,12 @@ export class SimParticipant {
 
   /** When a term can be somebody else's, its signal has aborted, or does so at once: many look at nothing else. */
   #watchLapse(term: Term, isOver = false): void {
-    const lookInMs = isOver ? AT_ONCE_MS : term.until() + 1;
+    const lookInMs = isOver ? AT_ONCE_MS : term.remainingMs() + 1;
     this.process.setTimer(() => {
       if (this.#term !== term || term.signal.aborted) return;
       if (isOver)
         this.#hooks.onViolation(`${this.identity.name} leads ${this.leaseKey} past its last renewal`);
-      else this.#watchLapse(term, term.until() === 0);
+      else this.#watchLapse(term, term.remainingMs() === 0);
     }, lookInMs);
   }
 

@@ -255,7 +255,7 @@ export class CommandRun {
   #mayLiveMs(by: keyof ReturnType<typeof killTimes>): number {
     const { leaseDurationMs } = this.#parts;
     const spareMs = leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by];
-    return (this.#run?.term.until() ?? 0) - spareMs;
+    return (this.#run?.term.remainingMs() ?? 0) - spareMs;
   }
 
   #outOfTimeIn(ms: number): void {

@@ -118,7 +118,7 @@ export class Leadership {
     this.#tell();
     const { clock } = this.#parts;
     // Do not wait longer than the term: another holder may have taken the Lease by force.
-    const waitMs = Math.min(this.#promisedUntil - clock.now(), term.until());
+    const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
     this.#term = undefined;
   };
@@ -139,7 +139,7 @@ export class Leadership {
     const { clock, lease } = this.#parts;
     const identity = this.#parts.identity();
     const term = this.#term;
-    const mayLeadMs = !term || term.signal.aborted ? 0 : term.until();
+    const mayLeadMs = !term || term.signal.aborted ? 0 : term.remainingMs();
     if (term && mayLeadMs > 0) {
       const validForMs = Math.floor(Math.min(mayLeadMs, MAX_PROMISE_MS));
       this.#promisedUntil = Math.max(this.#promisedUntil, clock.now() + validForMs);

@@ -103,7 +103,7 @@ describe('a command', () => {
     await until(() => aliveInGroup(group).length >= 2, 'a child of its own');
     term.end('lost', 1500);
     await leading;
-    expect(term.until()).toBeGreaterThan(0);
+    expect(term.remainingMs()).toBeGreaterThan(0);
     expect(aliveInGroup(group)).toEqual([]);
   });
 

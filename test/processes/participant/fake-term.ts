@@ -20,12 +20,12 @@ export class FakeTerm implements Term {
     return this.#over.signal;
   }
 
-  until(): number {
+  remainingMs(): number {
     return Math.max(0, this.#lapsesAt - this.#clock.now());
   }
 
   /** It is over; nobody else can lead for so long. */
-  end(why: TermEnd, leftMs = this.until()): void {
+  end(why: TermEnd, leftMs = this.remainingMs()): void {
     this.#lapsesAt = this.#clock.now() + leftMs;
     this.#over.abort(new TermOver(why));
   }
