@@ -259,7 +259,10 @@ export class SimWorld {
   /** The LeaseCandidate of that name; of two, the one in the group that the program of that name uses now. */
   published(key: string): KubernetesObject | undefined {
     const resource = this.#publishedIn(key);
-    return resource ? this.store.get(resource, key) : this.store.candidate(key);
+    const isParticipant = this.#slotOf(key)?.plan.isParticipant ?? true;
+    const published = resource && this.store.get(resource, key);
+    // A participant's write to the group that it used before may be carried out late.
+    return published ?? (isParticipant ? this.store.candidate(key) : undefined);
   }
 
   /** Whether a program has left that LeaseCandidate behind in the group that it was a candidate of before. */
@@ -268,9 +271,14 @@ export class SimWorld {
     return resource !== undefined && this.store.get(resource, key)?.metadata.uid !== uid;
   }
 
+  /** The slot whose program has that LeaseCandidate. */
+  #slotOf(key: string): SimSlot | undefined {
+    return this.slots.find(({ candidate }) => candidate && keyOfIdentity(candidate.identity) === key);
+  }
+
   /** Where the program that runs under that name publishes itself. A participant chooses the group by what its server has. */
   #publishedIn(key: string): SimResource | undefined {
-    const slot = this.slots.find(({ candidate }) => candidate && keyOfIdentity(candidate.identity) === key);
+    const slot = this.#slotOf(key);
     if (slot?.plan.isParticipant) return this.#publishedAs.get(key);
     return slot && (slot.plan.source === 'custom' ? 'customcandidates' : 'leasecandidates');
   }

@@ -46,6 +46,7 @@ function disturbed(
   kind: string,
   disturbance: (chance: Chance) => LinkArgs['disturbance'],
   longestMs = 30_000,
+  settlesWithin = RECONNECTED,
 ): Fault<unknown> {
   return fault<LinkArgs>({
     plan: (chance, population) => ({
@@ -65,7 +66,7 @@ function disturbed(
       });
       return undefined;
     },
-    settlesWithin: RECONNECTED,
+    settlesWithin,
   });
 }
 
@@ -119,14 +120,18 @@ function toWatches(
 
 /** What may go wrong on the way between a process and the API servers. */
 export const networkFaults = {
-  requestsLost: disturbed('requestsLost', (chance) => ({
-    outcome: 'dropped',
-    share: chance.pick([0.05, 0.3, 0.7]),
-  })),
-  answersLost: disturbed('answersLost', (chance) => ({
-    outcome: 'lost',
-    share: chance.pick([0.05, 0.3, 0.7]),
-  })),
+  requestsLost: disturbed(
+    'requestsLost',
+    (chance) => ({ outcome: 'dropped', share: chance.pick([0.05, 0.3, 0.7]) }),
+    30_000,
+    LISTED,
+  ),
+  answersLost: disturbed(
+    'answersLost',
+    (chance) => ({ outcome: 'lost', share: chance.pick([0.05, 0.3, 0.7]) }),
+    30_000,
+    LISTED,
+  ),
   requestsDelayed: disturbed('requestsDelayed', (chance) => ({
     latencyMs: chance.pick([100, 500, 3000, 8000]),
     share: chance.pick([0.1, 1]),
