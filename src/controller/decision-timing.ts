@@ -40,16 +40,12 @@ export class LastDecisions {
 
   /** Whether a renewal changes nothing: the Lease is held, and the next reconcile is scheduled before it expires. */
   isSettled(key: LeaseKey): boolean {
-    const decision = this.#decisions.get(key);
-    if (decision?.nextAt === undefined || !SETTLED.has(decision.reason)) return false;
-    return this.#clock.now() < decision.nextAt;
+    return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
 
   /** Whether a new candidate changes nothing yet: the first election of the Lease will include it (rule 6). */
   isSettling(key: LeaseKey): boolean {
-    const decision = this.#decisions.get(key);
-    if (decision?.nextAt === undefined || decision.reason !== 'FirstElectionSettling') return false;
-    return this.#clock.now() < decision.nextAt;
+    return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
   }
 
   /**
@@ -80,6 +76,12 @@ export class LastDecisions {
         observer.forgotten(key);
       },
     };
+  }
+
+  /** Whether the last decision has such a reason, and the time of the next one has not come. */
+  #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
+    const { reason, nextAt } = this.#decisions.get(key) ?? {};
+    return reason !== undefined && nextAt !== undefined && isWanted(reason) && this.#clock.now() < nextAt;
   }
 
   #summaryOf({ reason, requeue, steadyUntil, actions }: Decision): LastDecision {
