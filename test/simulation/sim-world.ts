@@ -258,16 +258,18 @@ export class SimWorld {
 
   /** The LeaseCandidate of that name; of two, the one in the group that the program of that name uses now. */
   published(key: string): KubernetesObject | undefined {
-    const resource = this.#publishedIn(key);
-    const isParticipant = this.#slotOf(key)?.plan.isParticipant ?? true;
+    const slot = this.#slotOf(key);
+    const resource = slot && this.#publishedIn(slot, key);
     const published = resource && this.store.get(resource, key);
+    if (slot && !slot.plan.isParticipant) return published;
     // A participant's write to the group that it used before may be carried out late.
-    return published ?? (isParticipant ? this.store.candidate(key) : undefined);
+    return published ?? this.store.candidate(key);
   }
 
   /** Whether a program has left that LeaseCandidate behind in the group that it was a candidate of before. */
   isLeftBehind(key: string, uid: string | undefined): boolean {
-    const resource = this.#publishedIn(key);
+    const slot = this.#slotOf(key);
+    const resource = slot && this.#publishedIn(slot, key);
     return resource !== undefined && this.store.get(resource, key)?.metadata.uid !== uid;
   }
 
@@ -276,11 +278,10 @@ export class SimWorld {
     return this.slots.find(({ candidate }) => candidate && keyOfIdentity(candidate.identity) === key);
   }
 
-  /** Where the program that runs under that name publishes itself. A participant chooses the group by what its server has. */
-  #publishedIn(key: string): SimResource | undefined {
-    const slot = this.#slotOf(key);
-    if (slot?.plan.isParticipant) return this.#publishedAs.get(key);
-    return slot && (slot.plan.source === 'custom' ? 'customcandidates' : 'leasecandidates');
+  /** The group in which the program of a slot publishes itself. A participant chooses it by what its server has. */
+  #publishedIn({ plan }: SimSlot, key: string): SimResource | undefined {
+    if (plan.isParticipant) return this.#publishedAs.get(key);
+    return plan.source === 'custom' ? 'customcandidates' : 'leasecandidates';
   }
 
   /** Somebody without a process of its own changes an object. */
