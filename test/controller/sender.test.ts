@@ -1,5 +1,5 @@
 import nock from 'nock';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { LONGEST_WRITE_MS } from '../../src/controller/lock/lock-settings.ts';
 import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
@@ -13,6 +13,7 @@ import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { makeClient } from '../kubernetes/make-client.ts';
 import { ScriptedClient } from '../kubernetes/scripted-client.ts';
+import { blockNetwork } from '../support/blocked-network.ts';
 import {
   defaultSettings,
   makeCandidate,
@@ -226,17 +227,7 @@ const GRANT = {
   leaseDurationSeconds: 10,
 };
 
-beforeEach(() => {
-  nock.disableNetConnect();
-});
-
-afterEach(() => {
-  nock.abortPendingRequests();
-  nock.cleanAll();
-  nock.enableNetConnect();
-  nock.restore();
-  nock.activate();
-});
+blockNetwork();
 
 function write(action: Action, apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1beta1') {
   return createActionWriter(makeClient(), () => apiVersion).write('default', 'scheduler', action);

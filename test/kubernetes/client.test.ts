@@ -2,24 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import nock from 'nock';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiCallObservation } from '../../src/kubernetes/client.ts';
+import { blockNetwork } from '../support/blocked-network.ts';
 import { makeClient, makeKubeConfig } from './make-client.ts';
 
 const server = 'https://api.test:6443';
 const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 
-beforeEach(() => {
-  nock.disableNetConnect();
-});
-
-afterEach(() => {
-  nock.abortPendingRequests();
-  nock.cleanAll();
-  nock.enableNetConnect();
-  nock.restore();
-  nock.activate();
-});
+blockNetwork();
 
 describe('what a request looks like', () => {
   test('asks for JSON, says who is asking and puts the query on the path', async () => {
