@@ -147,7 +147,7 @@ async function decisionsWithin(ms: number, candidates: number): Promise<number> 
   return decisions;
 }
 
-describe('a Lease that somebody changes all the time', () => {
+describe('a Lease that a client changes all the time', () => {
   test.each([
     { candidates: 3, wantAtOnce: 1000, wantPerSecond: 1000 },
     { candidates: 10, wantAtOnce: 1000, wantPerSecond: 1000 },

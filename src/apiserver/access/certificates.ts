@@ -70,7 +70,7 @@ export async function generateCertificate(
   return { ca, cert, key: key.toString() };
 }
 
-/** Whether to replace a stored certificate: it expires soon, or does not cover one of `hosts`. */
+/** Whether a stored certificate expires soon or does not cover one of `hosts`, so that it must be replaced. */
 export function needsRenewal({ cert }: ServingCertificate, hosts: readonly string[], clock: Clock): boolean {
   const certificate = readCertificate(cert);
   const wallMs = Number(clock.wallTime() / 1000n);

@@ -58,7 +58,7 @@ export function parseTokenFile(text: string): readonly TokenGrant[] {
     message,
   }));
   if (problems.length > 0) throw problemsError(problems);
-  /** For a missing value, returns the line of its parent. */
+  /** Returns the line of a value, or of its parent if the value is missing. */
   const lineOf = (path: readonly (string | number)[]): number | undefined => {
     const node = document.getIn(path, true) as Node | undefined;
     const offset = node?.range?.[0];
