@@ -173,6 +173,9 @@ function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leade
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
 }
 
+/** Share of `settleMs` without a new candidate that ends the wait: 75 ms by default (ADR 42). */
+const QUIET_SHARE = 0.075;
+
 /**
  * Returns when the first election of a Lease may be decided. The replicas of a program start in any order: without the
  * wait, the first replica would soon have to yield to the best one. Candidates that existed long before this process
@@ -184,7 +187,7 @@ function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Insta
   const appeared = standingsIn(standings, 'Live', 'Awaiting', 'Idle').map(
     ({ observation }) => observation.appearedAt,
   );
-  return Math.min(Math.min(...appeared) + settleMs, Math.max(...appeared) + settleMs / 10);
+  return Math.min(Math.min(...appeared) + settleMs, Math.max(...appeared) + settleMs * QUIET_SHARE);
 }
 
 function conflictVerdict(view: VacantView, conflict: string): Verdict {

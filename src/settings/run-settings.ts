@@ -132,7 +132,7 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     placeholder: '<duration>',
     default: '1s',
     description:
-      'how long the first election of a Lease waits for more candidates at the most: until none has come for a tenth of it; 0s: it does not wait',
+      'how long the first election of a Lease waits for more candidates, at most; the wait ends when no candidate has appeared for 7.5 % of this time; 0s: no wait',
     group: 'Coordination:',
     parse: duration({ min: '0s', max: '1m' }),
   },

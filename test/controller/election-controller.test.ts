@@ -39,11 +39,11 @@ describe('an election', () => {
   test('settles, without a decision for each candidate that comes meanwhile (rule 6)', async () => {
     const world = await new ControllerWorld({ settings: { ...defaultSettings, settleMs: 1000 } }).start();
     for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {
-      world.create('leasecandidates', makeCandidateObject(name, { renewedAt: index * 20 }));
-      await world.clock.advance(20);
+      world.create('leasecandidates', makeCandidateObject(name, { renewedAt: index * 15 }));
+      await world.clock.advance(15);
     }
     expect(world.decisions).toEqual(['default/scheduler FirstElectionSettling']);
-    await world.clock.advance(79);
+    await world.clock.advance(59);
     expect(world.ourWriteLines).toEqual([]);
     await world.clock.advance(1);
     expect(world.ourWriteLines).toEqual(['POST leases default/scheduler 201']);

@@ -24,15 +24,15 @@ describe('the first election of a Lease settles (rule 6)', () => {
   const one = settling.candidates(appearing('a', 0));
   const three = one.candidates(appearing('b', 60), appearing('best', 120, '1.30.0'));
 
-  test('until no candidate has come for a tenth of the time', () => {
+  test('until no candidate has appeared for 7.5 % of the time', () => {
     expect(decidedAt(one, 50)).toEqual({
       reason: 'FirstElectionSettling',
       holder: undefined,
-      requeue: { kind: 'at', time: 100 },
+      requeue: { kind: 'at', time: 75 },
     });
-    expect(decidedAt(one, 100).holder).toBe('a');
-    expect(decidedAt(three, 219).holder).toBeUndefined();
-    expect(decidedAt(three, 220).holder).toBe('best');
+    expect(decidedAt(one, 75).holder).toBe('a');
+    expect(decidedAt(three, 194).holder).toBeUndefined();
+    expect(decidedAt(three, 195).holder).toBe('best');
   });
 
   test('for all of the time at the most, whoever goes on coming', () => {

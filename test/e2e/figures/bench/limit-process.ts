@@ -25,7 +25,7 @@ const FRESH_MS = 5_000;
 
 /** A first election waits for more candidates: until none has come for QUIET_MS, at most SETTLE_MS from the first one on (rule 6). */
 const SETTLE_MS = 1000;
-const QUIET_MS = 100;
+const QUIET_MS = 75;
 
 /** How long before the expiry of a Lease whose holder has missed its renewals its next holder is pinged, of its duration. */
 const PINGED_AHEAD = 1 / 3;
