@@ -100,7 +100,7 @@ export interface ElectionSettings {
   readonly leaseDurationSeconds: number;
   /**
    * How long the first election of a Lease waits for more candidates after the first has appeared, in milliseconds. After
-   * the last one it waits a tenth of that. 0 or absent: the first candidate gets the Lease at once (rule 6).
+   * the last one it waits 7.5 % of that. 0 or absent: the first candidate gets the Lease at once (rule 6).
    */
   readonly settleMs?: number;
   /** How long after its last renewal a candidate is valid, in milliseconds. */
