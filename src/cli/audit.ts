@@ -5,6 +5,7 @@ import {
   auditOf,
   type Elector,
   type LeaseAudit,
+  shortSeconds,
 } from '../inspection/audit.ts';
 import { observeForAudit, type UnreadPart } from '../inspection/audit-observation.ts';
 import type { CrashEvidence, Sureness } from '../inspection/audit-pods.ts';
@@ -34,8 +35,8 @@ export function showAudit(settings: AuditSettings, host: Host): Promise<number> 
         ),
     });
     warnAboutSkew(clock, host);
-    const audit = auditOf(seen, settings);
-    for (const part of audit.unread) host.stderr.write(`warning: ${describeUnread(part)}\n`);
+    const audit = auditOf(seen);
+    for (const warning of unreadWarnings(audit)) host.stderr.write(`warning: ${warning}\n`);
     if (output === 'json' || output === 'yaml') host.stdout.write(structured(audit, output));
     else if (audit.leases.length > 0) host.stdout.write(auditText(audit, settings, layoutFor(host)));
     else host.stderr.write(nothingIn(place, audit));
@@ -46,14 +47,18 @@ export function showAudit(settings: AuditSettings, host: Host): Promise<number> 
 const MAX_REASON_LENGTH = 500;
 
 const CONSEQUENCES: Readonly<Record<UnreadPart['what'], string>> = {
-  pods: 'Pods could not be listed: the Pod of each holder, its replicas and whether crash evidence applies are unknown',
+  pods: 'Pods could not be listed: the Pod of each holder, its replicas and crash evidence are unknown',
   leasecandidates: 'LeaseCandidates could not be listed: a coordinated elector may be shown as a plain one',
-  renewals: 'Renewals were not watched to the end: intervals may be missing',
+  renewals: 'renewals were not watched to the end: their intervals may be unknown',
 };
 
-function describeUnread({ what, why, grant }: UnreadPart): string {
-  const remedy = grant === undefined ? '' : `. To see them, grant ${grant}`;
-  return `${CONSEQUENCES[what]} (${printableLines(why, MAX_REASON_LENGTH)})${remedy}`;
+function unreadWarnings({ unread }: Audit): readonly string[] {
+  return [...Map.groupBy(unread, ({ what }) => what)].map(([what, parts]) => {
+    const reasons = [...new Set(parts.map(({ why }) => why))].join(', ');
+    const grants = parts.flatMap(({ grant }) => grant ?? []);
+    const remedy = grants.length === 0 ? '' : `. Grant: ${grants.join(', ')}`;
+    return `${CONSEQUENCES[what]} (${printableLines(reasons, MAX_REASON_LENGTH)})${remedy}`;
+  });
 }
 
 function nothingIn(namespace: string, audit: Audit): string {
@@ -72,7 +77,7 @@ const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warnin
 
 /** Formats the table, then the findings with their meaning and advice, then the sums. */
 function auditText(audit: Audit, settings: AuditSettings, layout: Layout): string {
-  const rows = audit.leases.map((lease) => rowOf(lease, settings));
+  const rows = audit.leases.map((lease) => rowOf(lease, settings, fullyWatchedSeconds(audit)));
   const lines = [
     ...tableLines([headerFor(settings), ...rows], layout.paint),
     ...findingLines(audit.leases, layout),
@@ -81,6 +86,11 @@ function auditText(audit: Audit, settings: AuditSettings, layout: Layout): strin
     ...sums(audit).map((sentence) => wrapped(sentence, layout.columns, '')),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Returns how long renewals were watched; 0 if the watch failed. */
+function fullyWatchedSeconds({ watchedSeconds, unread }: Audit): number {
+  return unread.some(({ what }) => what === 'renewals') ? 0 : watchedSeconds;
 }
 
 const NONE = '<none>';
@@ -96,8 +106,12 @@ function headerFor({ allNamespaces, output }: AuditSettings): readonly string[] 
   ];
 }
 
-function rowOf(lease: LeaseAudit, { allNamespaces, output }: AuditSettings): readonly Cell[] {
-  const { namespace, name, elector, durationSeconds, renewsEverySeconds, crashCostsSeconds } = lease;
+function rowOf(
+  lease: LeaseAudit,
+  { allNamespaces, output }: AuditSettings,
+  watchedSeconds: number,
+): readonly Cell[] {
+  const { namespace, name, elector, durationSeconds, crashCostsSeconds } = lease;
   const style = STYLES[lease.findings[0]?.severity ?? 'ok'];
   const findings = lease.findings.map(({ finding }) => finding).join(', ');
   return [
@@ -107,7 +121,7 @@ function rowOf(lease: LeaseAudit, { allNamespaces, output }: AuditSettings): rea
     elector === undefined ? '-' : foundByText[lease.foundBy],
     elector ?? '-',
     secondsText(durationSeconds),
-    secondsText(renewsEverySeconds),
+    renewsText(lease, watchedSeconds),
     secondsText(crashCostsSeconds),
     ...(output === 'wide' ? wideCells(lease) : []),
     findings === '' ? '-' : { text: findings, style },
@@ -145,9 +159,14 @@ function holderText({ namespace, holder, state, pod }: LeaseAudit): string {
   return `${place}${pod.name}${container}${note}`;
 }
 
-/** `15s`, `2.1s` */
 function secondsText(seconds: number | undefined): string {
-  return seconds === undefined ? '-' : `${Number(seconds.toFixed(seconds < 10 ? 1 : 0))}s`;
+  return seconds === undefined ? '-' : shortSeconds(seconds);
+}
+
+/** Returns the interval of renewals; if none was seen, how long it is at least. */
+function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: number): string {
+  const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
+  return isLong ? `>${shortSeconds(watchedSeconds)}` : secondsText(renewsEverySeconds);
 }
 
 /** Maximum Leases that one finding names. */
@@ -191,7 +210,8 @@ const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
 
 /** Says where the end of a container would prove the end of a holder, and where not. */
 function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout): readonly string[] {
-  const byEvidence = Map.groupBy(leases, ({ crashEvidence }) => crashEvidence);
+  const held = leases.filter(({ state }) => state === 'held');
+  const byEvidence = Map.groupBy(held, ({ crashEvidence }) => crashEvidence);
   const applies = byEvidence.get('Applies')?.length ?? 0;
   const obstacles = (Object.keys(OBSTACLES) as CrashEvidence[]).flatMap((evidence) => {
     const those = byEvidence.get(evidence) ?? [];
@@ -203,7 +223,7 @@ function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout
     '',
     paint('strong', 'Crash evidence'),
     wrapped(
-      `For ${counted(applies, 'Lease')}, the end of a container would prove that the holder has ended, before the Lease expires.`,
+      `For ${applies} of ${counted(held.length, 'held Lease')}, the status of a container would show that the holder has ended, before the Lease expires.`,
       columns,
       INDENT,
     ),
@@ -212,7 +232,7 @@ function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout
 }
 
 function sums(audit: Audit): readonly string[] {
-  const { leases, watchedSeconds, renewalsPerSecond } = audit;
+  const { leases, renewalsPerSecond } = audit;
   const all = leases.flatMap(({ findings }) => findings);
   const count = (severity: Severity) => all.filter((finding) => finding.severity === severity).length;
   const electors = Map.groupBy(leases, ({ elector }) => elector);
@@ -222,7 +242,8 @@ function sums(audit: Audit): readonly string[] {
       return those === 0 ? [] : [`${those} ${kind}`];
     },
   );
-  const renewals = watchedSeconds > 0 ? ` ${renewalsPerSecond.toFixed(1)} renewals per second.` : '';
+  const renewals =
+    fullyWatchedSeconds(audit) > 0 ? ` ${renewalsPerSecond.toFixed(1)} renewals per second.` : '';
   return [
     `${counted(leases.length, 'Lease')}: ${[...kinds, ...freeOnes(leases)].join(', ')}.${renewals}${leftOutText(audit)}`,
     `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}.`,

@@ -21,15 +21,18 @@ export interface WatchedLease {
   readonly createdAt: MicroTime | undefined;
   /** The container that an annotation names. */
   readonly namedContainer: string | undefined;
-  /** When this process first saw the present holder. */
-  readonly seenAt: Instant;
   readonly renewals: SeenRenewals;
 }
 
-/** Renewals, by the monotonic clock of this process. */
+/**
+ * Renewals, by the monotonic clock of this process. The first one after the holder has acquired the Lease does not count: it comes
+ * at once.
+ */
 export interface SeenRenewals {
   readonly count: number;
+  /** The first renewal that counts. */
   readonly firstAt: Instant;
+  /** The last renewal, or the first sight of the holder. */
   readonly lastAt: Instant;
   /** The longest time without a renewal, in milliseconds. */
   readonly longestMs: number;
@@ -46,7 +49,7 @@ export interface AuditedCandidate {
 /** What could not be read: it is unknown in the audit. */
 export interface UnreadPart {
   readonly what: 'pods' | 'leasecandidates' | 'renewals';
-  /** The error of the server. */
+  /** The answer of the server, such as `403 Forbidden`, or another error. */
   readonly why: string;
   /** The right to grant, such as `list pods`; undefined if the cause is another one. */
   readonly grant: string | undefined;
@@ -146,14 +149,13 @@ async function watchLeases(request: AuditRequest): Promise<WatchedLeases> {
       };
     },
   });
+  const isWatching = watchMs > 0 && leases.size > 0;
   const startedAt = clock.now();
-  const unread: UnreadPart[] = [];
-  if (watchMs > 0 && leases.size > 0) {
-    onWatch(leases.size);
-    unread.push(...(await followLeases(request, leases, resourceVersion)));
-  }
+  if (isWatching) onWatch(leases.size);
+  const unread = isWatching ? await followLeases(request, leases, resourceVersion) : [];
   const now = { monotonic: clock.now(), wall: clock.wallTime() };
-  return { leases: [...leases.values()], heartbeats, unread, now, watchedMs: now.monotonic - startedAt };
+  const watchedMs = isWatching ? now.monotonic - startedAt : 0;
+  return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
 /** Watches until the time is over. A watch that fails ends the observation: what it has shown until then counts. */
@@ -177,8 +179,7 @@ async function followLeases(
     });
     return end === 'aborted' ? [] : [{ what: 'renewals', why: `the watch was ${end}`, grant: undefined }];
   } catch (error) {
-    const isRefused = error instanceof ApiError && error.status === 403;
-    return [{ what: 'renewals', why: messageOf(error), grant: isRefused ? 'watch leases' : undefined }];
+    return [unreadFor('renewals', error, 'watch leases')];
   } finally {
     isOver.abort();
   }
@@ -204,16 +205,16 @@ export function seeLease(before: WatchedLease | undefined, raw: KubernetesObject
   const createdAt = timeField(raw.metadata, 'creationTimestamp');
   if (!isSameHolder) {
     const renewals = { count: 0, firstAt: at, lastAt: at, longestMs: 0, stampedMs: 0 };
-    return { lease, createdAt, namedContainer, seenAt: at, renewals };
+    return { lease, createdAt, namedContainer, renewals };
   }
-  const renewals = afterRenewal(before, lease, at);
-  return { lease, createdAt, namedContainer, seenAt: before.seenAt, renewals };
+  return { lease, createdAt, namedContainer, renewals: afterRenewal(before, lease, at) };
 }
 
 function afterRenewal({ lease: before, renewals }: WatchedLease, after: Lease, at: Instant): SeenRenewals {
   const { renewTime } = after;
   if (renewTime === undefined || renewTime === before.renewTime) return renewals;
   const { count, firstAt, lastAt, longestMs } = renewals;
+  if (before.renewTime === before.acquireTime) return { ...renewals, lastAt: at };
   return {
     count: count + 1,
     firstAt: count === 0 ? at : firstAt,
@@ -280,6 +281,12 @@ async function readUnlessRefused<T>(
     return { items: await read() };
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
-    return { unread: { what, why: error.message, grant: error.status === 403 ? right : undefined } };
+    return { unread: unreadFor(what, error, right) };
   }
+}
+
+function unreadFor(what: UnreadPart['what'], error: unknown, right: string): UnreadPart {
+  if (!(error instanceof ApiError)) return { what, why: messageOf(error), grant: undefined };
+  const grant = error.status === 403 ? right : undefined;
+  return { what, why: `${error.status} ${error.reason}`.trim(), grant };
 }

@@ -1,6 +1,12 @@
 import { IDENTITY_PREFIX } from '../controller/lock/lock-record.ts';
 import { annotationsOf, type RawObject, specOf, textField, timeField } from '../coordination/raw-object.ts';
-import { GROUP, type Lease, type LeaseCandidate, type MicroTime } from '../election/model.ts';
+import {
+  coordinatorLease,
+  GROUP,
+  type Lease,
+  type LeaseCandidate,
+  type MicroTime,
+} from '../election/model.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
@@ -11,6 +17,9 @@ const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 const MIRROR = 'kubernetes.io/config.mirror';
 /** Maximum length of a hostname. The kubelet cuts a longer name of a Pod. */
 const LONGEST_HOSTNAME = 63;
+
+/** Maximum words between hyphens that are looked at: an identity may be any text. */
+const MAX_WORDS = 32;
 
 /** What the audit reads of a Pod. */
 export interface AuditedPod {
@@ -108,8 +117,9 @@ export class PodIndex {
 
 /**
  * How a Pod was found for a holder, the surest first. `owner`: the LeaseCandidate of the holder has its uid as owner. `uid`: the
- * identity has its name and the first 8 characters of its uid. `name`: the identity has its name, and it is not younger than
- * the leadership. `node`: the identity has the name of its node. `none`: no Pod was found. `unknown`: Pods could not be listed.
+ * identity has its name and the first 8 characters of its uid. `name`: the identity begins with its name, and it is not younger
+ * than the leadership. `node`: the identity has the name of its node. `none`: no Pod was found. `unknown`: Pods could not be
+ * listed.
  */
 export type Sureness = 'owner' | 'uid' | 'name' | 'node' | 'none' | 'unknown';
 
@@ -162,7 +172,9 @@ function bindByUid({ lease, candidate }: Holding, pods: PodIndex): HolderBinding
 
 function bindByName({ lease }: Holding, pods: PodIndex): HolderBinding | undefined {
   const { holderIdentity = '', acquireTime, namespace } = lease;
-  const pod = pods.withHostname(hostnameOf(hostIn(holderIdentity)), namespace);
+  const pod = podNamesIn(holderIdentity)
+    .map((name) => pods.withHostname(hostnameOf(name), namespace))
+    .find((found) => found !== undefined);
   if (!pod) return undefined;
   const isYounger =
     acquireTime !== undefined &&
@@ -173,12 +185,26 @@ function bindByName({ lease }: Holding, pods: PodIndex): HolderBinding | undefin
     : bound('name', pod);
 }
 
-/** With hostNetwork, a Pod has the hostname of its node. Several Pods may run there: the name of the Lease tells which. */
+/**
+ * With hostNetwork, a Pod has the hostname of its node, as others there have: the names of the Lease and of a container tell
+ * which.
+ */
 function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
-  const related = onHost.filter(({ name, containers }) => [name, ...containers].some(isRelated(lease.name)));
-  const [pod, ...others] = onHost.length === 1 ? onHost : related;
+  const program = isCoordinatorLock(lease) ? 'kube-apiserver' : lease.name;
+  const [pod, ...others] = onHost.filter(({ name, containers }) =>
+    [name, ...containers].some((each) => beginsWith(each, program) || beginsWith(program, each)),
+  );
   return pod && others.length === 0 ? bound('node', pod) : unbound(onHost.length > 0 ? 'node' : 'none');
+}
+
+/** Whether a Lease is the lock of the coordinators, among them the one built into kube-apiserver. */
+export function isCoordinatorLock({ namespace, name }: Lease): boolean {
+  return namespace === coordinatorLease.namespace && name === coordinatorLease.name;
+}
+
+function beginsWith(name: string, part: string): boolean {
+  return name === part || name.startsWith(`${part}-`);
 }
 
 function bound(sureness: Sureness, pod: AuditedPod): HolderBinding {
@@ -189,12 +215,19 @@ function unbound(sureness: Sureness): HolderBinding {
   return { sureness, pod: undefined, container: undefined, gone: undefined };
 }
 
-const isRelated = (lease: string) => (name: string) => name === lease || name.startsWith(`${lease}-`);
-
 /** Returns the host in `<host>_<uuid>`, as client-go and controller-runtime write it; otherwise the whole identity. */
 function hostIn(identity: string): string {
   const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
   return own.split('_', 1)[0] ?? own;
+}
+
+/**
+ * Returns what may be the name of a Pod in an identity: the host, else a beginning of it, the longest first. Some programs add
+ * their own name to the host: `<pod>-external-cert-manager-controller`.
+ */
+function podNamesIn(identity: string): readonly string[] {
+  const words = hostIn(identity).split('-').slice(0, MAX_WORDS);
+  return words.map((_, index) => words.slice(0, words.length - index).join('-'));
 }
 
 function hostnameOf(podName: string): string {
@@ -266,7 +299,8 @@ export function crashEvidenceFor(
   if (sureness !== 'owner') {
     if (elector !== 'plain') return 'NoOwnerReference';
     // Without the random part, a restarted container has the identity of the one before.
-    if (!lease.holderIdentity?.includes('_')) return 'NoHostInIdentity';
+    const isHostAndRandom = lease.holderIdentity?.startsWith(`${pod.hostname}_`);
+    if (!isHostAndRandom) return 'NoHostInIdentity';
     if (lease.acquireTime === undefined) return 'NoAcquireTime';
   }
   if (pod.sharesHostPid) return 'HostProcesses';

@@ -1,5 +1,5 @@
 import { leaseKey } from '../coordination/lease-key.ts';
-import { coordinatorLease, FENCE, type Lease, type MicroTime, type Now } from '../election/model.ts';
+import { FENCE, type Lease, type MicroTime, type Now } from '../election/model.ts';
 import { humanDuration } from '../support/text.ts';
 import type {
   AuditedCandidate,
@@ -13,6 +13,7 @@ import {
   type CrashEvidence,
   crashEvidenceFor,
   type HolderBinding,
+  isCoordinatorLock,
   PodIndex,
   type Sureness,
 } from './audit-pods.ts';
@@ -156,21 +157,22 @@ const SLOW_FAILOVER_SECONDS = 30;
 const LATE_SHARE = 2 / 3;
 /** A Lease without a leader for longer than this is left over, in seconds. */
 const LEFT_OVER_SECONDS = 3600;
+/** How long a candidate is valid after its last renewal, by default, in microseconds. client-go renews every 5 minutes. */
+const CANDIDATE_VALIDITY = 30n * 60_000_000n;
 /** Fewer changes of the leader are no pattern. */
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 
-/** Judges each Lease. A candidate that has not renewed for `candidateValidityMs` is no standby. */
-export function auditOf(seen: AuditObservation, settings: { readonly candidateValidityMs: number }): Audit {
+/** Judges each Lease. */
+export function auditOf(seen: AuditObservation): Audit {
   const pods = seen.pods && new PodIndex(seen.pods);
-  const validSince = seen.now.wall - BigInt(settings.candidateValidityMs * 1000);
   const candidates = Map.groupBy(seen.candidates, ({ candidate }) =>
     leaseKey(candidate.namespace, candidate.leaseName),
   );
   const leases = seen.leases.map((watched) => {
     const { namespace, name } = watched.lease;
     const own = candidates.get(leaseKey(namespace, name)) ?? [];
-    return auditLease(watched, { candidates: own, validSince, pods, now: seen.now });
+    return auditLease(watched, { candidates: own, pods, now: seen.now });
   });
   const intervals = leases.flatMap(({ renewsEverySeconds }) => renewsEverySeconds ?? []);
   return {
@@ -195,13 +197,11 @@ interface Facts {
 interface Surroundings {
   /** The candidates of the Lease. */
   readonly candidates: readonly AuditedCandidate[];
-  /** A candidate that renewed before this time is no standby. */
-  readonly validSince: MicroTime;
   readonly pods: PodIndex | undefined;
   readonly now: Now;
 }
 
-function auditLease(watched: WatchedLease, { candidates, validSince, pods, now }: Surroundings): LeaseAudit {
+function auditLease(watched: WatchedLease, { candidates, pods, now }: Surroundings): LeaseAudit {
   const { lease } = watched;
   const { namespace, name, holderIdentity: holder = '', leaseDurationSeconds } = lease;
   const own = candidates.find(({ candidate }) => candidate.name === holder);
@@ -225,7 +225,7 @@ function auditLease(watched: WatchedLease, { candidates, validSince, pods, now }
       state === 'held' ? crashCosts(elector, leaseDurationSeconds ?? 0, renewsEverySeconds) : undefined,
     standbys:
       candidates.length > 0
-        ? standbysAmong(candidates, holder, validSince)
+        ? standbysAmong(candidates, holder, now.wall - CANDIDATE_VALIDITY)
         : pod && pods?.replicasBeside(pod),
     leaseTransitions: lease.leaseTransitions,
     crashEvidence: evidenceFor(elector, holding, binding),
@@ -247,10 +247,10 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
  * Returns the seconds since the last renewal: as this process has seen it, or, if it has seen none, by the renewTime and the
  * server's clock.
  */
-function sinceRenewal({ lease, seenAt, renewals }: WatchedLease, now: Now): number | undefined {
+function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;
-  return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - seenAt) / 1000);
+  return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - renewals.lastAt) / 1000);
 }
 
 /** Returns the mean interval of renewals, in seconds. A single one is measured by the two renewTimes of its holder. */
@@ -261,8 +261,8 @@ function intervalOf({ renewals }: WatchedLease): number | undefined {
 }
 
 function electorOf(lease: Lease, candidates: readonly AuditedCandidate[]): Elector {
-  const { namespace, name, holderIdentity, strategy, isRenewedByParticipant } = lease;
-  if (namespace === coordinatorLease.namespace && name === coordinatorLease.name) return 'coordinator';
+  const { holderIdentity, strategy, isRenewedByParticipant } = lease;
+  if (isCoordinatorLock(lease)) return 'coordinator';
   if (isRenewedByParticipant) return 'participant';
   const isCandidate = candidates.some(({ candidate }) => candidate.name === holderIdentity);
   return isCandidate || strategy ? 'coordinated' : 'plain';
@@ -351,14 +351,19 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
     standbys === 0
       ? [
           'NoStandby',
-          hasCandidates ? `${holder} is the only candidate.` : `${pod?.name} is the only Pod of ${workload}.`,
+          hasCandidates
+            ? `${pod?.name ?? holder} is the only candidate.`
+            : `${pod?.name} is the only Pod of ${workload}.`,
         ]
       : undefined,
     crashCostsSeconds > SLOW_FAILOVER_SECONDS
-      ? ['SlowFailover', `A crash of its holder costs about ${seconds(crashCostsSeconds)}.`]
+      ? ['SlowFailover', `A crash of its holder costs about ${shortSeconds(crashCostsSeconds)}.`]
       : undefined,
     longestSeconds > durationSeconds * LATE_SHARE
-      ? ['RenewsLate', `It was not renewed for ${seconds(longestSeconds)}; it lasts ${durationSeconds}s.`]
+      ? [
+          'RenewsLate',
+          `It was not renewed for ${shortSeconds(longestSeconds)}; it lasts ${durationSeconds}s.`,
+        ]
       : undefined,
     isOften
       ? [
@@ -369,8 +374,9 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
   ];
 }
 
-function seconds(value: number): string {
-  return `${Number(value.toFixed(1))}s`;
+/** `15s`, `2.1s` */
+export function shortSeconds(seconds: number): string {
+  return `${Number(seconds.toFixed(seconds < 10 ? 1 : 0))}s`;
 }
 
 const ORDER = Object.keys(auditFindings);

@@ -24,7 +24,7 @@ export interface ClusterSettings {
 /** The cluster to inspect, and the durations that its coordinator uses. */
 export interface InspectionSettings extends ClusterSettings, ElectionSettings {}
 
-export interface AuditSettings extends ClusterSettings, Pick<ElectionSettings, 'candidateValidityMs'> {
+export interface AuditSettings extends ClusterSettings {
   readonly allNamespaces: boolean;
   /** How long to watch, in milliseconds; 0 to look once. */
   readonly forMs: number;
@@ -98,12 +98,10 @@ const allNamespaces: Setting<boolean> = {
   parse: boolean,
 };
 
-const durationRows = durationsOf(runSettings.settings);
-
 /** Settings that the commands share which judge by the coordinator's rules. */
 export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
   ...clusterRows,
-  ...durationRows,
+  ...durationsOf(runSettings.settings),
 };
 
 /** Returns the rows of durations. The values must equal those of the coordinator. */
@@ -154,7 +152,6 @@ export const auditSettings: SettingsTable<AuditSettings> = {
       group: 'Time:',
       parse: duration({ min: '0s', max: '1h' }),
     },
-    candidateValidityMs: durationRows.candidateValidityMs,
     output: outputRow('table', 'wide', 'json', 'yaml'),
   },
 };
