@@ -18,7 +18,6 @@ import {
   type Sureness,
 } from './audit-pods.ts';
 import type { Severity } from './findings.ts';
-import { counted } from './wording.ts';
 
 /**
  * The elector of a holder. `participant`: renews as this project's participants do. `coordinated`: has a LeaseCandidate, or its
@@ -33,13 +32,14 @@ export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 export const auditFindings = {
   HolderSilent: {
     severity: 'error',
-    meaning: 'Nothing leads: the holder hangs or cannot reach the API server, and no standby takes over.',
+    meaning:
+      'Nothing leads: the holder has crashed, hangs or cannot reach the API server, and no standby takes over.',
     advice: "Look at the log of the holder's Pod, and delete the Pod if it hangs. See whether standbys run.",
   },
   HolderGone: {
     severity: 'error',
     meaning:
-      'The holder does not exist any more. A standby takes over when the Lease has expired, if there is one.',
+      'The holder seems not to exist any more. A standby takes over when the Lease has expired, if there is one.',
     advice: 'If this lasts, see why no replica takes over. Releasing on a clean stop saves the wait.',
   },
   NoHolder: {
@@ -333,45 +333,34 @@ function findingOnUnheld({ watched, binding, record, hasCandidates, now }: Facts
 }
 
 function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts): readonly Found[] {
-  const { holder, durationSeconds = 0, crashCostsSeconds = 0, standbys, leaseTransitions, pod } = record;
-  const leftSeconds = Math.max(0, Math.ceil(durationSeconds - (record.renewedSecondsAgo ?? 0)));
+  const { holder, durationSeconds = 0, renewedSecondsAgo = 0, crashCostsSeconds = 0, pod } = record;
   const { count, lastAt, longestMs } = watched.renewals;
   const silentMs = now.monotonic - lastAt;
+  const found: Found[] = [];
   // A holder that renews is there, whatever the clocks say of its Pod.
   const isRenewing = count > 0 && silentMs < 2000 * (record.renewsEverySeconds ?? DEFAULT_RETRY_SECONDS);
+  if (binding.gone !== undefined && !isRenewing) {
+    const left = shortSeconds(Math.max(0, durationSeconds - renewedSecondsAgo));
+    found.push(['HolderGone', `Its Pod ${binding.gone}; the Lease of ${holder} ends in ${left}.`]);
+  }
+  if (record.standbys === 0) {
+    const only = hasCandidates ? 'candidate' : `Pod of ${binding.pod?.workload}`;
+    found.push(['NoStandby', `${pod?.name ?? holder} is the only ${only}.`]);
+  }
+  if (crashCostsSeconds > SLOW_FAILOVER_SECONDS) {
+    found.push(['SlowFailover', `A crash of its holder costs about ${shortSeconds(crashCostsSeconds)}.`]);
+  }
   const longestSeconds = Math.max(longestMs, silentMs) / 1000;
-  const workload = binding.pod?.workload;
+  if (longestSeconds > durationSeconds * LATE_SHARE) {
+    const silent = shortSeconds(longestSeconds);
+    found.push(['RenewsLate', `It was not renewed for ${silent}; it lasts ${durationSeconds}s.`]);
+  }
   const ageSeconds = watched.createdAt === undefined ? 0 : Number(now.wall - watched.createdAt) / 1_000_000;
-  const isOften =
-    leaseTransitions >= MIN_CHANGES && leaseTransitions / Math.max(1, ageSeconds / HOUR_SECONDS) > 1;
-  return [
-    binding.gone === undefined || isRenewing
-      ? undefined
-      : ['HolderGone', `Its Pod ${binding.gone}; the Lease of ${holder} ends in ${leftSeconds}s.`],
-    standbys === 0
-      ? [
-          'NoStandby',
-          hasCandidates
-            ? `${pod?.name ?? holder} is the only candidate.`
-            : `${pod?.name} is the only Pod of ${workload}.`,
-        ]
-      : undefined,
-    crashCostsSeconds > SLOW_FAILOVER_SECONDS
-      ? ['SlowFailover', `A crash of its holder costs about ${shortSeconds(crashCostsSeconds)}.`]
-      : undefined,
-    longestSeconds > durationSeconds * LATE_SHARE
-      ? [
-          'RenewsLate',
-          `It was not renewed for ${shortSeconds(longestSeconds)}; it lasts ${durationSeconds}s.`,
-        ]
-      : undefined,
-    isOften
-      ? [
-          'ChangesOften',
-          `Its holder has changed ${counted(leaseTransitions, 'time')} in ${humanDuration(ageSeconds)}.`,
-        ]
-      : undefined,
-  ];
+  const changes = record.leaseTransitions;
+  if (changes >= MIN_CHANGES && changes > ageSeconds / HOUR_SECONDS) {
+    found.push(['ChangesOften', `Its holder has changed ${changes} times in ${humanDuration(ageSeconds)}.`]);
+  }
+  return found;
 }
 
 /** `15s`, `2.1s` */
