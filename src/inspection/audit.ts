@@ -53,7 +53,7 @@ export const auditFindings = {
     meaning:
       'After a crash, nothing leads until the program runs again and, with a new identity, the Lease has expired.',
     advice:
-      'Run two replicas or more. If one is enough, turn its leader election off: it only delays each start.',
+      'Run two replicas or more. With a single one, let it release the Lease on a clean stop, so that its successor need not wait.',
   },
   SlowFailover: {
     severity: 'warning',
