@@ -36,7 +36,8 @@ export function showAudit(settings: AuditSettings, host: Host): Promise<number> 
     });
     warnAboutSkew(clock, host);
     const audit = auditOf(seen);
-    for (const warning of unreadWarnings(audit)) host.stderr.write(`warning: ${warning}\n`);
+    const warnings = [...unreadWarnings(audit), ...scopeWarnings(audit, place)];
+    for (const warning of warnings) host.stderr.write(`warning: ${warning}\n`);
     if (output === 'json' || output === 'yaml') host.stdout.write(structured(audit, output));
     else if (audit.leases.length > 0) host.stdout.write(auditText(audit, settings, layoutFor(host)));
     else host.stderr.write(nothingIn(place, audit));
@@ -59,6 +60,13 @@ function unreadWarnings({ unread }: Audit): readonly string[] {
     const remedy = grants.length === 0 ? '' : `. Grant: ${grants.join(', ')}`;
     return `${CONSEQUENCES[what]} (${printableLines(reasons, MAX_REASON_LENGTH)})${remedy}`;
   });
+}
+
+/** Warns that a holder may have its Pod in a namespace that was not looked into. */
+function scopeWarnings({ leases }: Audit, namespace: string): readonly string[] {
+  const isIncomplete =
+    namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none');
+  return isIncomplete ? [`only Pods in ${namespace} namespace were looked at; -A finds those of others`] : [];
 }
 
 function nothingIn(namespace: string, audit: Audit): string {
@@ -118,7 +126,7 @@ function rowOf(
     ...(allNamespaces ? [namespace] : []),
     name,
     { text: holderText(lease), style },
-    elector === undefined ? '-' : foundByText[lease.foundBy],
+    NOT_FOUND[lease.foundBy] ?? lease.foundBy,
     elector ?? '-',
     secondsText(durationSeconds),
     renewsText(lease, watchedSeconds),
@@ -140,14 +148,8 @@ function wideCells(lease: LeaseAudit): readonly Cell[] {
   ];
 }
 
-const foundByText: Readonly<Record<Sureness, string>> = {
-  owner: 'owner',
-  uid: 'uid',
-  name: 'name',
-  node: 'node',
-  none: '-',
-  unknown: '?',
-};
+/** What the table shows where no Pod was found. */
+const NOT_FOUND: Readonly<Partial<Record<Sureness, string>>> = { none: '-', unknown: '?' };
 
 /** Returns the Pod and the container of the holder, else its identity. */
 function holderText({ namespace, holder, state, pod }: LeaseAudit): string {

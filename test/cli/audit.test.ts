@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { kubeconfigText } from '../../src/apiserver/access/client-credentials.ts';
 import { showAudit } from '../../src/cli/audit.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { AuditSettings } from '../../src/settings/inspection-settings.ts';
 import { rawLease, rawPod, stampAt } from '../inspection/audit-builders.ts';
 import { makeList } from '../kubernetes/scripted-client.ts';
@@ -92,9 +93,13 @@ const candidates = ['web-5f7d8c-ccccc-50bc5b08', 'web-5f7d8c-aaaaa-12345678'].ma
 /** Starts a server with Pods, which the embedded one does not have. Resolves to a kubeconfig. */
 async function startClusterWithPods(): Promise<string> {
   const server = await ScriptedServer.start();
+  const inOperators = ({ metadata }: KubernetesObject) => metadata.namespace === 'operators';
   const lists: Readonly<Record<string, object>> = {
     '/apis/coordination.k8s.io/v1/leases': makeList(leases, '5'),
+    '/apis/coordination.k8s.io/v1/namespaces/operators/leases': makeList(leases.filter(inOperators), '5'),
     '/api/v1/pods': makeList(pods, '5'),
+    '/api/v1/namespaces/operators/pods': makeList(pods.filter(inOperators), '5'),
+    [`${CUSTOM}/namespaces/operators/leasecandidates`]: makeList([], '5'),
     [CUSTOM]: { resources: [{ name: 'leasecandidates' }] },
     [`${CUSTOM}/leasecandidates`]: makeList(candidates, '5'),
   };
@@ -123,6 +128,12 @@ describe('an audit of a cluster with Pods', () => {
     const { code, out, err } = await audit(await startClusterWithPods(), { output });
     expect({ code, err }).toEqual({ code: 3, err: '' });
     await expect(out).toMatchFileSnapshot(`outputs/${file}.txt`);
+  });
+
+  test('says that it has not looked for Pods in other namespaces, where it has found none in one', async () => {
+    const kubeconfig = await startClusterWithPods();
+    const { err } = await audit(kubeconfig, { allNamespaces: false, namespace: 'operators' });
+    expect(err).toBe('warning: only Pods in operators namespace were looked at; -A finds those of others\n');
   });
 
   test('is data that scripts can read, with -o json', async () => {
