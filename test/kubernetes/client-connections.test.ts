@@ -100,24 +100,6 @@ describe('connections', () => {
     expect(await background).toEqual([aborted, aborted]);
   });
 
-  test('that are being made for a request that is aborted meanwhile serve the next one', async () => {
-    const server = await startServer();
-    server.answer = (_, response) => sendJson(response, {});
-    // Node's own modules end such a connection.
-    const client = closing(makeLocalClient(server.port, { connections: 1, isLean: false }));
-    const aborting = new AbortController();
-    const aborted = expect(client.request({ ...get, signal: aborting.signal })).rejects.toMatchObject({
-      code: 'ABORTED',
-    });
-    // Without a turn of the event loop no connection is ready.
-    for (let i = 0; i < 100; i++) await Promise.resolve();
-    aborting.abort();
-    await aborted;
-    await expect(client.request(get)).resolves.toEqual({});
-    expect(server.connections).toBe(1);
-    expect(server.requests).toHaveLength(1);
-  });
-
   test('are used by background requests only where they are idle, and what is not sent is not observed', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
@@ -256,8 +238,8 @@ describe('TLS', () => {
       { exec: { command: 'cat', args: [credentialFile] } },
     );
     const client = closing(makeClient({ kubeConfig, clock }));
-    await expect(client.request(get)).resolves.toEqual({ authorization: 'Bearer first' });
     await client.stream({ ...get, query: { watch: true } });
+    await expect(client.request(get)).resolves.toEqual({ authorization: 'Bearer first' });
     expect(server.openConnections).toBe(2);
 
     writeToken('second');
@@ -379,7 +361,7 @@ describe('broken and aborted calls', () => {
     };
     await expect(closing(makeLocalClient(server.port)).request(get)).rejects.toMatchObject({
       name: 'ConnectionError',
-      code: expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/),
+      code: 'ECONNRESET',
     });
   });
 

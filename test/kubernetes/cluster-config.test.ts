@@ -3,8 +3,7 @@ import type { RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { podNamespaceOf } from '../../src/kubernetes/cluster-config.ts';
-import { loadKubeConfig } from '../../src/kubernetes/kubeconfig.ts';
+import { loadKubeConfig, podNamespaceOf } from '../../src/kubernetes/kubeconfig.ts';
 
 const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
@@ -41,14 +40,6 @@ describe("a pod's service account", () => {
     expect(podNamespaceOf(load())).toBe('team-a');
     rmSync(join(directory, 'namespace'));
     expect(podNamespaceOf(load())).toBeUndefined();
-  });
-
-  test('trusts its own CA alone', () => {
-    const config = loadKubeConfig({ env, serviceAccountDirectory: directory });
-    expect(config.createDispatcherOptions(config.getCurrentCluster(), { ca: 'the CA' })).toMatchObject({
-      type: 'agent',
-      connect: { ca: 'the CA' },
-    });
   });
 
   test('has one context, and no other', () => {

@@ -286,7 +286,7 @@ describe('watching', () => {
     await settle();
     client.watch.event('ADDED', makeObject('a', '5'));
     client.watch.bytes('{"type":"ADDED","object":{"metadata":{"na');
-    client.watch.fail(new ConnectionError('other side closed', { code: 'UND_ERR_SOCKET' }));
+    client.watch.fail(new ConnectionError('other side closed', { code: 'ECONNRESET' }));
     await clock.runUntil(() => client.watches.length === 2);
     expect(client.watch.resourceVersion).toBe('5');
     expect(events).toEqual(['added default/a@5']);
