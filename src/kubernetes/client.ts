@@ -8,7 +8,7 @@ import { ConnectionPools, Turns } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
 import { Deadline, describeCall, explainFailure } from './deadline.ts';
 import { ApiError, ConnectionError } from './errors.ts';
-import { BodyChunks, parseAnswer, readList, refusal, type TakeItems } from './read-answer.ts';
+import { parseAnswer, readChunks, readList, refusal, type TakeItems } from './read-answer.ts';
 
 /** One call to the API server. */
 export interface ApiRequest {
@@ -157,7 +157,7 @@ class HttpClient implements KubernetesClient {
         body.once('close', () => this.#endStream(deadline));
         // An error before the iteration begins must not be an uncaught error; the iteration throws it later.
         body.on('error', () => {});
-        return { status, result: new BodyChunks(body, (error) => explainFailure(error, request, deadline)) };
+        return { status, result: readChunks(body, (error) => explainFailure(error, request, deadline)) };
       } catch (error) {
         this.#endStream(deadline);
         throw error;
@@ -170,7 +170,7 @@ class HttpClient implements KubernetesClient {
     const answer = uncompressed(await this.#ask(request, deadline));
     const { body, statusCode: status } = answer;
     if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
-    const chunks = new BodyChunks(body, (error) => explainFailure(error, request, deadline));
+    const chunks = readChunks(body, (error) => explainFailure(error, request, deadline));
     const result = await readList(request, chunks, take);
     deadline.dispose();
     return { status, result };
