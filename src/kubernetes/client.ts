@@ -135,10 +135,10 @@ class HttpClient implements KubernetesClient {
     return this.#call(request, async (deadline) => {
       const endTurn = await this.#turns.take(deadline.signal, isBackground ? deadline.abort : undefined);
       try {
-        const answer = await deadline.race(readWhole(await this.#ask(request, deadline)));
+        const answer = await this.#ask(request, deadline);
+        const { text } = await deadline.race(readWhole(answer));
         deadline.dispose();
-        if (!isSuccess(answer.statusCode)) throw refusal(request, answer);
-        return { status: answer.statusCode, result: parseAnswer(request, answer.text) };
+        return { status: answer.statusCode, result: parseAnswer(request, text) };
       } finally {
         endTurn();
       }
@@ -149,9 +149,7 @@ class HttpClient implements KubernetesClient {
     return this.#call(request, async (deadline) => {
       this.#streams.add(deadline);
       try {
-        const answer = await this.#ask(request, deadline);
-        const { body, statusCode: status } = answer;
-        if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
+        const { body, statusCode: status } = await this.#ask(request, deadline);
         deadline.stopTimer();
         // The close event follows the end, an error or the destruction of the body.
         body.once('close', () => this.#endStream(deadline));
@@ -167,9 +165,7 @@ class HttpClient implements KubernetesClient {
 
   /** Sends a list without a turn: a list may take a minute, and each namespace may have several. */
   async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
-    const answer = uncompressed(await this.#ask(request, deadline));
-    const { body, statusCode: status } = answer;
-    if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
+    const { body, statusCode: status } = await this.#ask(request, deadline);
     const chunks = readChunks(body, (error) => explainFailure(error, request, deadline));
     const result = await readList(request, chunks, take);
     deadline.dispose();
@@ -223,7 +219,7 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Resolves with any answer of the server, errors included. */
+  /** Resolves to the beginning of a successful answer. Rejects with the error of any other answer. */
   async #ask(request: ApiRequest, deadline: Deadline): Promise<IncomingAnswer> {
     const { headers, tls } = await deadline.race(this.#authenticate(request));
     // A closed client must not open new connections, because it would not close them.
@@ -237,11 +233,12 @@ class HttpClient implements KubernetesClient {
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       signal: deadline.signal,
     });
-    // The race is needed too: an abort does not reach a request that still waits for a connection.
-    const answer = await deadline.race(sent);
+    // The race is needed too: an abort does not reach a request whose connection is being opened through a proxy.
+    const answer = uncompressed(await deadline.race(sent));
     const { date } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
     if (answer.statusCode === 401) this.#credentials.invalidate();
+    if (!isSuccess(answer.statusCode)) throw refusal(request, await deadline.race(readWhole(answer)));
     return answer;
   }
 

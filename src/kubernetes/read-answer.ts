@@ -78,9 +78,7 @@ export class ListSplitter {
 
   /** Returns the items that `chunk` completes, as JSON separated by commas; empty if it completes none. */
   push(chunk: Uint8Array): string {
-    const bytes = Buffer.isBuffer(chunk)
-      ? chunk
-      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = asBuffer(chunk);
     let items = '';
     let start = 0;
     let lastComma = -1;
@@ -148,4 +146,9 @@ export async function* readChunks(
   } catch (error) {
     throw failure(error);
   }
+}
+
+/** Returns the same bytes, not a copy. */
+export function asBuffer(chunk: Uint8Array): Buffer {
+  return Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }

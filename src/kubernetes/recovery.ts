@@ -1,7 +1,6 @@
-import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient, Query } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
-import { isOlderVersion } from './objects.ts';
+import { isOlderVersion, metadataText } from './objects.ts';
 
 /**
  * How a reflector continues after a failed list or watch.
@@ -59,9 +58,8 @@ export async function assertNotSetBack(
 ): Promise<void> {
   // Without a resourceVersion, the answer is never older than any earlier answer of the server.
   const answer = await client.request({ method: 'GET', path, query: { ...query, limit: 1 }, signal });
-  const metadata = isJsonObject(answer['metadata']) ? answer['metadata'] : {};
-  const now = metadata['resourceVersion'];
-  if (typeof now !== 'string' || !isOlderVersion(now, resourceVersion)) return;
+  const now = metadataText(answer, 'resourceVersion');
+  if (!isOlderVersion(now, resourceVersion)) return;
   const message = `GET ${path}: the server is at ${now}, which is before ${resourceVersion}: its storage was restored from a backup`;
   throw new ConnectionError(message, { code: SET_BACK });
 }
