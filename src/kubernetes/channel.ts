@@ -144,10 +144,7 @@ export function uncompressed(answer: IncomingAnswer): IncomingAnswer {
   return { ...answer, body };
 }
 
-/**
- * Reads an answer to its end. Resolves when its connection is free again, so that the next request does not open another.
- * Cuts a long error answer off, and closes its connection.
- */
+/** Reads an answer to its end. Cuts a long error answer off, and closes its connection. */
 export function readWhole({ statusCode, headers, body }: IncomingAnswer): Promise<WholeAnswer> {
   const maxBytes = isSuccess(statusCode) ? Number.POSITIVE_INFINITY : MAX_ERROR_BYTES;
   const chunks: Uint8Array[] = [];
@@ -159,7 +156,7 @@ export function readWhole({ statusCode, headers, body }: IncomingAnswer): Promis
       if (bytes >= maxBytes) body.destroy();
     });
     body.on('error', reject);
-    // Comes after the end or an error, and after the agent got the connection back.
+    // Follows the end, an error and destroy().
     body.on('close', () => {
       const text = Buffer.concat(chunks, Math.min(bytes, maxBytes)).toString('utf8');
       resolve({ statusCode, headers, text });
