@@ -37,13 +37,15 @@ export class ProxyTunnels {
     const { protocol } = this.#proxy;
     const socket = this.#connect();
     const timeOut = () => socket.destroy(new Error('the proxy does not answer'));
-    socket.setTimeout(TIMEOUT_MS, timeOut);
+    // Each step has its own listener for errors. Between two steps, an error must not be an uncaught one.
+    const ignore = () => {};
+    socket.setTimeout(TIMEOUT_MS, timeOut).on('error', ignore);
     this.#opening.add(socket);
     try {
       await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect');
       if (protocol.startsWith('socks')) await this.#askSocks(socket, host, port);
       else await this.#askHttp(socket, host, port);
-      socket.setTimeout(0).off('timeout', timeOut);
+      socket.setTimeout(0).off('timeout', timeOut).off('error', ignore);
       return socket;
     } catch (error) {
       socket.destroy();
@@ -80,6 +82,7 @@ export class ProxyTunnels {
   async #askSocks(socket: Socket, host: string, port: number): Promise<void> {
     // On demand: few clusters have such a proxy.
     const { SocksClient } = await import('socks');
+    if (socket.errored) throw socket.errored;
     const { username, password } = this.#proxyUser();
     await SocksClient.createConnection({
       command: 'connect',

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { queryObjects } from 'node:v8';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -36,6 +37,18 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 const get = { method: 'GET', path: '/version' } as const;
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE'] as const)(
+  'a %s reaches the server with its body',
+  async (method) => {
+    const server = await startServer();
+    server.answer = async (request, response) => sendJson(response, { received: await text(request) });
+    const client = closing(makeLocalClient(server.port));
+    const body = { preconditions: { uid: 'é' } };
+    const answer = await client.request({ method, path: '/apis/leases/a', body });
+    expect(answer).toEqual({ received: JSON.stringify(body) });
+  },
+);
 
 describe('connections', () => {
   test('are reused: twenty requests in a row take one or two', async () => {
