@@ -82,7 +82,7 @@ export interface ClientOptions {
   readonly kubeConfig: ClusterConfig;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** Maximum requests in flight, default 16; further requests are queued. Lists and watches have their own connections. */
+  /** Maximum requests in flight, default 16; further requests are queued. Lists and watches do not count. */
   readonly connections?: number;
   /** Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;

@@ -40,11 +40,6 @@ function fingerprintOf(tls: ConnectionOptions): string {
   return createHash('sha256').update(JSON.stringify(tls)).digest('base64');
 }
 
-interface Waiting {
-  /** Undefined once the request has been aborted. */
-  go: (() => void) | undefined;
-}
-
 /**
  * Limits the requests in flight. Further requests wait in a queue, first in, first out. An aborted request leaves this
  * queue. Lists and watches take no turns, because each of them may last for long.
@@ -53,9 +48,8 @@ export class Turns {
   #free: number;
   /** Functions that abort the background requests in flight, oldest first. */
   readonly #background = new Set<() => void>();
-  #line: Waiting[] = [];
-  /** The index of the next request in the queue. */
-  #next = 0;
+  /** Functions that start the waiting requests, in the order of their arrival. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(atOnce: number) {
     this.#free = atOnce;
@@ -67,7 +61,7 @@ export class Turns {
   }
 
   /**
-   * Waits for a turn. Resolves to the function that ends the turn. Rejects with the reason of `signal` if it aborts before.
+   * Waits for a turn. Resolves to the function that ends the turn, once. Rejects with the reason of `signal` if it aborts before.
    *
    * @param giveWay aborts a background request, when another request waits for its turn
    */
@@ -80,10 +74,7 @@ export class Turns {
       await this.#wait(signal);
     }
     if (giveWay) this.#background.add(giveWay);
-    let isOver = false;
     return () => {
-      if (isOver) return;
-      isOver = true;
       if (giveWay) this.#background.delete(giveWay);
       this.#pass();
     };
@@ -99,39 +90,24 @@ export class Turns {
 
   #wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
+      const start = () => {
+        this.#waiting.delete(start);
+        signal.removeEventListener('abort', giveUp);
+        resolve();
+      };
       const giveUp = () => {
-        waiting.go = undefined;
+        this.#waiting.delete(start);
         reject(signal.reason);
       };
-      const waiting: Waiting = {
-        go() {
-          signal.removeEventListener('abort', giveUp);
-          resolve();
-        },
-      };
       signal.addEventListener('abort', giveUp, { once: true });
-      this.#line.push(waiting);
+      this.#waiting.add(start);
     });
   }
 
   /** Gives a finished turn to the next request in the queue. */
   #pass(): void {
-    for (;;) {
-      const next = this.#line[this.#next];
-      if (!next) break;
-      this.#next++;
-      if (this.#next * 2 > this.#line.length) this.#shorten();
-      if (next.go) {
-        next.go();
-        return;
-      }
-    }
-    this.#free++;
-  }
-
-  /** Shortens the queue once half of its entries are used up, so that the cost per entry is constant. */
-  #shorten(): void {
-    this.#line = this.#line.slice(this.#next);
-    this.#next = 0;
+    const [start] = this.#waiting;
+    if (start) start();
+    else this.#free++;
   }
 }

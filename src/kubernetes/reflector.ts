@@ -291,12 +291,14 @@ export class Reflector<T> {
   }
 
   #take(place: Place, event: WatchEvent): void {
-    const resourceVersion =
-      event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
-    if (resourceVersion) Object.assign(place, { resourceVersion, refusals: 0 });
-    if (event.type === 'BOOKMARK') return;
+    if (event.type === 'BOOKMARK') {
+      advance(place, event.resourceVersion);
+      return;
+    }
     const { type, object } = event;
-    this.#deliver(type === 'DELETED' ? this.#store.remove(object) : this.#store.put(object), false);
+    const changes = type === 'DELETED' ? this.#store.remove(object) : this.#store.put(object);
+    advance(place, object.metadata.resourceVersion);
+    this.#deliver(changes, false);
   }
 
   #answered(): void {
@@ -341,4 +343,10 @@ export class Reflector<T> {
       // An error in onError has no handler: drop it and keep the store in sync.
     }
   }
+}
+
+function advance(place: Place, resourceVersion: string | undefined): void {
+  if (!resourceVersion) return;
+  place.resourceVersion = resourceVersion;
+  place.refusals = 0;
 }
