@@ -21,7 +21,7 @@ export class ApiError extends Error {
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' when the answer has none. */
   readonly reason: string;
   /**
-   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector-state.ts applies it
+   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts applies it
    * to lists and watches, the controller's sender.ts to writes.
    */
   readonly retryAfterMs: number | undefined;

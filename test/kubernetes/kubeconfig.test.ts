@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KubeConfigError, loadKubeConfig, NoClusterError } from '../../src/kubernetes/kubeconfig.ts';
+import {
+  KubeConfigError,
+  loadKubeConfig,
+  NoClusterError,
+  podNamespaceOf,
+} from '../../src/kubernetes/kubeconfig.ts';
 
 let directory: string;
 
@@ -118,6 +123,42 @@ describe('where the configuration comes from', () => {
     const load = () => loadKubeConfig({ env: environment(), serviceAccountDirectory: directory });
     expect(load).toThrow(NoClusterError);
     expect(load).toThrow('No cluster to talk to: give --kubeconfig FILE or set KUBECONFIG, or run in a pod');
+  });
+});
+
+describe('a pod’s service account', () => {
+  test('is read anew each time, as a kubelet replaces it', async () => {
+    const serviceAccountDirectory = makeServiceAccount();
+    const config = loadKubeConfig({ env: inPod, serviceAccountDirectory });
+    for (const want of ['first', 'second']) {
+      file('serviceaccount/token', want);
+      file('serviceaccount/ca.crt', `CA of the ${want}`);
+      const options: RequestOptions = {};
+      await config.applyToHTTPSOptions(options);
+      expect([String(options.ca), options.headers]).toEqual([
+        `CA of the ${want}`,
+        { Authorization: `Bearer ${want}` },
+      ]);
+    }
+  });
+
+  test('tells the namespace of the pod, unless it is not mounted', () => {
+    const serviceAccountDirectory = makeServiceAccount();
+    const load = () => loadKubeConfig({ env: inPod, serviceAccountDirectory });
+    expect(podNamespaceOf(load())).toBe('kube-system');
+    rmSync(join(serviceAccountDirectory, 'namespace'));
+    expect(podNamespaceOf(load())).toBeUndefined();
+    const kubeconfig = file('config', kubeconfigOf('a'));
+    expect(podNamespaceOf(loadKubeConfig({ kubeconfig, env: {} }))).toBeUndefined();
+  });
+
+  test('has one context, and no other', () => {
+    const serviceAccountDirectory = makeServiceAccount();
+    const load = (context: string) => loadKubeConfig({ env: inPod, context, serviceAccountDirectory });
+    expect(load('in-cluster').getCurrentContext()).toBe('in-cluster');
+    expect(() => load('production')).toThrow(
+      "the pod's service account has no context production (it has: in-cluster)",
+    );
   });
 });
 
