@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent as HttpsAgent, request } from 'node:https';
 import { parseArgs } from 'node:util';
-import { Pool } from 'undici';
+import { Channel, readWhole } from '../src/kubernetes/channel.ts';
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import type { CoordinationPlane } from '../test/control-plane/coordination-plane.ts';
 import { startEmbeddedPlane } from '../test/control-plane/embedded-plane.ts';
@@ -22,7 +22,7 @@ const writes = Number(values.writes);
 interface Contender {
   readonly name: string;
   readonly plane: CoordinationPlane;
-  readonly pool: Pool;
+  readonly channel: Channel;
   readonly ca: string;
   /** Per second, by what was done; one number for each round. */
   readonly rates: Map<string, number[]>;
@@ -30,17 +30,17 @@ interface Contender {
 
 async function contender(name: string, plane: CoordinationPlane): Promise<Contender> {
   const ca = await readFile(plane.caFile, 'utf8');
-  const pool = new Pool(plane.url, { connections: CONNECTIONS, connect: { ca } });
-  return { name, plane, pool, ca, rates: new Map() };
+  const channel = new Channel({ server: plane.url, tls: { ca } });
+  return { name, plane, channel, ca, rates: new Map() };
 }
 
 async function send(
-  { pool, plane }: Contender,
+  { channel, plane }: Contender,
   method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
 ) {
-  const answer = await pool.request({
+  const answer = await channel.send({
     method,
     path,
     headers: {
@@ -48,9 +48,10 @@ async function send(
       'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
       'user-agent': 'bench/1',
     },
-    ...(body && { body: JSON.stringify(body) }),
+    body: body && JSON.stringify(body),
+    signal: AbortSignal.timeout(60_000),
   });
-  const text = await answer.body.text();
+  const { text } = await readWhole(answer);
   if (answer.statusCode > 299) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
   return text;
 }
@@ -169,7 +170,7 @@ try {
     });
     console.log(`${what}: ${real?.name} ${base.toFixed(0)}/s, ${row.join(', ')}`);
   }
-  await Promise.all(contenders.map(({ pool }) => pool.close()));
+  for (const { channel } of contenders) channel.cut();
 } finally {
   await Promise.all(planes.map(({ plane }) => plane.stop()));
 }

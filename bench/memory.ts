@@ -105,13 +105,13 @@ function fill<T>(
   take: (object: T, revision: number) => void,
 ): ObjectStore<T> {
   const store = new ObjectStore<T>(decode);
-  const replacement = store.beginReplacement();
+  store.beginList();
   for (let first = 0; first < count; first += PIECE) {
     const page = Array.from({ length: Math.min(PIECE, count - first) }, (_, at) => make(first + at, 0));
     const { items: read } = JSON.parse(JSON.stringify({ items: page })) as { items: KubernetesObject[] };
-    for (const { object } of replacement.add(read)) take(object, 0);
+    for (const { object } of read.flatMap((raw) => store.put(raw))) take(object, 0);
   }
-  replacement.complete();
+  store.endList();
   for (const revision of [1, 2]) {
     const lines = new LineSplitter(1 << 24);
     for (let first = 0; first < count; first += 20) {

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
+import { Channel, readWhole } from '../src/kubernetes/channel.ts';
 import {
   createLease,
   createNamespaces,
@@ -46,14 +46,11 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 async function measureWrites(plane: ControlPlane): Promise<void> {
   const namespace = 'written';
   await createNamespaces(plane, namespace);
-  const pool = new Pool(plane.url, {
-    connections: CONNECTIONS,
-    connect: { ca: await readFile(plane.caFile, 'utf8') },
-  });
+  const channel = new Channel({ server: plane.url, tls: { ca: await readFile(plane.caFile, 'utf8') } });
   const names = leaseNames('written', 200);
   for (const name of names) await createLease(plane, { namespace, name }, { holderIdentity: 'holder' });
   const renew = async (index: number) => {
-    const { statusCode, body } = await pool.request({
+    const answer = await channel.send({
       method: 'PATCH',
       path: leasePath({ namespace, name: names[index % names.length] ?? '' }),
       headers: {
@@ -61,9 +58,10 @@ async function measureWrites(plane: ControlPlane): Promise<void> {
         'content-type': 'application/merge-patch+json',
       },
       body: JSON.stringify({ spec: { renewTime: microTime() } }),
+      signal: AbortSignal.timeout(LONGEST_REST_MS),
     });
-    await body.dump();
-    if (statusCode !== 200) throw new Error(`a renewal was answered ${statusCode}`);
+    await readWhole(answer);
+    if (answer.statusCode !== 200) throw new Error(`a renewal was answered ${answer.statusCode}`);
   };
   const writeAll = async (count: number) => {
     let next = 0;
@@ -82,7 +80,7 @@ async function measureWrites(plane: ControlPlane): Promise<void> {
     `writes by a bare client with ${CONNECTIONS} connections: ${(WRITES / seconds).toFixed(0)}/s; ` +
       `kube-apiserver kept ${apiServer?.cpus.toFixed(2)} CPUs busy, etcd ${etcd?.cpus.toFixed(2)}`,
   );
-  await pool.close();
+  channel.cut();
 }
 
 const namespace = 'elected';

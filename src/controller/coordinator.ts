@@ -18,7 +18,7 @@ import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 import type { WorkqueueObserver } from './queue/workqueue.ts';
 import type { WriteQueueObserver } from './queue/write-queue.ts';
 
-/** For election writes and discovery, see ADR 4. Lists and watches have their own connections. */
+/** For election writes and discovery, see ADR 4. Lists and watches do not count. */
 export const CONNECTIONS = 32;
 /** The load of elections cannot delay the lock, which has its own client. */
 const LOCK_CONNECTIONS = 2;

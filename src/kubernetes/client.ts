@@ -1,20 +1,14 @@
 import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
 import type { JsonObject } from '../support/json.ts';
-import {
-  type Channel,
-  type IncomingAnswer,
-  isSuccess,
-  type OutgoingRequest,
-  readWhole,
-  uncompressed,
-} from './channel.ts';
+import { messageOf } from '../support/text.ts';
+import { type IncomingAnswer, isSuccess, readWhole, uncompressed } from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { ConnectionPools, type Connections, Turns } from './connections.ts';
+import { ConnectionPools, Turns } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
-import { Deadline, describeCall, explainFailure, messageOf } from './deadline.ts';
+import { Deadline, describeCall, explainFailure } from './deadline.ts';
 import { ApiError, ConnectionError } from './errors.ts';
-import { BodyChunks, parseAnswer, readList, refusal, type TakeItems } from './read-answer.ts';
+import { parseAnswer, readChunks, readList, refusal, type TakeItems } from './read-answer.ts';
 
 /** One call to the API server. */
 export interface ApiRequest {
@@ -88,10 +82,8 @@ export interface ClientOptions {
   readonly kubeConfig: ClusterConfig;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** Maximum requests in flight, default 16; further requests are queued. Lists and watches have their own connections. */
+  /** Maximum requests in flight, default 16; further requests are queued. Lists and watches do not count. */
   readonly connections?: number;
-  /** True to save memory at the cost of time, for a program with few requests; default false. */
-  readonly isLean?: boolean;
   /** Must not throw. */
   readonly observe?: (call: ApiCallObservation) => void;
   /** Called with the Date of each answer that has one. Must not throw. */
@@ -130,12 +122,8 @@ class HttpClient implements KubernetesClient {
     this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
-    const connections = options.connections ?? DEFAULT_CONNECTIONS;
-    this.#pools = new ConnectionPools({
-      maxConnections: connections,
-      isLean: options.isLean ?? false,
-    });
-    this.#turns = new Turns(connections);
+    this.#pools = new ConnectionPools({ server: this.server, proxyUrl: cluster.proxyUrl });
+    this.#turns = new Turns(options.connections ?? DEFAULT_CONNECTIONS);
   }
 
   async request(request: ApiRequest): Promise<JsonObject> {
@@ -147,12 +135,10 @@ class HttpClient implements KubernetesClient {
     return this.#call(request, async (deadline) => {
       const endTurn = await this.#turns.take(deadline.signal, isBackground ? deadline.abort : undefined);
       try {
-        const answer = await this.#ask(request, deadline, ({ requests }, ...sent) =>
-          requests.exchange(...sent),
-        );
+        const answer = await this.#ask(request, deadline);
+        const { text } = await deadline.race(readWhole(answer));
         deadline.dispose();
-        if (!isSuccess(answer.statusCode)) throw refusal(request, answer);
-        return { status: answer.statusCode, result: parseAnswer(request, answer.text) };
+        return { status: answer.statusCode, result: parseAnswer(request, text) };
       } finally {
         endTurn();
       }
@@ -163,15 +149,13 @@ class HttpClient implements KubernetesClient {
     return this.#call(request, async (deadline) => {
       this.#streams.add(deadline);
       try {
-        const answer = await this.#ask(request, deadline, ({ streams }, ...sent) => streams.send(...sent));
-        const { body, statusCode: status } = answer;
-        if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
+        const { body, statusCode: status } = await this.#ask(request, deadline);
         deadline.stopTimer();
         // The close event follows the end, an error or the destruction of the body.
         body.once('close', () => this.#endStream(deadline));
         // An error before the iteration begins must not be an uncaught error; the iteration throws it later.
         body.on('error', () => {});
-        return { status, result: new BodyChunks(body, (error) => explainFailure(error, request, deadline)) };
+        return { status, result: readChunks(body, (error) => explainFailure(error, request, deadline)) };
       } catch (error) {
         this.#endStream(deadline);
         throw error;
@@ -179,14 +163,10 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  /** Sends a list over the connections for watches: a list may take a minute, and each namespace may have several. */
+  /** Sends a list without a turn: a list may take a minute, and each namespace may have several. */
   async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
-    const answer = uncompressed(
-      await this.#ask(request, deadline, ({ streams }, ...sent) => streams.send(...sent)),
-    );
-    const { body, statusCode: status } = answer;
-    if (!isSuccess(status)) throw refusal(request, await deadline.race(readWhole(answer)));
-    const chunks = new BodyChunks(body, (error) => explainFailure(error, request, deadline));
+    const { body, statusCode: status } = await this.#ask(request, deadline);
+    const chunks = readChunks(body, (error) => explainFailure(error, request, deadline));
     const result = await readList(request, chunks, take);
     deadline.dispose();
     return { status, result };
@@ -239,29 +219,26 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Resolves with any answer of the server, errors included. */
-  async #ask<T extends Pick<IncomingAnswer, 'statusCode' | 'headers'>>(
-    request: ApiRequest,
-    deadline: Deadline,
-    send: (connections: Connections, ...sent: Parameters<Channel['send']>) => Promise<T>,
-  ): Promise<T> {
-    const { headers, connection } = await deadline.race(this.#authenticate(request));
+  /** Resolves to the beginning of a successful answer. Rejects with the error of any other answer. */
+  async #ask(request: ApiRequest, deadline: Deadline): Promise<IncomingAnswer> {
+    const { headers, tls } = await deadline.race(this.#authenticate(request));
     // A closed client must not open new connections, because it would not close them.
     this.#assertOpen(request);
     const { clock, hear } = this.#options;
     const sentAt = clock.wallTime();
-    const outgoing: OutgoingRequest = {
+    const sent = this.#pools.use(tls).send({
       method: request.method,
+      path: pathWithQuery(request.path, request.query),
       headers: { ...headers, ...this.#ownHeaders(request) },
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       signal: deadline.signal,
-    };
-    const url = `${this.server}${pathWithQuery(request.path, request.query)}`;
-    // The race is needed too: an abort does not reach a request that still waits for a connection.
-    const answer = await deadline.race(send(this.#pools.use(connection), url, outgoing));
+    });
+    // The race is needed too: an abort does not reach a request whose connection is being opened through a proxy.
+    const answer = uncompressed(await deadline.race(sent));
     const { date } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
     if (answer.statusCode === 401) this.#credentials.invalidate();
+    if (!isSuccess(answer.statusCode)) throw refusal(request, await deadline.race(readWhole(answer)));
     return answer;
   }
 

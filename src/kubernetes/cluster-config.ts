@@ -1,9 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import type { AgentOptions, RequestOptions } from 'node:https';
-import { join } from 'node:path';
-import type { ConnectionOptions } from 'node:tls';
-import { hostAndPort } from '../support/address.ts';
-import { KEEP_ALIVE_DELAY_MS } from './channel.ts';
+import { readFileSync } from 'node:fs';
+import type { RequestOptions } from 'node:https';
 
 /** A cluster in a kubeconfig. */
 export interface Cluster {
@@ -19,7 +15,15 @@ export interface Cluster {
 /** The fields of a kubeconfig's user that this project reads. The ClusterConfig authenticates the user. */
 export interface User {
   readonly name: string;
+  readonly certData?: string;
+  readonly certFile?: string;
+  readonly keyData?: string;
+  readonly keyFile?: string;
   readonly token?: string;
+  readonly tokenFile?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly impersonateUser?: string;
   readonly exec?: { readonly command?: string };
   readonly authProvider?: { readonly name: string; readonly config: object };
 }
@@ -32,34 +36,17 @@ export interface Context {
   readonly namespace?: string;
 }
 
-/** How to connect: directly or through a proxy, and with which TLS material. */
-export type DispatcherOptions =
-  | {
-      readonly type: 'proxy';
-      readonly uri: string;
-      readonly requestTls: ConnectionOptions;
-      readonly connect: ConnectOptions;
-    }
-  | { readonly type: 'socks'; readonly uri: string; readonly requestTls: ConnectionOptions }
-  | { readonly type: 'agent'; readonly connect: ConnectOptions }
-  | { readonly type: 'none' };
-
-type ConnectOptions = ConnectionOptions & {
-  readonly keepAlive?: boolean;
-  readonly keepAliveInitialDelay?: number;
-};
-
 /**
  * What a client needs to know about a cluster and its user. A `KubeConfig` of client-node is one. The type is written out,
  * because users of this package's types may lack the types of client-node's dependencies.
  */
 export interface ClusterConfig {
   getCurrentCluster(): Cluster | null;
-  getCurrentUser(): User | null;
+  getCurrentUser(): Pick<User, 'name' | 'exec'> | null;
   getCurrentContext(): string;
   getContextObject(name: string): Context | null;
+  /** Sets TLS material, headers and the password of a request. */
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
-  createDispatcherOptions(cluster: Cluster | null, agentOptions: AgentOptions): DispatcherOptions;
 }
 
 /** Returns the default namespace: the current context's, else `default`. */
@@ -67,35 +54,21 @@ export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
 }
 
-const NAME = 'in-cluster';
-
 /**
- * The cluster of the pod in which this process runs, by the pod's service account. client-node could read it too, but needs
- * over 40 MB, more than the rest of a sidecar.
+ * A cluster and a user whose credentials are in the configuration or in files: a certificate, a token, a password. All other
+ * users need client-node, see `kubeconfig.ts`.
  */
-export class ServiceAccountConfig implements ClusterConfig {
+export class StaticConfig implements ClusterConfig {
   readonly #cluster: Cluster;
+  readonly #user: User;
   readonly #context: Context;
-  readonly #tokenFile: string;
+  /** The last token that was read from the token file. */
+  #tokenOfFile: string | undefined;
 
-  private constructor(server: string, caFile: string, tokenFile: string, namespace: string | undefined) {
-    this.#cluster = { name: NAME, server, caFile, skipTLSVerify: false };
-    this.#context = { name: NAME, cluster: NAME, user: NAME, ...(namespace !== undefined && { namespace }) };
-    this.#tokenFile = tokenFile;
-  }
-
-  /** Returns undefined outside a pod, or in a pod without a service account. */
-  static find(
-    env: Readonly<Record<string, string | undefined>>,
-    directory: string,
-  ): ServiceAccountConfig | undefined {
-    const host = env['KUBERNETES_SERVICE_HOST'];
-    const port = env['KUBERNETES_SERVICE_PORT'];
-    const tokenFile = join(directory, 'token');
-    const caFile = join(directory, 'ca.crt');
-    if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
-    const server = `https://${hostAndPort(host, port)}`;
-    return new ServiceAccountConfig(server, caFile, tokenFile, namespaceIn(directory));
+  constructor(cluster: Cluster, user: User, context: Context) {
+    this.#cluster = cluster;
+    this.#user = user;
+    this.#context = context;
   }
 
   getCurrentCluster(): Cluster {
@@ -103,51 +76,63 @@ export class ServiceAccountConfig implements ClusterConfig {
   }
 
   getCurrentUser(): User {
-    return { name: NAME, authProvider: { name: 'tokenFile', config: { tokenFile: this.#tokenFile } } };
+    return this.#user;
   }
 
   getCurrentContext(): string {
-    return NAME;
+    return this.#context.name;
   }
 
   getContextObject(name: string): Context | null {
-    return name === NAME ? this.#context : null;
+    return name === this.#context.name ? this.#context : null;
   }
 
-  /** Reads both files each time, because the kubelet replaces them. */
-  async applyToHTTPSOptions(options: Parameters<ClusterConfig['applyToHTTPSOptions']>[0]): Promise<void> {
-    options.ca = readFileSync(this.#cluster.caFile ?? '');
+  /** Reads the files each time, because they may be replaced. */
+  async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
+    const { caFile, caData, skipTLSVerify, tlsServerName } = this.#cluster;
+    const { certFile, certData, keyFile, keyData, username, password, impersonateUser } = this.#user;
+    const token = this.#token();
+    Object.assign(options, {
+      ...(skipTLSVerify && { rejectUnauthorized: false }),
+      ...(tlsServerName && { servername: tlsServerName }),
+      ...material('ca', caFile, caData),
+      ...material('cert', certFile, certData),
+      ...material('key', keyFile, keyData),
+      ...(username && { auth: `${username}:${password ?? ''}` }),
+    });
     options.headers = {
       ...options.headers,
-      Authorization: `Bearer ${readFileSync(this.#tokenFile, 'utf8')}`,
+      ...(impersonateUser && { 'Impersonate-User': impersonateUser }),
+      ...(token && { Authorization: `Bearer ${token}` }),
     };
   }
 
-  createDispatcherOptions(
-    ...[, { ca }]: Parameters<ClusterConfig['createDispatcherOptions']>
-  ): DispatcherOptions {
-    return {
-      type: 'agent',
-      connect: {
-        ...(ca !== undefined && { ca }),
-        keepAlive: true,
-        keepAliveInitialDelay: KEEP_ALIVE_DELAY_MS,
-      },
-    };
+  /** Returns the token, as client-go does: the last token of the file comes before the token in the kubeconfig. */
+  #token(): string | undefined {
+    const { token, tokenFile } = this.#user;
+    if (!tokenFile) return token;
+    try {
+      this.#tokenOfFile = readToken(tokenFile);
+    } catch (error) {
+      if (this.#tokenOfFile === undefined && !token) throw error;
+    }
+    return this.#tokenOfFile ?? token;
   }
 }
 
-/**
- * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service account: a
- * kubeconfig may be for another cluster.
- */
-export function podNamespaceOf(config: ClusterConfig): string | undefined {
-  return config instanceof ServiceAccountConfig
-    ? config.getContextObject(config.getCurrentContext())?.namespace || undefined
-    : undefined;
+/** Returns one option: the data if set, otherwise the content of the file. */
+function material(
+  option: 'ca' | 'cert' | 'key',
+  file: string | undefined,
+  data: string | undefined,
+): Pick<RequestOptions, typeof option> {
+  if (data) return { [option]: Buffer.from(data, 'base64') };
+  return file ? { [option]: readFileSync(file) } : {};
 }
 
-function namespaceIn(directory: string): string | undefined {
-  const file = join(directory, 'namespace');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+/** @throws {Error} when the file contains no token or cannot be read. */
+function readToken(file: string): string {
+  const token = readFileSync(file, 'utf8').trim();
+  if (token === '') throw new Error(`the file ${file} has no token`);
+  return token;
 }

@@ -1,15 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChildProcess } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { AgentOptions, RequestOptions } from 'node:https';
+import type { RequestOptions } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
 import type { Clock, Instant } from '../support/clock.ts';
 import { messageOf, shortened } from '../support/text.ts';
-import type { Cluster, ClusterConfig, DispatcherOptions } from './cluster-config.ts';
+import type { Cluster, ClusterConfig } from './cluster-config.ts';
 
-/** The credentials of a request: headers to send, and how to connect (TLS material, proxy). */
+/** The credentials of a request: headers to send, and TLS material to connect with. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
-  readonly connection: DispatcherOptions;
+  readonly tls: ConnectionOptions;
 }
 
 /**
@@ -58,10 +59,7 @@ export class CredentialSource {
 async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
     // Like kubectl: without TLS (`kubectl proxy`), credentials are not sent, because anyone could read them.
-    return {
-      headers: {},
-      connection: cluster.proxyUrl ? kubeConfig.createDispatcherOptions(cluster, {}) : { type: 'none' },
-    };
+    return { headers: {}, tls: {} };
   }
   const options: RequestOptions = {};
   const plugin = kubeConfig.getCurrentUser()?.exec?.command;
@@ -69,10 +67,7 @@ async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): P
     () => kubeConfig.applyToHTTPSOptions(options),
     (error, ending) => (plugin === undefined ? error : pluginFailure(plugin, error, ending)),
   );
-  return {
-    headers: headersOf(options),
-    connection: kubeConfig.createDispatcherOptions(cluster, tlsOf(options)),
-  };
+  return { headers: headersOf(options), tls: tlsOf(options) };
 }
 
 /** Maximum characters of a plugin's message: a plugin may write any amount. */
@@ -106,9 +101,11 @@ function headersOf(options: RequestOptions): Record<string, string> {
   return headers;
 }
 
-function tlsOf(options: RequestOptions): AgentOptions {
+function tlsOf(options: RequestOptions): ConnectionOptions {
   const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
-  return { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
+  const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
+  // For Node, undefined is not always the same as no option.
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 interface Started {

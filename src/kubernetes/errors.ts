@@ -21,7 +21,7 @@ export class ApiError extends Error {
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' when the answer has none. */
   readonly reason: string;
   /**
-   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector-state.ts applies it
+   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts applies it
    * to lists and watches, the controller's sender.ts to writes.
    */
   readonly retryAfterMs: number | undefined;
@@ -40,7 +40,7 @@ export class ApiError extends Error {
 /**
  * There was no complete answer: the server may have acted on the request or not.
  *
- * `code` is Node's or undici's (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `UND_ERR_SOCKET`, ...), or one of ours:
+ * `code` is Node's (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or one of ours:
  * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or the client's end), `CLIENT_CLOSED` (nothing was sent),
  * `CREDENTIALS` (not available), `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
  */

@@ -2,18 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import type { Cluster, Context, KubeConfig, User } from '@kubernetes/client-node';
-import { withoutCredentials } from '../support/address.ts';
+import type * as ClientNode from '@kubernetes/client-node';
+import { hostAndPort, withoutCredentials } from '../support/address.ts';
 import { messageOf } from '../support/text.ts';
-import { type ClusterConfig, ServiceAccountConfig } from './cluster-config.ts';
-import {
-  contentOf,
-  isEmptyKubeconfig,
-  type KubeConfigContent,
-  readPlainKubeconfig,
-  tokenFilesIn,
-} from './plain-kubeconfig.ts';
-import { readToken, StaticConfig, tokenFileOf, tokenFileProvider } from './static-config.ts';
+import { type Cluster, type ClusterConfig, type Context, StaticConfig, type User } from './cluster-config.ts';
+import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
 /** Where to read the configuration. */
 export interface KubeConfigSource {
@@ -65,66 +58,29 @@ export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
   throw new NoClusterError();
 }
 
-/** Loads client-node, only if {@link StaticConfig} is not enough: client-node needs a third of a second and over 40 MB. */
-function newKubeConfig(): KubeConfig {
-  const { KubeConfig: Class } = createRequire(import.meta.url)('@kubernetes/client-node') as {
-    readonly KubeConfig: typeof KubeConfig;
-  };
-  return new Class();
-}
-
-function readOnlyFile(file: string): KubeConfigContent {
+function readOnlyFile(file: string): Kubeconfig {
   const content = readFile(file);
   if (!content) throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
   return content;
 }
 
 /** Returns undefined for an empty file. */
-function readFile(file: string): KubeConfigContent | undefined {
+function readFile(file: string): Kubeconfig | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     throw new KubeConfigError(`Cannot read the kubeconfig ${file}: ${messageOf(error)}`, { cause: error });
   }
-  const directory = dirname(file);
-  const plain = readPlainKubeconfig(text, directory);
-  if (plain) return plain;
-  if (isEmptyKubeconfig(text)) return undefined;
   try {
-    const kubeConfig = newKubeConfig();
-    kubeConfig.loadFromString(text);
-    kubeConfig.makePathsAbsolute(directory);
-    kubeConfig.users = withTokenFiles(kubeConfig.users, tokenFilesIn(text, directory));
-    return kubeConfig;
+    return parseKubeconfig(text, dirname(file));
   } catch (error) {
-    throw invalid(file, error);
+    throw new KubeConfigError(`The kubeconfig ${file} is not valid: ${messageOf(error)}`, { cause: error });
   }
 }
 
-function withTokenFiles(users: readonly User[], files: ReadonlyMap<string, string>): User[] {
-  return users.map((user) => {
-    const file = files.get(user.name);
-    return file === undefined || user.exec || user.authProvider
-      ? user
-      : { ...user, authProvider: tokenFileProvider(file) };
-  });
-}
-
-/**
- * Returns an error that says what is wrong, and where. The library's message for a syntax error quotes the text around it,
- * which may contain tokens.
- */
-function invalid(file: string, error: unknown): KubeConfigError {
-  const what = `The kubeconfig ${file} is not valid`;
-  if (!(error instanceof Error && 'reason' in error && 'mark' in error && error.mark))
-    return new KubeConfigError(`${what}: ${messageOf(error)}`, { cause: error });
-  const { line, column } = error.mark as { readonly line: number; readonly column: number };
-  return new KubeConfigError(`${what}: ${String(error.reason)} (line ${line + 1}, column ${column + 1})`);
-}
-
 /** Merges files like kubectl: skips missing and empty files, and the first file that names something wins. */
-function merge(files: readonly string[]): KubeConfigContent {
+function merge(files: readonly string[]): Kubeconfig {
   const existing = files.filter((file) => existsSync(file));
   if (existing.length === 0) {
     throw new KubeConfigError(
@@ -137,12 +93,12 @@ function merge(files: readonly string[]): KubeConfigContent {
       `KUBECONFIG names ${files.join(', ')}: all that exist are empty; correct it, unset it or give --kubeconfig FILE`,
     );
   }
-  return contentOf({
-    clusters: firstOfEachName(parts.flatMap((part) => part.getClusters())),
-    users: firstOfEachName(parts.flatMap((part) => part.getUsers())),
-    contexts: firstOfEachName(parts.flatMap((part) => part.getContexts())),
-    current: parts.map((part) => part.getCurrentContext()).find((name) => name) ?? '',
-  });
+  return {
+    clusters: firstOfEachName(parts.flatMap(({ clusters }) => clusters)),
+    users: firstOfEachName(parts.flatMap(({ users }) => users)),
+    contexts: firstOfEachName(parts.flatMap(({ contexts }) => contexts)),
+    currentContext: parts.map(({ currentContext }) => currentContext).find((name) => name) ?? '',
+  };
 }
 
 function firstOfEachName<T extends { readonly name: string }>(named: readonly T[]): T[] {
@@ -150,84 +106,89 @@ function firstOfEachName<T extends { readonly name: string }>(named: readonly T[
 }
 
 function onlyContextOf(inCluster: ServiceAccountConfig, wanted: string | undefined): ServiceAccountConfig {
-  const name = inCluster.getCurrentContext();
-  if (!wanted || wanted === name) return inCluster;
-  throw new KubeConfigError(`the pod's service account has no context ${wanted} (it has: ${name})`);
+  if (!wanted || wanted === IN_CLUSTER) return inCluster;
+  throw new KubeConfigError(`the pod's service account has no context ${wanted} (it has: ${IN_CLUSTER})`);
 }
 
 /** Chooses one context and checks that everything it refers to exists. */
-function choose(kubeConfig: KubeConfigContent, wanted: string | undefined, origin: string): ClusterConfig {
-  const contexts = kubeConfig.getContexts();
-  const known = contexts.map(({ name }) => shown(name)).join(', ') || 'none';
-  const name = wanted || kubeConfig.getCurrentContext();
+function choose(
+  { clusters, users, contexts, currentContext }: Kubeconfig,
+  wanted: string | undefined,
+  origin: string,
+): ClusterConfig {
+  const known = contexts.map(({ name }) => name).join(', ') || 'none';
+  const name = wanted || currentContext;
   if (!name) {
     throw new KubeConfigError(
       `${origin} has no current context: choose one with --context (it has: ${known})`,
     );
   }
   const context = contexts.find((one) => one.name === name);
-  if (!context) throw new KubeConfigError(`${origin} has no context ${shown(name)} (it has: ${known})`);
-  const cluster = kubeConfig.getClusters().find((one) => one.name === context.cluster);
+  if (!context) throw new KubeConfigError(`${origin} has no context ${name} (it has: ${known})`);
+  const cluster = clusters.find((one) => one.name === context.cluster);
   if (!cluster) {
     throw new KubeConfigError(
-      `${origin}: the context ${shown(name)} refers to the cluster ${shown(context.cluster)}, which is missing`,
+      `${origin}: the context ${name} refers to the cluster ${context.cluster}, which is missing`,
     );
   }
   if (!/^https?:\/\//.test(cluster.server)) {
     throw new KubeConfigError(
-      `${origin}: the server of the cluster ${shown(cluster.name)} is no http(s) URL: ${withoutCredentials(cluster.server)}`,
+      `${origin}: the server of the cluster ${cluster.name} is no http(s) URL: ${withoutCredentials(cluster.server)}`,
     );
   }
-  const user = context.user
-    ? kubeConfig.getUsers().find((one) => one.name === context.user)
-    : { name: 'anonymous' };
+  const user = context.user ? users.find((one) => one.name === context.user) : { name: 'anonymous' };
   if (!user) {
     throw new KubeConfigError(
-      `${origin}: the context ${shown(name)} refers to the user ${shown(context.user)}, which is missing`,
+      `${origin}: the context ${name} refers to the user ${context.user}, which is missing`,
     );
   }
-  // Without a user, client-node would omit the cluster's CA too.
-  return assemble(cluster, user, { ...context, user: user.name });
+  return configOf(cluster, user, { ...context, user: user.name });
 }
 
-/** Returns a name as text: the library accepts any YAML value as a name. */
-function shown(name: unknown): string {
-  return typeof name === 'string' ? name : '(no text)';
-}
-
-function assemble(cluster: Cluster, anyUser: User, context: Context): ClusterConfig {
-  const user = withoutLoneKey(anyUser);
-  if (StaticConfig.suffices(cluster, user)) return new StaticConfig(cluster, user, context);
-  const kubeConfig = newKubeConfig();
+/** Loads client-node, only for users with a credential plugin or an auth provider: it needs 0.3 s and 70 MiB. */
+function configOf(cluster: Cluster, user: User, context: Context): ClusterConfig {
+  if (!user.exec && !user.authProvider) return new StaticConfig(cluster, user, context);
+  const { KubeConfig } = createRequire(import.meta.url)('@kubernetes/client-node') as typeof ClientNode;
+  const kubeConfig = new KubeConfig();
   kubeConfig.loadFromOptions({
-    clusters: [dataBeforeFile(cluster, 'caData', 'caFile')],
-    users: [withOneToken(dataBeforeFile(dataBeforeFile(user, 'certData', 'certFile'), 'keyData', 'keyFile'))],
+    clusters: [cluster],
+    users: [user],
     contexts: [context],
     currentContext: context.name,
   });
   return kubeConfig;
 }
 
-/** Removes a key without a certificate: client-go does not use it. */
-function withoutLoneKey(user: User): User {
-  if (user.certFile || user.certData) return user;
-  const { keyFile: _file, keyData: _data, ...others } = user;
-  return others;
-}
+const IN_CLUSTER = 'in-cluster';
 
-/** Removes the file if the data is set too: client-node would use the file, client-go uses the data. */
-function dataBeforeFile<T extends object>(part: T, data: keyof T, file: keyof T): T {
-  return part[data] ? { ...part, [file]: undefined } : part;
-}
-
-/** If a user has a token and a token file: client-node would use the token, client-go uses the file if it is readable. */
-function withOneToken(user: User): User {
-  const file = tokenFileOf(user);
-  if (file === undefined || !user.token) return user;
-  try {
-    readToken(file);
-    return { ...user, token: '' };
-  } catch {
-    return { ...user, authProvider: undefined };
+/** The cluster of the pod in which this process runs, and the pod's service account. */
+class ServiceAccountConfig extends StaticConfig {
+  /** Returns undefined outside a pod, or in a pod without a service account. */
+  static find(
+    env: Readonly<Record<string, string | undefined>>,
+    directory: string,
+  ): ServiceAccountConfig | undefined {
+    const host = env['KUBERNETES_SERVICE_HOST'];
+    const port = env['KUBERNETES_SERVICE_PORT'];
+    const tokenFile = join(directory, 'token');
+    const caFile = join(directory, 'ca.crt');
+    if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
+    const name = IN_CLUSTER;
+    const server = `https://${hostAndPort(host, port)}`;
+    const namespaceFile = join(directory, 'namespace');
+    const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : '';
+    return new ServiceAccountConfig(
+      { name, server, caFile, skipTLSVerify: false },
+      { name, tokenFile },
+      { name, cluster: name, user: name, ...(namespace && { namespace }) },
+    );
   }
+}
+
+/**
+ * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service account: a
+ * kubeconfig may be for another cluster.
+ */
+export function podNamespaceOf(config: ClusterConfig): string | undefined {
+  return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;
 }

@@ -2,8 +2,8 @@ import type { Clock, Instant } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient, Query } from './client.ts';
 import { ApiError, apiErrorFromStatus, ConnectionError } from './errors.ts';
-import { isKubernetesObject, type KubernetesObject } from './objects.ts';
-import type { TakeItems } from './read-answer.ts';
+import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
+import { asBuffer, type TakeItems } from './read-answer.ts';
 
 /** Items per page. A page costs the server 10 ms in addition to its objects, and the pages are read one after the other. */
 const DEFAULT_PAGE_SIZE = 5000;
@@ -84,7 +84,7 @@ async function readPage(
     objects += items.length;
     return take(items);
   };
-  const answer = await client.request({
+  const list = await client.request({
     method: 'GET',
     path,
     query: { ...query, limit: pageSize, continue: token },
@@ -92,22 +92,17 @@ async function readPage(
     signal,
     takeItems,
   });
-  const { items, metadata } = answer as { items?: unknown; metadata?: unknown };
-  const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
-  const next = isJsonObject(metadata) ? metadata['continue'] : undefined;
   // Go encodes a nil slice as null.
-  if (
-    !(Array.isArray(items) || items === null) ||
-    typeof resourceVersion !== 'string' ||
-    resourceVersion === ''
-  ) {
+  const items = list['items'] === null ? [] : list['items'];
+  const resourceVersion = metadataText(list, 'resourceVersion');
+  if (!Array.isArray(items) || !resourceVersion) {
     throw new ConnectionError(`GET ${path}: the answer is not a list with a resourceVersion`, {
       code: 'MALFORMED_ANSWER',
     });
   }
   // A client that reads answers as a whole leaves the items in the answer.
-  if (items !== null && items.length > 0) await takeItems(items);
-  return { objects, resourceVersion, token: typeof next === 'string' && next !== '' ? next : undefined };
+  if (items.length > 0) await takeItems(items);
+  return { objects, resourceVersion, token: metadataText(list, 'continue') };
 }
 
 /** One watch, from its request to its end. */
@@ -208,9 +203,7 @@ export class LineSplitter {
    * (`MALFORMED_ANSWER`) when a line is too long.
    */
   push(chunk: Uint8Array): string[] {
-    const bytes = Buffer.isBuffer(chunk)
-      ? chunk
-      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = asBuffer(chunk);
     const lines: string[] = [];
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
@@ -268,8 +261,12 @@ export function parseWatchEvent(line: string, path: string): WatchEvent {
     case 'DELETED':
       if (!isKubernetesObject(object)) throw malformed(path, line);
       return { type, object };
-    case 'BOOKMARK':
-      return { type, resourceVersion: bookmarkOf(object, () => malformed(path, line)) };
+    case 'BOOKMARK': {
+      // A bookmark has no name, so that isKubernetesObject() does not accept it.
+      const resourceVersion = metadataText(object, 'resourceVersion');
+      if (!resourceVersion) throw malformed(path, line);
+      return { type, resourceVersion };
+    }
     case 'ERROR':
       throw isJsonObject(object)
         ? apiErrorFromStatus({ method: 'GET', path }, object)
@@ -277,14 +274,6 @@ export function parseWatchEvent(line: string, path: string): WatchEvent {
     default:
       throw malformed(path, line);
   }
-}
-
-/** Returns the resourceVersion of a bookmark. A bookmark has no name, so that isKubernetesObject() does not accept it. */
-function bookmarkOf(object: unknown, failure: () => Error): string {
-  const metadata = isJsonObject(object) ? object['metadata'] : undefined;
-  const resourceVersion = isJsonObject(metadata) ? metadata['resourceVersion'] : undefined;
-  if (typeof resourceVersion !== 'string' || resourceVersion === '') throw failure();
-  return resourceVersion;
 }
 
 function parse(line: string, path: string): unknown {

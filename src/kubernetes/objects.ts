@@ -47,14 +47,8 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
  */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
   const version = object.metadata.resourceVersion;
-  return (
-    version !== undefined && seen !== undefined && (isSameVersion(version, seen) || isOlder(object, seen))
-  );
-}
-
-/** True when `object` is an older state than `seen`. */
-function isOlder(object: KubernetesObject, seen: KubernetesObject): boolean {
-  return isOlderVersion(object.metadata.resourceVersion, seen.metadata.resourceVersion);
+  const seenVersion = seen?.metadata.resourceVersion;
+  return version !== undefined && (version === seenVersion || isOlderVersion(version, seenVersion));
 }
 
 /** True when one resourceVersion of a resource is older than another; false when they cannot be compared. */
@@ -62,8 +56,11 @@ export function isOlderVersion(version = '', than = ''): boolean {
   return /^\d+$/.test(version) && /^\d+$/.test(than) && BigInt(version) < BigInt(than);
 }
 
-function isSameVersion(version: string, { metadata }: KubernetesObject): boolean {
-  return version === metadata.resourceVersion;
+/** Returns a field of the metadata of an object or a list; undefined if it is empty or not a text. */
+export function metadataText(value: unknown, field: 'resourceVersion' | 'continue'): string | undefined {
+  const metadata = isJsonObject(value) ? value['metadata'] : undefined;
+  const text = isJsonObject(metadata) ? metadata[field] : undefined;
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
 function isOptionalText(value: unknown): boolean {

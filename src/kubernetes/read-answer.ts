@@ -1,4 +1,4 @@
-import { finished, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import type { WholeAnswer } from './channel.ts';
 import { describeCall } from './deadline.ts';
@@ -35,7 +35,11 @@ export function parseAnswer(call: Call, text: string): JsonObject {
  * Passes the items of a list to `take` as they arrive. Resolves to the list without them. Rejects like the chunks and
  * {@link parseAnswer}.
  */
-export async function readList(call: Call, chunks: BodyChunks, take: TakeItems): Promise<JsonObject> {
+export async function readList(
+  call: Call,
+  chunks: AsyncIterable<Uint8Array>,
+  take: TakeItems,
+): Promise<JsonObject> {
   const splitter = new ListSplitter();
   for await (const chunk of chunks) {
     const items = splitter.push(chunk);
@@ -74,9 +78,7 @@ export class ListSplitter {
 
   /** Returns the items that `chunk` completes, as JSON separated by commas; empty if it completes none. */
   push(chunk: Uint8Array): string {
-    const bytes = Buffer.isBuffer(chunk)
-      ? chunk
-      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = asBuffer(chunk);
     let items = '';
     let start = 0;
     let lastComma = -1;
@@ -134,66 +136,19 @@ export class ListSplitter {
   }
 }
 
-/** Max. chunks that wait to be read. Reading from the server pauses at this number. */
-const MAX_WAITING = 16;
-const DONE: IteratorResult<Uint8Array> = { done: true, value: undefined };
-
-/**
- * The body of an answer, chunk by chunk. The iteration of a Readable takes longer per chunk than the whole work on the
- * event in it: it waits for a readable event, reads, and passes the chunk through two generators. Can be iterated once.
- * Leaving the iteration destroys the body.
- */
-export class BodyChunks implements AsyncIterableIterator<Uint8Array> {
-  readonly #body: Readable;
-  readonly #chunks: Uint8Array[] = [];
-  #waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
-  #end: { readonly error: unknown } | undefined;
-
-  /** `failure` converts an error of the body to the error that the iteration throws. Reading starts with the iteration. */
-  constructor(body: Readable, failure: (error: unknown) => Error) {
-    this.#body = body;
-    // Also reports an end that came before this call. Unconsumed errors are dropped.
-    finished(body, { writable: false }, (error) => {
-      this.#end = { error: error ? failure(error) : undefined };
-      const waiting = this.#waiting;
-      this.#waiting = undefined;
-      if (waiting) this.#finish().then(waiting.resolve, waiting.reject);
-    });
+/** Passes on the body of an answer. Leaving the iteration closes the connection. `failure` makes the error that it throws. */
+export async function* readChunks(
+  body: Readable,
+  failure: (error: unknown) => Error,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of body) yield chunk;
+  } catch (error) {
+    throw failure(error);
   }
+}
 
-  [Symbol.asyncIterator](): this {
-    if (this.#body.listenerCount('data') === 0) this.#body.on('data', (chunk) => this.#take(chunk));
-    return this;
-  }
-
-  next(): Promise<IteratorResult<Uint8Array>> {
-    const value = this.#chunks.shift();
-    if (value) {
-      if (this.#chunks.length === 0 && this.#body.isPaused()) this.#body.resume();
-      return Promise.resolve({ done: false, value });
-    }
-    if (this.#end) return this.#finish();
-    this.#waiting = Promise.withResolvers();
-    return this.#waiting.promise;
-  }
-
-  async return(): Promise<IteratorResult<Uint8Array>> {
-    this.#body.destroy();
-    return DONE;
-  }
-
-  #take(value: Uint8Array): void {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    if (waiting) waiting.resolve({ done: false, value });
-    else if (this.#chunks.push(value) >= MAX_WAITING) this.#body.pause();
-  }
-
-  /** Throws a failure once. */
-  async #finish(): Promise<IteratorResult<Uint8Array>> {
-    const error = this.#end?.error;
-    this.#end = { error: undefined };
-    if (error !== undefined) throw error;
-    return DONE;
-  }
+/** Returns the same bytes, not a copy. */
+export function asBuffer(chunk: Uint8Array): Buffer {
+  return Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }

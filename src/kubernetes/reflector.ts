@@ -2,23 +2,10 @@ import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { EventLoopShare } from '../support/event-loop.ts';
 import type { KubernetesClient } from './client.ts';
-import { ConnectionError } from './errors.ts';
+import { ApiError, ConnectionError } from './errors.ts';
 import { listAllPages, runWatch, type WatchEnd, type WatchEvent } from './list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
-import {
-  afterDelay,
-  afterDoubt,
-  afterFailure,
-  afterList,
-  afterNews,
-  afterWatch,
-  assertNotSetBack,
-  decideRecovery,
-  listing,
-  type ReflectorState,
-  ServerContact,
-  type Watching,
-} from './reflector-state.ts';
+import { assertNotSetBack, decideRecovery } from './recovery.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 
 /** A change, in the server's order. The store already contains it. */
@@ -76,28 +63,60 @@ const PAGE_DEADLINE_MS = 60_000;
 const SHORT_WATCH_MS = 1_000;
 /** The maximum delay is short: a coordinator without a watch cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
+/** Maximum refusals of a watch from one resourceVersion. After that, the reflector lists again. */
+const MAX_REFUSALS = 5;
+/** Minimum time between a list and a list for a doubt, in milliseconds. It limits the cost of wrong doubts. */
+const RELIST_INTERVAL_MS = 60_000;
+/**
+ * Time without a watch after which the reflector lists again, in milliseconds. The server's storage may have been restored
+ * from a backup meanwhile, and may already be past the watch's resourceVersion again: the watch would never show the
+ * changes before it.
+ */
+const UNWATCHED_MS = 10_000;
+/**
+ * Minimum time between two 410 answers that are treated as separate outages, in milliseconds. A server that always answers
+ * 410 does so more often, because a reflector waits 10 s at most.
+ */
+const FORGOTTEN_ANEW_MS = 20_000;
+
+/** Where the next watch continues. */
+interface Place {
+  /** The newest resourceVersion of the list, an event or a bookmark. */
+  resourceVersion: string;
+  /** When the list began. */
+  readonly listedAt: Instant;
+  /** True when a watch has already continued from the list: since then, another server may answer. */
+  isResumed: boolean;
+  /** How often the server has refused a watch from this resourceVersion. */
+  refusals: number;
+}
 
 /**
- * Keeps a store in sync with a resource of the server: lists it, watches it from there, and recovers from every error by
- * itself until it is stopped. After a gap the handler gets the difference.
+ * Keeps a store in sync with a resource of the server, and recovers from every error by itself until it is stopped. It
+ * lists once, then follows the changes with one watch after the other: a server ends each watch after some minutes. After
+ * each failure it waits. It lists again when its place is lost or doubtful. Then the handler gets the difference.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
   readonly #store: ObjectStore<T>;
   readonly #stopping = new AbortController();
   readonly #backoff: Backoff;
-  readonly #contact: ServerContact;
   readonly #share: EventLoopShare;
   #running: Promise<void> | undefined;
-  #state: ReflectorState = listing;
+  /** Undefined: the next step is a list. */
+  #place: Place | undefined;
   #synced = false;
   #watchEnd: AbortController | undefined;
+  #lastActivity: Instant | undefined;
+  #unwatchedSince: Instant | undefined;
+  /** True after a watch stayed silent for too long. Then only data of a watch counts as activity. */
+  #isSilent = false;
+  #forgottenAt: Instant | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#store = new ObjectStore((raw, previous) => this.#decode(raw, previous));
     this.#backoff = new Backoff(BACKOFF, options.clock);
-    this.#contact = new ServerContact(options.clock);
     this.#share = new EventLoopShare(options.clock);
   }
 
@@ -111,12 +130,12 @@ export class Reflector<T> {
    * long, only data of a watch counts.
    */
   get lastActivity(): Instant | undefined {
-    return this.#contact.lastActivity;
+    return this.#lastActivity;
   }
 
   /** Since when no watch is open, so that changes are not seen; undefined before the start, and while a watch is open. */
   get unwatchedSince(): Instant | undefined {
-    return this.#contact.unwatchedSince;
+    return this.#unwatchedSince;
   }
 
   /** True when the first list is in the store and handled. */
@@ -126,7 +145,7 @@ export class Reflector<T> {
 
   /** Starts the reflector, once. It cannot start again after {@link Reflector.stop}. */
   start(): void {
-    this.#contact.watchWanted();
+    this.#unwatchedSince ??= this.#options.clock.now();
     this.#running ??= this.#run();
   }
 
@@ -144,78 +163,97 @@ export class Reflector<T> {
    * Has no effect soon after another list.
    */
   relist(): void {
-    this.#state = afterDoubt(this.#state, this.#options.clock.now());
-    if (this.#state.kind === 'listing') this.#watchEnd?.abort();
+    if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
+    this.#place = undefined;
+    this.#watchEnd?.abort();
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const state = this.#state;
+      const during = this.#place ? 'watch' : 'list';
       try {
-        await this.#act(state);
+        if (this.#place) await this.#watch(this.#place);
+        else await this.#list();
       } catch (error) {
-        if (!signal.aborted) this.#recover(error, state.kind === 'listing' ? 'list' : 'watch');
+        if (!signal.aborted) await this.#recover(error, during);
       }
     }
   }
 
-  async #act(state: ReflectorState): Promise<void> {
-    switch (state.kind) {
-      case 'listing':
-        return await this.#list();
-      case 'watching':
-        return await this.#watch(state);
-      case 'backingOff':
-        await sleep(this.#options.clock, state.delayMs, this.#stopping.signal);
-        this.#state = afterDelay(this.#state, this.#options.clock.now(), this.unwatchedSince);
-    }
+  async #recover(error: unknown, during: 'list' | 'watch'): Promise<void> {
+    const { clock, onNotServed } = this.#options;
+    const recovery = decideRecovery(error);
+    const isNewOutage = recovery === 'forgotten' && during === 'watch' && this.#isForgottenAnew();
+    const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    const retryInMs = Math.max(isNewOutage ? 0 : this.#backoff.failed(), askedMs);
+    if (recovery === 'refused' && this.#place) this.#place.refusals++;
+    const isLost = recovery === 'forgotten' || recovery === 'relist';
+    if (isLost || (this.#place && this.#place.refusals >= MAX_REFUSALS)) this.#place = undefined;
+    this.#report(error, { during, retryInMs });
+    if (error instanceof ApiError && error.status === 404) this.#guard(() => onNotServed?.());
+    await sleep(clock, retryInMs, this.#stopping.signal);
+    if (this.#place && this.#isOutOfTouch(this.#place)) this.#place = undefined;
   }
 
-  #recover(error: unknown, during: 'list' | 'watch'): void {
-    const failure = decideRecovery(error);
-    const mayGoOn = during === 'watch' && failure.forgotten && this.#contact.forgottenAnew();
-    const retryInMs = Math.max(mayGoOn ? 0 : this.#backoff.failed(), failure.minDelayMs);
-    this.#state = afterFailure(this.#state, failure, retryInMs);
-    this.#report(error, { during, retryInMs });
-    if (failure.notServed) this.#guard(() => this.#options.onNotServed?.());
+  /**
+   * True for the first 410 for some time, which is normal after an outage of the server: the reflector continues at once.
+   * Repeated ones count as failures.
+   */
+  #isForgottenAnew(): boolean {
+    const now = this.#options.clock.now();
+    const last = this.#forgottenAt;
+    this.#forgottenAt = now;
+    return last === undefined || now - last >= FORGOTTEN_ANEW_MS;
+  }
+
+  /** A list during the time without a watch is recent enough: if only watches fail, the reflector must not list repeatedly. */
+  #isOutOfTouch({ listedAt }: Place): boolean {
+    const since = this.#unwatchedSince;
+    return since !== undefined && listedAt < since && this.#options.clock.now() - since >= UNWATCHED_MS;
   }
 
   async #list(): Promise<void> {
     const { client, clock, path, query = {} } = this.#options;
-    const startedAt = clock.now();
-    let replacement = this.#store.beginReplacement();
+    const { signal } = this.#stopping;
+    const listedAt = clock.now();
     const { resourceVersion, ...size } = await listAllPages(client, {
       path,
       query,
       deadlineMs: PAGE_DEADLINE_MS,
-      signal: this.#stopping.signal,
+      signal,
       begin: () => {
-        replacement = this.#store.beginReplacement();
-        return (items) =>
-          this.#share.take(() => {
-            // An answer can arrive in the same turn as stop() is called.
-            if (this.#stopping.signal.aborted) return;
-            this.#contact.answered();
-            this.#deliver(replacement.add(items.filter(this.#isUsable)), true);
-          });
+        this.#store.beginList();
+        return (items) => this.#share.take(() => this.#takeItems(items));
       },
     });
-    if (this.#stopping.signal.aborted) return;
-    this.#deliver(replacement.complete(), true);
+    if (signal.aborted) return;
+    this.#deliver(this.#store.endList(), true);
     this.#backoff.succeeded();
-    this.#state = afterList(resourceVersion, startedAt);
-    this.#observe({ type: 'listed', ...size, durationMs: clock.now() - startedAt });
-    if (this.#synced || this.#stopping.signal.aborted) return;
+    this.#place = { resourceVersion, listedAt, isResumed: false, refusals: 0 };
+    this.#observe({ type: 'listed', ...size, durationMs: clock.now() - listedAt });
+    if (this.#synced || signal.aborted) return;
     this.#synced = true;
     this.#guard(() => this.#options.onSynced?.());
   }
 
-  async #watch({ resourceVersion, isResumed }: Watching): Promise<void> {
+  #takeItems(items: readonly unknown[]): void {
+    // An answer can arrive in the same turn as stop() is called.
+    if (this.#stopping.signal.aborted) return;
+    this.#answered();
+    for (const item of items) {
+      if (isKubernetesObject(item)) this.#deliver(this.#store.put(item), true);
+      else this.#report(new TypeError('an item of the list is no object with a name'), { during: 'decode' });
+    }
+  }
+
+  async #watch(place: Place): Promise<void> {
     const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS } = this.#options;
     const { signal } = this.#stopping;
+    const { resourceVersion, isResumed } = place;
     if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });
-    if (signal.aborted || this.#state.kind !== 'watching') return;
+    if (signal.aborted || this.#place !== place) return;
+    place.isResumed = true;
     this.#watchEnd = new AbortController();
     let openedAt: Instant | undefined;
     let how: WatchEnd | 'failed' = 'failed';
@@ -228,37 +266,43 @@ export class Reflector<T> {
         signal: AbortSignal.any([signal, this.#watchEnd.signal]),
         onOpen: () => {
           openedAt = clock.now();
-          this.#contact.watchOpened();
+          this.#unwatchedSince = undefined;
+          this.#answered();
           this.#backoff.succeeded();
           this.#observe({ type: 'watchStarted' });
         },
-        onActivity: () => this.#contact.heard(),
-        onEvent: (event) => this.#take(event),
+        onActivity: () => {
+          this.#isSilent = false;
+          this.#answered();
+        },
+        onEvent: (event) => this.#take(place, event),
       });
     } finally {
-      this.#contact.watchEnded(how);
-      this.#state = afterWatch(this.#state);
+      this.#unwatchedSince ??= clock.now();
+      this.#isSilent ||= how === 'stalled';
       if (openedAt !== undefined) this.#observe({ type: 'watchEnded', how });
     }
-    const short = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
-    const isWhereItWas = this.#state.kind === 'watching' && this.#state.resourceVersion === resourceVersion;
-    if (how === 'closed' && short && isWhereItWas) {
+    const isShort = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
+    if (how === 'closed' && isShort && place.resourceVersion === resourceVersion) {
       throw new ConnectionError(`GET ${path}: the watch was closed as soon as it was opened`, {
         code: 'WATCH_CLOSED_EARLY',
       });
     }
   }
 
-  #take(event: WatchEvent): void {
+  #take(place: Place, event: WatchEvent): void {
     if (event.type === 'BOOKMARK') {
-      this.#state = afterNews(this.#state, event.resourceVersion);
+      advance(place, event.resourceVersion);
       return;
     }
-    const changes =
-      event.type === 'DELETED' ? this.#store.remove(event.object) : this.#store.put(event.object);
-    const { resourceVersion } = event.object.metadata;
-    if (resourceVersion) this.#state = afterNews(this.#state, resourceVersion);
+    const { type, object } = event;
+    const changes = type === 'DELETED' ? this.#store.remove(object) : this.#store.put(object);
+    advance(place, object.metadata.resourceVersion);
     this.#deliver(changes, false);
+  }
+
+  #answered(): void {
+    if (!this.#isSilent) this.#lastActivity = this.#options.clock.now();
   }
 
   #deliver(changes: readonly StoreChange<T>[], isListed: boolean): void {
@@ -269,13 +313,6 @@ export class Reflector<T> {
       this.#guard(() => this.#options.handler({ type, object, previous, initial, isListed }));
     }
   }
-
-  readonly #isUsable = (item: unknown): item is KubernetesObject => {
-    const usable = isKubernetesObject(item);
-    if (!usable)
-      this.#report(new TypeError('an item of the list is no object with a name'), { during: 'decode' });
-    return usable;
-  };
 
   #decode(raw: KubernetesObject, previous: T | undefined): T | undefined {
     try {
@@ -306,4 +343,10 @@ export class Reflector<T> {
       // An error in onError has no handler: drop it and keep the store in sync.
     }
   }
+}
+
+function advance(place: Place, resourceVersion: string | undefined): void {
+  if (!resourceVersion) return;
+  place.resourceVersion = resourceVersion;
+  place.refusals = 0;
 }

@@ -13,8 +13,8 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** The number of the last replacement that contained the object, or that came before it. */
-  replacement: number;
+  /** The number of the last list that contained the object, or that came before it. */
+  list: number;
 }
 
 /**
@@ -22,17 +22,6 @@ interface Entry<T> {
  * so that unchanged parts can be shared.
  */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
-
-/** A replacement of all objects in a store, in parts. */
-export interface Replacement<T> {
-  /** Adds some of the objects. */
-  add(objects: readonly KubernetesObject[]): readonly StoreChange<T>[];
-  /**
-   * Ends the replacement: removes the objects that were not added. The store must not have other changes during the
-   * replacement.
-   */
-  complete(): readonly StoreChange<T>[];
-}
 
 /**
  * The objects that are known to be on the server. Each update returns what it has changed. An object with another uid under
@@ -42,7 +31,7 @@ export class ObjectStore<T> {
   readonly #decode: Decoder<T>;
   /** Entries by namespace and name: a combined key would be one more string per object. */
   readonly #namespaces = new Map<string, Map<string, Entry<T>>>();
-  #replacement = 0;
+  #list = 0;
 
   constructor(decode: Decoder<T>) {
     this.#decode = decode;
@@ -57,7 +46,7 @@ export class ObjectStore<T> {
     const { namespace = '', name } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
     const entry = this.#read(raw, known);
-    if (entry) entry.replacement = this.#replacement;
+    if (entry) entry.list = this.#list;
     if (entry && entry !== known) this.#set(namespace, name, entry);
     return changesBetween(known, entry);
   }
@@ -72,23 +61,22 @@ export class ObjectStore<T> {
     return [{ type: 'deleted', object, previous: known.object }];
   }
 
-  /** Starts a replacement of all objects, in parts. Other objects stay in the store until it is complete. */
-  beginReplacement(): Replacement<T> {
-    const replacement = ++this.#replacement;
-    return {
-      add: (objects) => objects.flatMap((raw) => this.put(raw)),
-      complete: () =>
-        [...this.#notIn(replacement)].flatMap(([namespace, name, known]) => {
-          this.#delete(namespace, name);
-          return changesBetween(known, undefined);
-        }),
-    };
+  /** Begins a list of all objects, or begins it again. {@link ObjectStore.put} adds its items. */
+  beginList(): void {
+    this.#list++;
   }
 
-  *#notIn(replacement: number): Generator<[string, string, Entry<T>]> {
+  /** Removes the objects that the list did not contain. There must be no other changes since {@link ObjectStore.beginList}. */
+  endList(): StoreChange<T>[] {
+    return [...this.#unlisted()].flatMap(([namespace, name, known]) => {
+      this.#delete(namespace, name);
+      return changesBetween(known, undefined);
+    });
+  }
+
+  *#unlisted(): Generator<[string, string, Entry<T>]> {
     for (const [namespace, entries] of this.#namespaces) {
-      for (const [name, entry] of entries)
-        if (entry.replacement !== replacement) yield [namespace, name, entry];
+      for (const [name, entry] of entries) if (entry.list !== this.#list) yield [namespace, name, entry];
     }
   }
 
@@ -112,7 +100,7 @@ export class ObjectStore<T> {
     const object = this.#decode(raw, known?.object);
     if (object === undefined) return known;
     const keptUid = uid === known?.uid ? known?.uid : uid;
-    return { object, uid: keptUid, resourceVersion, replacement: this.#replacement };
+    return { object, uid: keptUid, resourceVersion, list: this.#list };
   }
 }
 

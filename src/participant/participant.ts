@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
-import { namespaceOf, podNamespaceOf } from '../kubernetes/cluster-config.ts';
-import { type KubeConfigSource, loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import { namespaceOf } from '../kubernetes/cluster-config.ts';
+import { type KubeConfigSource, loadKubeConfig, podNamespaceOf } from '../kubernetes/kubeconfig.ts';
 import type { Clock } from '../support/clock.ts';
 import { processEnvironment, version } from '../support/host.ts';
 import { systemClock } from '../support/system-clock.ts';
@@ -205,7 +205,6 @@ export function connectParticipant(options: ConnectionOptions): ParticipantConne
     userAgent: `${userAgent}/${version}`,
     // The elector sends one request at a time, and so does the candidate in each of its two groups.
     connections: 4,
-    isLean: true,
   });
   return {
     client,

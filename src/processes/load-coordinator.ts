@@ -1,11 +1,9 @@
-import { loadUndici } from '../kubernetes/undici-channel.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 
 /** The modules that take longest to load. */
 const parts: readonly (() => unknown)[] = [
   () => import('../telemetry/metrics.ts'),
   () => import('../telemetry/logger.ts'),
-  () => loadUndici(),
   () => import('../kubernetes/client.ts'),
   () => import('../controller/election-controller.ts'),
 ];

@@ -70,7 +70,7 @@ describe('the image', () => {
     };
     const installed = all.flatMap(({ path }) => /^\/app\/(.*)\/package\.json$/.exec(path)?.[1] ?? []);
     const forDevelopment = installed.filter((path) => lock.packages[path]?.dev === true);
-    expect(installed).toContain('node_modules/undici');
+    expect(installed).toContain('node_modules/pino');
     expect(forDevelopment).toEqual([]);
     expect(
       all.map(({ path }) => path).filter((path) => /\/bin\/(?:sh|bash|npm)$|\.d\.ts$/.test(path)),

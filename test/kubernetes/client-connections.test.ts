@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { queryObjects } from 'node:v8';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -36,6 +37,18 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 const get = { method: 'GET', path: '/version' } as const;
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE'] as const)(
+  'a %s reaches the server with its body',
+  async (method) => {
+    const server = await startServer();
+    server.answer = async (request, response) => sendJson(response, { received: await text(request) });
+    const client = closing(makeLocalClient(server.port));
+    const body = { preconditions: { uid: 'é' } };
+    const answer = await client.request({ method, path: '/apis/leases/a', body });
+    expect(answer).toEqual({ received: JSON.stringify(body) });
+  },
+);
 
 describe('connections', () => {
   test('are reused: twenty requests in a row take one or two', async () => {
@@ -98,24 +111,6 @@ describe('connections', () => {
     await expect(Promise.all([client.request(get), client.request(get)])).resolves.toEqual([{}, {}]);
     const aborted = { status: 'rejected', reason: expect.objectContaining({ code: 'ABORTED' }) };
     expect(await background).toEqual([aborted, aborted]);
-  });
-
-  test('that are being made for a request that is aborted meanwhile serve the next one', async () => {
-    const server = await startServer();
-    server.answer = (_, response) => sendJson(response, {});
-    // Node's own modules end such a connection.
-    const client = closing(makeLocalClient(server.port, { connections: 1, isLean: false }));
-    const aborting = new AbortController();
-    const aborted = expect(client.request({ ...get, signal: aborting.signal })).rejects.toMatchObject({
-      code: 'ABORTED',
-    });
-    // Without a turn of the event loop no connection is ready.
-    for (let i = 0; i < 100; i++) await Promise.resolve();
-    aborting.abort();
-    await aborted;
-    await expect(client.request(get)).resolves.toEqual({});
-    expect(server.connections).toBe(1);
-    expect(server.requests).toHaveLength(1);
   });
 
   test('are used by background requests only where they are idle, and what is not sent is not observed', async () => {
@@ -256,8 +251,8 @@ describe('TLS', () => {
       { exec: { command: 'cat', args: [credentialFile] } },
     );
     const client = closing(makeClient({ kubeConfig, clock }));
-    await expect(client.request(get)).resolves.toEqual({ authorization: 'Bearer first' });
     await client.stream({ ...get, query: { watch: true } });
+    await expect(client.request(get)).resolves.toEqual({ authorization: 'Bearer first' });
     expect(server.openConnections).toBe(2);
 
     writeToken('second');
@@ -379,7 +374,7 @@ describe('broken and aborted calls', () => {
     };
     await expect(closing(makeLocalClient(server.port)).request(get)).rejects.toMatchObject({
       name: 'ConnectionError',
-      code: expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/),
+      code: 'ECONNRESET',
     });
   });
 

@@ -2,8 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KubeConfigError, loadKubeConfig, NoClusterError } from '../../src/kubernetes/kubeconfig.ts';
+import {
+  KubeConfigError,
+  loadKubeConfig,
+  NoClusterError,
+  podNamespaceOf,
+} from '../../src/kubernetes/kubeconfig.ts';
 
 let directory: string;
 
@@ -61,7 +67,7 @@ describe('where the configuration comes from', () => {
       server: 'https://given.test',
       caFile: join(directory, 'ca.crt'),
     });
-    expect(found.getCurrentUser()?.token).toBe('token-of-given');
+    expect(found.getCurrentUser()).toMatchObject({ token: 'token-of-given' });
   });
 
   test('is $KUBECONFIG next: files that exist are merged, and the first to name something wins', () => {
@@ -96,9 +102,7 @@ describe('where the configuration comes from', () => {
       server: 'https://10.0.0.1:443',
       caFile: join(serviceAccountDirectory, 'ca.crt'),
     });
-    expect(found.getCurrentUser()?.authProvider).toMatchObject({
-      config: { tokenFile: join(serviceAccountDirectory, 'token') },
-    });
+    expect(found.getCurrentUser()).toMatchObject({ tokenFile: join(serviceAccountDirectory, 'token') });
     expect(found.getContextObject(found.getCurrentContext())?.namespace).toBe('kube-system');
   });
 
@@ -119,6 +123,42 @@ describe('where the configuration comes from', () => {
     const load = () => loadKubeConfig({ env: environment(), serviceAccountDirectory: directory });
     expect(load).toThrow(NoClusterError);
     expect(load).toThrow('No cluster to talk to: give --kubeconfig FILE or set KUBECONFIG, or run in a pod');
+  });
+});
+
+describe('a pod’s service account', () => {
+  test('is read anew each time, as a kubelet replaces it', async () => {
+    const serviceAccountDirectory = makeServiceAccount();
+    const config = loadKubeConfig({ env: inPod, serviceAccountDirectory });
+    for (const want of ['first', 'second']) {
+      file('serviceaccount/token', want);
+      file('serviceaccount/ca.crt', `CA of the ${want}`);
+      const options: RequestOptions = {};
+      await config.applyToHTTPSOptions(options);
+      expect([String(options.ca), options.headers]).toEqual([
+        `CA of the ${want}`,
+        { Authorization: `Bearer ${want}` },
+      ]);
+    }
+  });
+
+  test('tells the namespace of the pod, unless it is not mounted', () => {
+    const serviceAccountDirectory = makeServiceAccount();
+    const load = () => loadKubeConfig({ env: inPod, serviceAccountDirectory });
+    expect(podNamespaceOf(load())).toBe('kube-system');
+    rmSync(join(serviceAccountDirectory, 'namespace'));
+    expect(podNamespaceOf(load())).toBeUndefined();
+    const kubeconfig = file('config', kubeconfigOf('a'));
+    expect(podNamespaceOf(loadKubeConfig({ kubeconfig, env: {} }))).toBeUndefined();
+  });
+
+  test('has one context, and no other', () => {
+    const serviceAccountDirectory = makeServiceAccount();
+    const load = (context: string) => loadKubeConfig({ env: inPod, context, serviceAccountDirectory });
+    expect(load('in-cluster').getCurrentContext()).toBe('in-cluster');
+    expect(() => load('production')).toThrow(
+      "the pod's service account has no context production (it has: in-cluster)",
+    );
   });
 });
 
@@ -147,20 +187,22 @@ async function optionsFor(cluster: object, user: object): Promise<RequestOptions
   return options;
 }
 
-// As client-go has it: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3. With a proxy, client-node reads
-// the kubeconfig.
-describe.each<{ name: string; more: object }>([
-  { name: 'a kubeconfig', more: {} },
-  { name: 'a kubeconfig with a proxy', more: { 'proxy-url': 'http://proxy.test' } },
-])('of two ways to say one thing in $name', ({ more }) => {
+// As client-go has it: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3.
+describe('of two ways to say one thing', () => {
   test.each([
-    { name: 'the file is there', file: 'pem' },
-    { name: 'the file is missing', file: 'missing' },
-  ])('the data comes before the file where $name', async ({ file: path }) => {
+    { name: 'the file is there', file: 'pem', more: {} },
+    { name: 'the file is missing', file: 'missing', more: {} },
+    {
+      name: 'client-node gets credentials from a plugin',
+      file: 'pem',
+      more: { exec: { command: 'echo', args: ['{"status":{"token":"abc"}}'] } },
+    },
+  ])('the data comes before the file where $name', async ({ file: path, more }) => {
     file('pem', 'of the file');
     const options = await optionsFor(
-      { ...more, 'certificate-authority': path, 'certificate-authority-data': base64('CA') },
+      { 'certificate-authority': path, 'certificate-authority-data': base64('CA') },
       {
+        ...more,
         'client-certificate': path,
         'client-certificate-data': base64('certificate'),
         'client-key': path,
@@ -173,7 +215,7 @@ describe.each<{ name: string; more: object }>([
   test('empty data is none, and each is looked at by itself', async () => {
     file('pem', 'of the file');
     const options = await optionsFor(
-      { ...more, 'certificate-authority': 'pem', 'certificate-authority-data': '' },
+      { 'certificate-authority': 'pem', 'certificate-authority-data': '' },
       { 'client-certificate': 'pem', 'client-key-data': base64('key') },
     );
     expect([options.ca, options.cert, options.key].map(String)).toEqual([
@@ -184,7 +226,7 @@ describe.each<{ name: string; more: object }>([
   });
 
   test('a key without a certificate does not count', async () => {
-    const options = await optionsFor(more, { token: 'abc', 'client-key-data': base64('key') });
+    const options = await optionsFor({}, { token: 'abc', 'client-key-data': base64('key') });
     expect(options.key).toBeUndefined();
   });
 
@@ -205,12 +247,12 @@ describe.each<{ name: string; more: object }>([
     },
   ])('a file with a token $name', async ({ content, token, want }) => {
     if (content !== undefined) file('token', content);
-    const { headers = {} } = await optionsFor(more, { tokenFile: 'token', ...(token && { token }) });
+    const { headers = {} } = await optionsFor({}, { tokenFile: 'token', ...(token && { token }) });
     expect(String((headers as Record<string, unknown>)['Authorization']).trim()).toBe(want);
   });
 
   test('a file with a token that is missing is an error where there is no token', async () => {
-    await expect(optionsFor(more, { tokenFile: 'token' })).rejects.toThrow('ENOENT');
+    await expect(optionsFor({}, { tokenFile: 'token' })).rejects.toThrow('ENOENT');
   });
 });
 
@@ -233,6 +275,77 @@ test('a file with a token is read anew, and what was read last counts while it c
   expect(await now()).toEqual({ Authorization: 'Bearer second' });
   rmSync(token);
   expect(await now()).toEqual({ Authorization: 'Bearer second' });
+});
+
+const yamlOf = (cluster: string, user: string, more = '') => `apiVersion: v1
+kind: Config
+preferences: {}
+clusters:
+- name: one
+  cluster: { server: "https://one.test:6443/", ${cluster} }
+users:
+- name: admin
+  user: { ${user} }
+contexts:
+- name: admin@one
+  context: { cluster: one, user: admin, namespace: apps }
+current-context: admin@one
+${more}`;
+
+test.each([
+  { name: 'a token', cluster: `certificate-authority-data: ${base64('CA')}`, user: 'token: abc' },
+  {
+    name: 'files',
+    cluster: 'certificate-authority: pem',
+    user: 'client-certificate: pem, client-key: pem',
+  },
+  {
+    name: 'a certificate',
+    cluster: 'tls-server-name: api.test',
+    user: `client-certificate-data: ${base64('cert')}, client-key-data: ${base64('key')}`,
+  },
+  { name: 'a server that is not verified', cluster: 'insecure-skip-tls-verify: true', user: 'token: abc' },
+  { name: 'what an extension says', cluster: 'extensions: [{ name: minikube }]', user: 'token: abc' },
+  { name: 'a password', cluster: '', user: 'username: a, password: b' },
+  { name: 'another user to act as', cluster: '', user: 'token: abc, as: b' },
+  { name: 'a proxy', cluster: 'proxy-url: "http://proxy.test"', user: 'token: abc' },
+  { name: 'a plugin', cluster: '', user: `exec: { command: echo, args: ['{"status":{"token":"abc"}}'] }` },
+  { name: 'nothing but a server', cluster: '', user: '' },
+])('with $name it comes to what client-node makes of it', async ({ cluster, user }) => {
+  file('pem', 'of the file');
+  const kubeconfig = file('config', yamlOf(cluster, user));
+  const theirs = new KubeConfig();
+  theirs.loadFromFile(kubeconfig);
+  const ours = loadKubeConfig({ kubeconfig, env: {} });
+  expect(ours.getCurrentCluster()).toEqual(defined(theirs.getCurrentCluster()));
+  expect(ours.getCurrentUser()).toEqual(defined(theirs.getCurrentUser()));
+  expect(ours.getContextObject('admin@one')).toEqual(theirs.getContextObject('admin@one'));
+  expect([ours.getCurrentContext(), ours.getContextObject('other')]).toEqual(['admin@one', null]);
+  const wanted: RequestOptions = { headers: {} };
+  const got: RequestOptions = { headers: {} };
+  await theirs.applyToHTTPSOptions(wanted);
+  await ours.applyToHTTPSOptions(got);
+  expect({ ...got, agent: undefined }).toEqual({ ...wanted, agent: undefined });
+});
+
+/** Without the fields that are null or undefined, which stand for those that are not there. */
+function defined(fields: object | null): object {
+  return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value != null));
+}
+
+test('anchors and merge keys are resolved', () => {
+  const text = yamlOf('', '').replace('{ server:', '&one { server:');
+  const more = '- name: two\n  cluster: { <<: *one, tls-server-name: two.test }\nusers:';
+  const kubeconfig = file('config', text.replace('users:', more).replace('cluster: one', 'cluster: two'));
+  expect(loadKubeConfig({ kubeconfig, env: {} }).getCurrentCluster()).toMatchObject({
+    server: 'https://one.test:6443',
+    tlsServerName: 'two.test',
+  });
+});
+
+test('what is wrong with a file is told without what it says, which may be a secret', () => {
+  const kubeconfig = file('config', 'users:\n- name: a\n  user: { token: s3cret');
+  expect(() => loadKubeConfig({ kubeconfig, env: {} })).toThrow(/is not valid: (?!.*s3cret).*line 3/s);
 });
 
 describe('what cannot be used', () => {
@@ -263,7 +376,19 @@ describe('what cannot be used', () => {
     {
       name: 'a current context that is no text',
       text: '{"contexts":[],"current-context":{"toString":null}}',
-      wantMessage: 'has no context (no text)',
+      wantMessage: 'is not valid: current-context is not a text',
+    },
+    {
+      name: 'a token that is no text',
+      text: '{"users":[{"name":"a","user":{"token":123}}]}',
+      wantMessage: 'is not valid: users[0].user.token is not a text',
+    },
+    { name: 'clusters that are no list', text: 'clusters: one', wantMessage: 'clusters is not a list' },
+    { name: 'a text', text: 'nonsense', wantMessage: 'it is not an object' },
+    {
+      name: 'a context without its cluster',
+      text: '{"contexts":[{"name":"a"}]}',
+      wantMessage: 'contexts[0].context is missing',
     },
     { name: 'a file with nothing but a comment', text: '#', wantMessage: 'is empty' },
     {

@@ -12,20 +12,12 @@ export function makeKubeConfig(cluster: Partial<Cluster> = {}, user: Partial<Use
   return kubeConfig;
 }
 
-let isLean = false;
-
-/** Has all clients from now on use as little memory as can be. */
-export function makeLeanClients(): void {
-  isLean = true;
-}
-
 /** A client on a clock that stands still. */
 export function makeClient(options: Partial<ClientOptions> = {}): KubernetesClient {
   return createClient({
     kubeConfig: makeKubeConfig(),
     clock: new VirtualClock(),
     userAgent: 'test/1.0',
-    isLean,
     ...options,
   });
 }

@@ -2,20 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { decodeLease, NOTES } from '../../src/coordination/lease.ts';
 import { connectParticipant, participate } from '../../src/participant/participant.ts';
-import { ScriptedServer, sendJson } from '../kubernetes/scripted-server.ts';
 import { specOf } from '../simulation/sim-api-server.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { ParticipantStage, StagedParticipant, untilAborted, whyOver } from './participant-stage.ts';
-
-vi.mock(import('../../src/kubernetes/undici-channel.ts'), async (importOriginal) => ({
-  ...(await importOriginal()),
-  openUndiciChannel() {
-    throw new Error('undici is used');
-  },
-}));
 
 const CANDIDATE = 'default/one';
 
@@ -299,30 +291,4 @@ test('a participant knows the namespace of its Pod by the service account, and n
     namespace: 'shop',
     podNamespace: undefined,
   });
-});
-
-test('a participant talks to the API server without undici, and so without WebAssembly', async () => {
-  const server = await ScriptedServer.start();
-  onTestFinished(() => server.stop());
-  server.answer = (_, response) => sendJson(response, { gitVersion: 'v1.36.3' });
-  const directory = mkdtempSync(join(tmpdir(), 'participant-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  const kubeconfig = join(directory, 'config');
-  const config = {
-    'current-context': 'test',
-    clusters: [{ name: 'test', cluster: { server: `http://127.0.0.1:${server.port}` } }],
-    users: [{ name: 'test', user: {} }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
-  };
-  writeFileSync(kubeconfig, JSON.stringify(config));
-  const { client } = connectParticipant({
-    kubeconfig,
-    context: undefined,
-    env: {},
-    clock: new VirtualClock(),
-    userAgent: 'test',
-  });
-  onTestFinished(() => client.close());
-  const answer = await client.request({ method: 'GET', path: '/version' });
-  expect(answer).toEqual({ gitVersion: 'v1.36.3' });
 });

@@ -361,13 +361,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'goes-on-after-410',
     'goes on from where it was when the server has forgotten that place',
     [
-      'kubernetes/reflector-state.ts',
-      'if (isForgotten(error)) return true;',
-      'if (isForgotten(error)) return false;',
+      'kubernetes/recovery.ts',
+      "if (isForgotten(error)) return 'forgotten';",
+      "if (isForgotten(error)) return 'refused';",
     ],
     [
       // A place that was refused so often is given up, too.
-      'kubernetes/reflector-state.ts',
+      'kubernetes/reflector.ts',
       'const MAX_REFUSALS = 5;',
       'const MAX_REFUSALS = 5000;',
     ],

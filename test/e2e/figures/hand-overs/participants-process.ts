@@ -23,7 +23,6 @@ async function start({ name, namespace, lease, emulationVersion }: ProgramSpec):
     clock: systemClock,
     userAgent: name,
     connections: 4,
-    isLean: true,
   });
   const participant = new Participant(
     {

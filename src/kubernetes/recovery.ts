@@ -1,0 +1,65 @@
+import type { KubernetesClient, Query } from './client.ts';
+import { ApiError, ConnectionError } from './errors.ts';
+import { isOlderVersion, metadataText } from './objects.ts';
+
+/**
+ * How a reflector continues after a failed list or watch.
+ * - `resume`: watches from the same resourceVersion.
+ * - `refused`: the same, but the server itself refused this resourceVersion, for another reason than overload. After some
+ *   refusals the reflector lists again.
+ * - `relist`: lists again, because the watch cannot continue from its resourceVersion, or has hidden an event.
+ * - `forgotten`: lists again, because the server no longer has the resourceVersion. This is normal after its restart.
+ */
+export type Recovery = 'resume' | 'refused' | 'relist' | 'forgotten';
+
+/** The code of the error for a server that was set back. */
+const SET_BACK = 'SET_BACK';
+
+export function decideRecovery(error: unknown): Recovery {
+  if (error instanceof ApiError) {
+    if (isForgotten(error)) return 'forgotten';
+    const { status } = error;
+    if (status === 429) return 'resume';
+    return status === 401 || status === 403 || status >= 500 ? 'refused' : 'relist';
+  }
+  if (!(error instanceof ConnectionError)) return 'relist';
+  switch (error.code) {
+    case SET_BACK:
+      return 'forgotten';
+    case 'MALFORMED_ANSWER':
+      // It may have hidden an event. A broken connection does not make the resourceVersion doubtful.
+      return 'relist';
+    default:
+      return 'resume';
+  }
+}
+
+function isForgotten({ status, reason }: ApiError): boolean {
+  return status === 410 || reason === 'Expired' || reason === 'Gone';
+}
+
+/** The resource and the resourceVersion from which a watch continues. */
+interface WatchPlace {
+  readonly path: string;
+  readonly query: Query;
+  readonly resourceVersion: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link ConnectionError}
+ * (`SET_BACK`) if it is, or like the client. A server whose etcd was restored from a backup accepts such a watch, but sends
+ * nothing, not even bookmarks, until its resourceVersion is past the watch's again. The watch never shows the changes
+ * before that.
+ */
+export async function assertNotSetBack(
+  client: KubernetesClient,
+  { path, query, resourceVersion, signal }: WatchPlace,
+): Promise<void> {
+  // Without a resourceVersion, the answer is never older than any earlier answer of the server.
+  const answer = await client.request({ method: 'GET', path, query: { ...query, limit: 1 }, signal });
+  const now = metadataText(answer, 'resourceVersion');
+  if (!isOlderVersion(now, resourceVersion)) return;
+  const message = `GET ${path}: the server is at ${now}, which is before ${resourceVersion}: its storage was restored from a backup`;
+  throw new ConnectionError(message, { code: SET_BACK });
+}
