@@ -24,6 +24,10 @@ export interface HolderRecord {
   readonly since: Instant;
   /** How long from `since` the record lasts, in milliseconds. */
   readonly durationMs: number;
+  /** The longest time between two renewals of this holder, in milliseconds; undefined: none was seen (rule 17). */
+  readonly renewedEveryMs?: number | undefined;
+  /** Set when the Lease went to another candidate because its holder has ended: the holder believes nothing (rule 17). */
+  readonly hasEnded?: true;
 }
 
 /** A holder that a note asks to give way, and since when this process has seen the note. */
@@ -132,6 +136,8 @@ export interface Grant {
    * not.
    */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
+  /** Set when there is proof that the holder before this grant has ended (rule 17). */
+  readonly hasFormerEnded?: true;
   /** Set when `holder` may still believe in an earlier record of its own: the grant gives the Lease back (rule 8). */
   readonly isReturn?: true;
   /** Set when the new holder was the preferredHolder. */

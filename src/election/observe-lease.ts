@@ -63,7 +63,7 @@ export function observeLease(
     record.renewTime === lease.renewTime &&
     record.leaseDurationSeconds === lease.leaseDurationSeconds;
   if (isUnchanged) return withOtherFields(told, lease);
-  const written = recordOf(lease, holder, at, settings);
+  const written = recordOf(lease, holder, at, settings, record);
   if (holder === '') return observeEmptied(told, lease, written, coordinatingSince);
   return observeHeld(told, lease, written, isOwnGrant, coordinatingSince !== undefined);
 }
@@ -340,7 +340,13 @@ function withWithdrawal(
   return new Map([...kept.slice(1 - MAX_WITHDRAWALS), [holder, at]]);
 }
 
-function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
+function recordOf(
+  lease: Lease,
+  holder: string,
+  since: Instant,
+  settings: ElectionSettings,
+  former: HolderRecord | undefined,
+): HolderRecord {
   const { renewTime, leaseDurationSeconds, leaseTransitions, preferredHolder } = lease;
   const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;
   return {
@@ -352,7 +358,15 @@ function recordOf(lease: Lease, holder: string, since: Instant, settings: Electi
     preferredHolder,
     since,
     durationMs,
+    ...(settings.isCrashEvidenceUsed && { renewedEveryMs: renewedEveryMs(lease, since, former) }),
   };
+}
+
+/** Returns the longest time between two renewals of the holder, without the time that it took to take up a grant. */
+function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefined): number | undefined {
+  if (former?.holder !== lease.holderIdentity || former?.leaseUid !== lease.uid) return undefined;
+  if (former.renewTime === lease.acquireTime) return undefined;
+  return Math.max(former.renewedEveryMs ?? 0, at - former.since);
 }
 
 /** A plain elector's renewals contain only its own fields and so wipe preferredHolder and strategy (rule 7). */

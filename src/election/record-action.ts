@@ -1,3 +1,4 @@
+import { withoutBelief } from './beliefs.ts';
 import {
   type CandidateObservation,
   recordPing,
@@ -47,7 +48,11 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   // The previous grant was neither answered nor seen.
-  if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
+  if (grant)
+    memory = {
+      ...withoutAnswer(grant.hasFormerEnded ? withoutEnded(memory) : memory, at),
+      grantOnItsWay: grant,
+    };
   return { ...known, memory };
 }
 
@@ -115,6 +120,13 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   if (isKept) return { ...memory, written, decidedAt: at };
   // If the server dropped a field without a note, the next write adds the note (rule 14).
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
+}
+
+/** Returns the memory once there is proof that the holder has ended: it no longer believes in the Lease (rule 17). */
+function withoutEnded(memory: LeaseMemory): LeaseMemory {
+  const { record, beliefs } = memory;
+  if (!record) return memory;
+  return { ...memory, record: { ...record, hasEnded: true }, beliefs: withoutBelief(beliefs, record.holder) };
 }
 
 /** Changes the observation of the candidate with the name and uid of an action; does nothing if the uid has changed. */

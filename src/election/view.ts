@@ -1,5 +1,6 @@
-import { type Reservation, reservationFor } from './beliefs.ts';
+import { type Reservation, reservationFor, withoutBelief } from './beliefs.ts';
 import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
+import { type HolderEnd, judgeHolderEnd, type ObservedPod } from './holder-end.ts';
 import {
   blockingBeliefs,
   expiryOf,
@@ -41,6 +42,8 @@ export interface ElectionInput {
    * first.
    */
   readonly twins?: readonly ObservedCandidate[] | undefined;
+  /** The Pod of the holder's candidate, where Pods are watched (rule 17). */
+  readonly holderPod?: ObservedPod | undefined;
   /** Until when candidates may be missing, because the server no longer serves a source that had some (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
@@ -112,9 +115,16 @@ export type Tenure =
       readonly kind: 'vacant';
       /**
        * LeaseFenced: no candidate holds the Lease, but a former holder may still believe that it does (rule 14).
+       * HolderEnded: there is proof that the holder's process has ended (rule 17).
        * GrantRevised: the holder of our grant is gone or silent, and has never taken up the grant (rule 12).
        */
-      readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'LeaseFenced' | 'GrantRevised';
+      readonly need:
+        | 'LeaseMissing'
+        | 'LeaseExpired'
+        | 'LeaseReleased'
+        | 'HolderEnded'
+        | 'LeaseFenced'
+        | 'GrantRevised';
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that it holds the Lease (rule 8). */
       readonly reservation: Reservation | undefined;
@@ -143,14 +153,21 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   }
   const aheadMs = Math.min(ASK_AHEAD_MS, settings.electionDurationMs);
   const lateAt = Math.max(record.since + (record.durationMs * 2) / 3, expiresAt - aheadMs);
-  return {
-    kind: 'held',
-    lease,
-    holder: record.holder,
-    lateAt,
-    expiresAt,
-    isProvisional: isProvisionalNow,
-  };
+  const held = { kind: 'held', lease, holder: record.holder, isProvisional: isProvisionalNow } as const;
+  const end = holderEndIn(input);
+  if (end?.kind !== 'ends' || end.at >= expiresAt) return { ...held, lateAt, expiresAt };
+  if (at < end.at) return { ...held, lateAt: Math.min(lateAt, at), expiresAt: end.at };
+  // What other former holders may believe stays (rule 8).
+  const others = withoutBelief(blockingBeliefs(memory), record.holder);
+  return { kind: 'vacant', need: 'HolderEnded', lease, reservation: reservationFor(others, at) };
+}
+
+/** Returns whether and when there is proof that the holder has ended; undefined where that is not judged (rule 17). */
+export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
+  const { lease, memory, candidates, holderPod, settings } = input;
+  if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
+  const holder = candidates.find(({ candidate }) => candidate.name === memory.record?.holder);
+  return judgeHolderEnd({ lease, memory, candidate: holder?.candidate, pod: holderPod });
 }
 
 /** True when a holder that has not taken up its grant is gone, or does not answer. */
@@ -200,12 +217,15 @@ const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 /** Returns the standing of each candidate, in the order of the input. */
 export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
+  const ended =
+    tenure.kind === 'vacant' && tenure.need === 'HolderEnded' ? input.memory.record?.holder : undefined;
   return input.candidates.map((observed): Standing => {
     const { observation } = observed;
     const candidate = withCurrentPriority(observed.candidate, now.wall);
     const isHolder = candidate.name === holder;
     const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
-    const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);
+    const state =
+      candidate.name === ended ? 'Withdrawn' : stateOf(observed, isHolder, isAlive, input, now.monotonic);
     return { candidate, observation, isHolder, isAlive, state };
   });
 }
