@@ -356,3 +356,20 @@ function recordLapse(
     lapsesOfLease: withLapse(lapsesOfLease, memory, at),
   };
 }
+
+/** How long a release is remembered. After that, the candidate's silence has the same effect. */
+const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
+/** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
+const MAX_WITHDRAWALS = 100;
+
+/** Returns the releases with another one, at `at`. */
+export function withWithdrawal(
+  withdrawals: LeaseMemory['withdrawals'],
+  holder: string,
+  at: Instant,
+): LeaseMemory['withdrawals'] {
+  const kept = [...withdrawals].filter(
+    ([name, earlier]) => name !== holder && at - earlier < WITHDRAWAL_KEPT_MS,
+  );
+  return new Map([...kept.slice(1 - MAX_WITHDRAWALS), [holder, at]]);
+}

@@ -29,13 +29,9 @@ import {
   NO_ATTEMPTS,
   recordGrant,
   recordIgnoredWrite,
+  withWithdrawal,
 } from './lease-memory.ts';
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
-
-/** How long a release is remembered. After that, the candidate's silence has the same effect. */
-const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
-/** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
-const MAX_WITHDRAWALS = 100;
 
 /**
  * Returns the memory after seeing `lease` at `now`; undefined when the Lease is gone. `coordinatingSince` is set when a
@@ -327,17 +323,6 @@ function beliefIn(lease: Lease, renewedAt: Instant, durationMs: number, isOwnDur
   const isParticipant = lease.isRenewedByParticipant ?? false;
   const holder = lease.holderIdentity ?? UNKNOWN_HOLDER;
   return { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: undefined };
-}
-
-function withWithdrawal(
-  withdrawals: LeaseMemory['withdrawals'],
-  holder: string,
-  at: Instant,
-): LeaseMemory['withdrawals'] {
-  const kept = [...withdrawals].filter(
-    ([name, earlier]) => name !== holder && at - earlier < WITHDRAWAL_KEPT_MS,
-  );
-  return new Map([...kept.slice(1 - MAX_WITHDRAWALS), [holder, at]]);
 }
 
 function recordOf(

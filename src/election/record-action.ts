@@ -13,7 +13,13 @@ import {
   withoutAnswer,
   withoutGrant,
 } from './former-holders.ts';
-import { again, type LeaseMemory, recordGrantAnswered, recordIgnoredWrite } from './lease-memory.ts';
+import {
+  again,
+  type LeaseMemory,
+  recordGrantAnswered,
+  recordIgnoredWrite,
+  withWithdrawal,
+} from './lease-memory.ts';
 import type { Instant, Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
@@ -50,7 +56,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   // The previous grant was neither answered nor seen.
   if (grant)
     memory = {
-      ...withoutAnswer(grant.hasFormerEnded ? withoutEnded(memory) : memory, at),
+      ...withoutAnswer(grant.hasFormerEnded ? withoutEnded(memory, at) : memory, at),
       grantOnItsWay: grant,
     };
   return { ...known, memory };
@@ -123,10 +129,15 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
 }
 
 /** Returns the memory once there is proof that the holder has ended: it no longer believes in the Lease (rule 17). */
-function withoutEnded(memory: LeaseMemory): LeaseMemory {
-  const { record, beliefs } = memory;
+function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
+  const { record, beliefs, withdrawals } = memory;
   if (!record) return memory;
-  return { ...memory, record: { ...record, hasEnded: true }, beliefs: withoutBelief(beliefs, record.holder) };
+  return {
+    ...memory,
+    record: { ...record, hasEnded: true },
+    beliefs: withoutBelief(beliefs, record.holder),
+    withdrawals: withWithdrawal(withdrawals, record.holder, at),
+  };
 }
 
 /** Changes the observation of the candidate with the name and uid of an action; does nothing if the uid has changed. */

@@ -10,6 +10,7 @@ import {
   type LeaseMemory,
   NO_ATTEMPTS,
   withLapse,
+  withWithdrawal,
 } from './lease-memory.ts';
 import {
   backoffMs,
@@ -74,8 +75,9 @@ export type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 /** A view of a Lease without a valid holder. */
 export type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
 
-export function surveyElection(input: ElectionInput, now: Now): View {
-  const tenure = surveyTenure(input, now.monotonic);
+export function surveyElection(known: ElectionInput, now: Now): View {
+  const tenure = surveyTenure(known, now.monotonic);
+  const input = withEndedHolder(known, tenure);
   const standings = surveyStandings(input, tenure, now);
   const incumbent = tenure.kind === 'held' ? tenure.holder : undefined;
   const live = essentials(candidatesIn(standings, 'Live'), incumbent);
@@ -128,6 +130,8 @@ export type Tenure =
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that it holds the Lease (rule 8). */
       readonly reservation: Reservation | undefined;
+      /** Since when there is proof that the holder has ended (rule 17). */
+      readonly endedAt?: Instant;
     };
 
 /** How long before an expiry candidates are pinged, in milliseconds: time for three waves of pings (rule 6). */
@@ -159,7 +163,16 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   if (at < end.at) return { ...held, lateAt: Math.min(lateAt, at), expiresAt: end.at };
   // What other former holders may believe stays (rule 8).
   const others = withoutBelief(blockingBeliefs(memory), record.holder);
-  return { kind: 'vacant', need: 'HolderEnded', lease, reservation: reservationFor(others, at) };
+  const reservedNow = reservationFor(others, at);
+  return { kind: 'vacant', need: 'HolderEnded', lease, reservation: reservedNow, endedAt: end.at };
+}
+
+/** Returns the input with a holder that has ended as withdrawn, as if it had released the Lease (rule 17). */
+function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
+  if (tenure.kind !== 'vacant' || tenure.endedAt === undefined) return input;
+  const { memory } = input;
+  const withdrawals = withWithdrawal(memory.withdrawals, memory.record?.holder ?? '', tenure.endedAt);
+  return { ...input, memory: { ...memory, withdrawals } };
 }
 
 /** Returns whether and when there is proof that the holder has ended; undefined where that is not judged (rule 17). */
@@ -217,15 +230,12 @@ const LAPSE_BACKOFF_CAP_MS = 10 * 60_000;
 /** Returns the standing of each candidate, in the order of the input. */
 export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now): readonly Standing[] {
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;
-  const ended =
-    tenure.kind === 'vacant' && tenure.need === 'HolderEnded' ? input.memory.record?.holder : undefined;
   return input.candidates.map((observed): Standing => {
     const { observation } = observed;
     const candidate = withCurrentPriority(observed.candidate, now.wall);
     const isHolder = candidate.name === holder;
     const isAlive = now.monotonic < liveUntil(observation, input.memory.decidedAt, input.settings);
-    const state =
-      candidate.name === ended ? 'Withdrawn' : stateOf(observed, isHolder, isAlive, input, now.monotonic);
+    const state = stateOf(observed, isHolder, isAlive, input, now.monotonic);
     return { candidate, observation, isHolder, isAlive, state };
   });
 }

@@ -344,6 +344,11 @@ export class SimWorld {
     return this.slots.some(({ key, plan }) => plan.isPlain && keys.includes(key));
   }
 
+  /** The process of that name has ended. */
+  ended(who: string, key: string): void {
+    this.#happened({ kind: 'ends', at: this.clock.now(), who, key });
+  }
+
   /** `who` takes itself for the coordinator until then; undefined: no more. */
   serves(who: string, until: Instant | undefined): void {
     const at = this.clock.now();
