@@ -21,7 +21,7 @@ export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participan
 /**
  * The annotation on a LeaseCandidate, a Lease or a Pod that names the container in which the leading program runs (rule 17).
  */
-export const CONTAINER_ANNOTATION = `${GROUP}/leading-container`;
+export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 
 /** The annotations that keep fields which the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;

@@ -32,6 +32,8 @@ const MAIN = 'main';
 const OTHER = 'other';
 /** Delays of a report: most often, sometimes, and rarely, in ms. */
 const REPORTS_WITHIN_MS = [1000, 5000, 30_000] as const;
+/** A process stalls for less than most Leases last, in ms. */
+const STALLS_WITHIN_MS = 13_000;
 /** A Pod is deleted so long after its container has ended, at the most, in ms. */
 const DELETED_WITHIN_MS = 10_000;
 
@@ -69,6 +71,8 @@ export class SimKubelet {
       });
     };
     this.#disturb(pod, chance, process, { containerID: containerId, startedAt });
+    // A node with too much to do: the process stalls when it has just begun.
+    if (chance.is(0.2)) this.#stall(process, chance, 10_000);
     const { uid } = pod;
     return { name, uid };
   }
@@ -91,7 +95,7 @@ export class SimKubelet {
     const hasOther = kind > 0.5 && !isShared;
     const isNamed = chance.is(0.7);
     const annotations = {
-      ...(hasOther && isNamed && { [`${GROUP_OF_ANNOTATIONS}/leading-container`]: MAIN }),
+      ...(hasOther && isNamed && { [`${GROUP_OF_ANNOTATIONS}/container`]: MAIN }),
     };
     const spec = {
       containers: [{ name: MAIN }, ...(hasOther ? [{ name: OTHER }] : [])],
@@ -149,6 +153,13 @@ export class SimKubelet {
     store.update('pods', object, next);
   }
 
+  #stall(process: SimProcess, chance: Chance, withinMs: number): void {
+    const ms = chance.between(3000, STALLS_WITHIN_MS);
+    this.#world.after(chance.upTo(withinMs), () => {
+      if (!this.#world.isCalm && process.isAlive && !process.isPaused) process.pause(ms);
+    });
+  }
+
   /** While a container runs, its Pod's status may say what is not so. */
   #disturb(pod: SimPod, chance: Chance, process: SimProcess, instance: JsonObject): void {
     if (!chance.is(0.4)) return;
@@ -167,7 +178,8 @@ export class SimKubelet {
         });
         return;
       }
-      // The kubelet has lost sight of the container, and finds it again.
+      // The kubelet has lost sight of the container, which may stall, and finds it again.
+      if (chance.is(0.5)) this.#stall(process, chance, 0);
       const { state } = pod;
       if (!('running' in state)) return;
       this.#queue(pod, 0, () => {
