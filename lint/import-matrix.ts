@@ -114,7 +114,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     rooms: ['coordination', 'election', 'inspection', 'kubernetes', 'support'],
   },
   inspection: {
-    does: 'looks at a cluster once, for `status`, `explain`, `plan` and `doctor`, with the controller’s own code',
+    does: 'looks at a cluster, for `audit`, `status`, `explain`, `plan` and `doctor`, with the controller’s own code',
     rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
     packages: ['yaml'],
   },

@@ -9,7 +9,7 @@ import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import type { InspectionSettings } from '../settings/inspection-settings.ts';
+import type { ClusterSettings, InspectionSettings } from '../settings/inspection-settings.ts';
 import { type Host, version } from '../support/host.ts';
 
 /** A connection to the cluster that a command inspects. */
@@ -26,7 +26,7 @@ export interface ClusterConnection {
  * @throws {Error} with advice, if the cluster cannot be reached or read.
  */
 export async function withCluster<T>(
-  settings: InspectionSettings,
+  settings: ClusterSettings,
   host: Host,
   look: (connection: ClusterConnection) => Promise<T>,
 ): Promise<T> {

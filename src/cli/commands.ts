@@ -1,5 +1,6 @@
 import { demoSettings } from '../settings/demo-settings.ts';
 import {
+  auditSettings,
   doctorSettings,
   explainSettings,
   planSettings,
@@ -98,6 +99,29 @@ point kubectl at that server.`,
       const { runDemo } = await import('../demo/run-demo.ts');
       await runDemo(settings, host);
       return exitCode.ok;
+    },
+  }),
+  command({
+    name: 'audit',
+    summary: 'show for every Lease of any cluster who holds it, and what a crash would cost',
+    description:
+      'Watches Leases for some time, without any change to the cluster and without anything installed in it. Shows for ' +
+      'each, those that hurt most first: the Pod of its holder, its elector, how often it is renewed, how long nothing ' +
+      'would lead after a crash, and what to do. Heartbeats of nodes and API servers are left out.',
+    examples: `  $ kubectl cle audit -A
+  $ kubectl cle audit -n kube-system --for 2m -o wide
+  $ kubectl cle audit -A --for 0s -o json
+
+A crash costs the duration of the Lease and one interval of its renewals, after which a standby looks again: the
+interval seen, else client-go's 2 s. A participant watches instead, which takes no interval. client-go spreads the
+looks of standbys at random: that may add up to three and a half intervals.
+It needs list and watch on leases, and list on pods and leasecandidates. Without one of these it says what is unknown.
+Exit codes: 0 all well, 3 errors, 4 warnings only.`,
+    takes: 'nothing',
+    settings: auditSettings,
+    async run({ settings }, host) {
+      const { showAudit } = await import('./audit.ts');
+      return await showAudit(settings, host);
     },
   }),
   command({

@@ -6,9 +6,9 @@ export const exitCode = {
   failure: 1,
   /** The command line or the environment cannot be used as given. */
   usage: 2,
-  /** doctor found an error: something prevents elections. */
+  /** doctor or audit found an error: something prevents elections, or nothing leads. */
   errorsFound: 3,
-  /** doctor found warnings, but no error. */
+  /** doctor or audit found warnings, but no error. */
   warningsFound: 4,
   /** transfer or drain: a leader has not moved. The output says which one and why. */
   leaderStays: 5,

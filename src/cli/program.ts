@@ -36,14 +36,15 @@ Exit codes:
   0  done, or stopped when asked to
   1  failed; the error output says why
   2  the command line or the environment cannot be used as given
-  3  doctor found errors
-  4  doctor found warnings, but no errors
+  3  doctor, audit: errors were found
+  4  doctor, audit: warnings were found, but no errors
   5  transfer or drain: a leader has not moved; the output says which and why
   participate with a command: those of the command
   141  nobody reads the output any more`;
 
 const AFTER_PLUGIN_HELP = `
 Examples:
+  $ kubectl cle audit -A
   $ kubectl cle status -A
   $ kubectl cle explain kube-scheduler -n kube-system
   $ kubectl cle doctor

@@ -1,17 +1,34 @@
 import type { ElectionSettings } from '../election/model.ts';
 import { runSettings } from './run-settings.ts';
-import { boolean, oneNamespace, type Parser, type Setting, type SettingsTable } from './settings-table.ts';
+import {
+  boolean,
+  duration,
+  oneNamespace,
+  type Parser,
+  type Setting,
+  type SettingsTable,
+} from './settings-table.ts';
 
 export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml';
 
-/** The cluster to inspect, and the durations that its coordinator uses. */
-export interface InspectionSettings extends ElectionSettings {
+/** The cluster to inspect. */
+export interface ClusterSettings {
   /** Path of a kubeconfig; undefined for the usual places. */
   readonly kubeconfig: string | undefined;
   /** Context in the kubeconfig; undefined for the current one. */
   readonly context: string | undefined;
   /** Undefined for the context's namespace, as in kubectl. */
   readonly namespace: string | undefined;
+}
+
+/** The cluster to inspect, and the durations that its coordinator uses. */
+export interface InspectionSettings extends ClusterSettings, ElectionSettings {}
+
+export interface AuditSettings extends ClusterSettings {
+  readonly allNamespaces: boolean;
+  /** How long to watch, in milliseconds; 0 to look once. */
+  readonly forMs: number;
+  readonly output: OutputFormat;
 }
 
 export interface StatusSettings extends InspectionSettings {
@@ -57,8 +74,7 @@ const names: Parser<readonly string[]> = (given) => ({
     .filter((name) => name !== ''),
 });
 
-/** Settings that all inspecting commands share. */
-export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
+const clusterRows: SettingsTable<ClusterSettings>['settings'] = {
   kubeconfig: { ...kubeconfig, description: 'kubeconfig of the cluster to look at' },
   context,
   namespace: {
@@ -71,6 +87,20 @@ export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
     group: 'Cluster:',
     parse: oneNamespace,
   },
+};
+
+const allNamespaces: Setting<boolean> = {
+  flag: 'all-namespaces',
+  short: 'A',
+  default: 'false',
+  description: 'look into every namespace',
+  group: 'Cluster:',
+  parse: boolean,
+};
+
+/** Settings that the commands share which judge by the coordinator's rules. */
+export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
+  ...clusterRows,
   ...durationsOf(runSettings.settings),
 };
 
@@ -109,18 +139,28 @@ export function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFo
   };
 }
 
+export const auditSettings: SettingsTable<AuditSettings> = {
+  envPrefix: 'CLE_AUDIT',
+  settings: {
+    ...clusterRows,
+    allNamespaces,
+    forMs: {
+      flag: 'for',
+      placeholder: '<duration>',
+      default: '30s',
+      description: 'how long to watch renewals; 0s looks once',
+      group: 'Time:',
+      parse: duration({ min: '0s', max: '1h' }),
+    },
+    output: outputRow('table', 'wide', 'json', 'yaml'),
+  },
+};
+
 export const statusSettings: SettingsTable<StatusSettings> = {
   envPrefix: 'CLE_STATUS',
   settings: {
     ...inspectionRows,
-    allNamespaces: {
-      flag: 'all-namespaces',
-      short: 'A',
-      default: 'false',
-      description: 'look into every namespace',
-      group: 'Cluster:',
-      parse: boolean,
-    },
+    allNamespaces,
     output: outputRow('table', 'wide', 'json', 'yaml'),
     watch: {
       flag: 'watch',

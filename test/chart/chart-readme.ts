@@ -24,7 +24,8 @@ lock: a second release waits for it, whatever its namespaces, and nobody elects 
 
 Two more roles are for others: bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
 namespace, and \`<name>:reader\` to whoever may see its candidates. As ClusterRoles they are parts of Kubernetes' own: who has
-\`edit\` or \`admin\` in a namespace is a participant there, and who has \`view\` a reader.
+\`edit\` or \`admin\` in a namespace is a participant there, and who has \`view\` a reader. \`kubectl cle audit\` also
+[lists Leases and Pods](../../docs/cli.md#audit); it needs no release of this chart.
 
 With \`config.leaderLabel\` there is one role more: to list and patch Pods, for a label that follows each leader. With
 \`crashEvidence.enabled\` there is one more: to get, list and watch Pods, to notice that a leader's container has ended.

@@ -4,6 +4,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { type DemoSettings, demoSettings } from '../../src/settings/demo-settings.ts';
 import {
+  auditSettings,
   doctorSettings,
   explainSettings,
   planSettings,
@@ -208,6 +209,12 @@ describe('the command line', () => {
       args: ['status', '-A', '-o', 'wide'],
       want: { status: { allNamespaces: true, output: 'wide', watch: false } },
     },
+    { args: ['audit'], want: { audit: { allNamespaces: false, forMs: 30_000, output: 'table' } } },
+    {
+      args: ['audit', '-A', '--for', '0s', '-o=wide'],
+      want: { audit: { allNamespaces: true, forMs: 0, output: 'wide' } },
+    },
+    { args: ['audit'], env: { CLE_AUDIT_FOR: '2m' }, want: { audit: { forMs: 120_000 } } },
     { args: ['status', '-n', 'a', '-w'], want: { status: { namespace: 'a', watch: true, output: 'table' } } },
     { args: ['status'], env: { CLE_STATUS_NAMESPACE: 'b' }, want: { status: { namespace: 'b' } } },
     { args: ['explain', 'x', '--context', 'c'], want: { explain: 'x', settings: { context: 'c' } } },
@@ -323,6 +330,7 @@ describe('the command line', () => {
       args: ['plan', 'x', '--rollout', 'x=1.0.0', '--remove', 'a'],
       want: '--rollout is planned by itself: leave out the other changes',
     },
+    { args: ['audit', '--for', '2h'], want: '--for: "2h" is too long; give at most 1h' },
     { args: ['status', '-n', 'a,b'], want: '--namespace: "a,b" is not one namespace' },
     { args: ['status', '-w', '-o', 'json'], want: '--watch shows rows as they change' },
     { args: ['explain', 'x', '-o', 'wide'], want: '--output: "wide" is none of table, json, yaml' },
@@ -397,6 +405,11 @@ describe('the command line', () => {
       ],
     },
     { command: 'demo', table: demoSettings, want: ['(CLE_DEMO_ONCE)'] },
+    {
+      command: 'audit',
+      table: auditSettings,
+      want: ['Exit codes: 0 all well, 3 errors, 4 warnings only.', 'list and watch on leases'],
+    },
     {
       command: 'status',
       table: statusSettings,

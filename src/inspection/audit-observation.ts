@@ -1,0 +1,292 @@
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
+import { decodeLease } from '../coordination/lease.ts';
+import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
+import { annotationsOf, textField, timeField } from '../coordination/raw-object.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { Instant, Lease, LeaseCandidate, MicroTime, Now } from '../election/model.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import { listAllPages, runWatch, type WatchEvent } from '../kubernetes/list-watch.ts';
+import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import { type Clock, sleep } from '../support/clock.ts';
+import { isJsonObject } from '../support/json.ts';
+import { messageOf } from '../support/text.ts';
+import { type AuditedPod, CONTAINER_ANNOTATION, decodePod } from './audit-pods.ts';
+import { servedCandidateApis } from './elections.ts';
+
+/** A Lease, and the renewals of its present holder that this process has seen. */
+export interface WatchedLease {
+  readonly lease: Lease;
+  readonly createdAt: MicroTime | undefined;
+  /** The container that an annotation names. */
+  readonly namedContainer: string | undefined;
+  readonly renewals: SeenRenewals;
+}
+
+/**
+ * Renewals, by the monotonic clock of this process. The first one after the holder has acquired the Lease does not count: it comes
+ * at once.
+ */
+export interface SeenRenewals {
+  readonly count: number;
+  /** The first renewal that counts. */
+  readonly firstAt: Instant;
+  /** The last renewal, or the first sight of the holder. */
+  readonly lastAt: Instant;
+  /** The longest time without a renewal, in milliseconds. */
+  readonly longestMs: number;
+  /** The last interval by the renewTimes, which the holder stamps with its own clock, in milliseconds. */
+  readonly stampedMs: number;
+}
+
+/** A LeaseCandidate, with the container that an annotation names. */
+export interface AuditedCandidate {
+  readonly candidate: LeaseCandidate;
+  readonly namedContainer: string | undefined;
+}
+
+/** What could not be read: it is unknown in the audit. */
+export interface UnreadPart {
+  readonly what: 'pods' | 'leasecandidates' | 'renewals';
+  /** The answer of the server, such as `403 Forbidden`, or another error. */
+  readonly why: string;
+  /** The right to grant, such as `list pods`; undefined if the cause is another one. */
+  readonly grant: string | undefined;
+}
+
+/** Leases that are heartbeats and not elections. */
+export interface Heartbeats {
+  readonly nodes: number;
+  readonly apiServers: number;
+}
+
+/** What was seen of the Leases of a cluster. */
+export interface AuditObservation {
+  readonly leases: readonly WatchedLease[];
+  readonly heartbeats: Heartbeats;
+  readonly candidates: readonly AuditedCandidate[];
+  /** Undefined if they could not be listed. */
+  readonly pods: readonly AuditedPod[] | undefined;
+  readonly unread: readonly UnreadPart[];
+  /** The end of the observation of Leases. */
+  readonly now: Now;
+  /** How long the Leases were watched, in milliseconds. */
+  readonly watchedMs: number;
+}
+
+/** The scope of an audit. */
+export interface AuditRequest {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  /** Empty for all namespaces. */
+  readonly namespace: string;
+  /** How long to watch, in milliseconds; 0 to look once. */
+  readonly watchMs: number;
+  /** Ends the watch early. */
+  readonly signal: AbortSignal;
+  /** Called before the watch begins. */
+  readonly onWatch: (leases: number) => void;
+}
+
+const NODE_LEASES = 'kube-node-lease';
+/** Each API server renews a Lease with this label, so that others know that it runs. */
+const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
+const PAGE_DEADLINE_MS = 60_000;
+/** Small, as Pods are large. */
+const PODS_PER_PAGE = 500;
+/** Longer than any audit: an open watch may stay silent where no Lease is renewed. */
+const STALL_MS = 2 * 3_600_000;
+
+/**
+ * Watches Leases for some time, then lists LeaseCandidates and Pods, so that these fit the last holders. Rejects with the errors
+ * of the client if Leases cannot be listed; what else cannot be read is unknown.
+ */
+export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
+  const { client, namespace } = request;
+  const watched = await watchLeases(request);
+  const [apis, pods] = await Promise.all([
+    servedCandidateApis(client),
+    readUnlessRefused('pods', 'list pods', () =>
+      listDecoded(client, resourcePaths.pods(namespace), decodePod, PODS_PER_PAGE),
+    ),
+  ]);
+  const candidates = await Promise.all(
+    apis.map((api) =>
+      readUnlessRefused('leasecandidates', `list leasecandidates of ${api.split('/', 1)[0]}`, () =>
+        listCandidates(client, api, namespace),
+      ),
+    ),
+  );
+  return {
+    ...watched,
+    candidates: candidates.flatMap(({ items = [] }) => items),
+    pods: pods.items,
+    unread: [...watched.unread, ...[pods, ...candidates].flatMap(({ unread }) => unread ?? [])],
+  };
+}
+
+type WatchedLeases = Pick<AuditObservation, 'leases' | 'heartbeats' | 'unread' | 'now' | 'watchedMs'>;
+
+async function watchLeases(request: AuditRequest): Promise<WatchedLeases> {
+  const { client, clock, namespace, watchMs, onWatch } = request;
+  const leases = new Map<string, WatchedLease>();
+  const heartbeats = { nodes: 0, apiServers: 0 };
+  const { resourceVersion } = await listAllPages(client, {
+    path: resourcePaths.leases(namespace),
+    query: {},
+    deadlineMs: PAGE_DEADLINE_MS,
+    signal: new AbortController().signal,
+    begin() {
+      leases.clear();
+      Object.assign(heartbeats, { nodes: 0, apiServers: 0 });
+      return (items) => {
+        for (const raw of items.filter(isKubernetesObject)) {
+          const heartbeat = heartbeatOf(raw);
+          if (heartbeat) heartbeats[heartbeat] += 1;
+          else see(leases, raw, clock.now());
+        }
+      };
+    },
+  });
+  const isWatching = watchMs > 0 && leases.size > 0;
+  const startedAt = clock.now();
+  if (isWatching) onWatch(leases.size);
+  const unread = isWatching ? await followLeases(request, leases, resourceVersion) : [];
+  const now = { monotonic: clock.now(), wall: clock.wallTime() };
+  const watchedMs = isWatching ? now.monotonic - startedAt : 0;
+  return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
+}
+
+/** Watches until the time is over. A watch that fails ends the observation: what it has shown until then counts. */
+async function followLeases(
+  { client, clock, namespace, watchMs, signal }: AuditRequest,
+  leases: Map<string, WatchedLease>,
+  resourceVersion: string,
+): Promise<readonly UnreadPart[]> {
+  const isOver = new AbortController();
+  void sleep(clock, watchMs, AbortSignal.any([signal, isOver.signal])).then(() => isOver.abort());
+  try {
+    const end = await runWatch(client, clock, {
+      path: resourcePaths.leases(namespace),
+      query: { fieldSelector: `metadata.namespace!=${NODE_LEASES}` },
+      resourceVersion,
+      stallMs: STALL_MS,
+      signal: isOver.signal,
+      onOpen: () => {},
+      onActivity: () => {},
+      onEvent: (event) => follow(leases, event, clock.now()),
+    });
+    return end === 'aborted' ? [] : [{ what: 'renewals', why: `the watch was ${end}`, grant: undefined }];
+  } catch (error) {
+    return [unreadFor('renewals', error, 'watch leases')];
+  } finally {
+    isOver.abort();
+  }
+}
+
+function follow(leases: Map<string, WatchedLease>, event: WatchEvent, at: Instant): void {
+  if (event.type === 'BOOKMARK' || heartbeatOf(event.object)) return;
+  if (event.type === 'DELETED') leases.delete(keyOf(event.object));
+  else see(leases, event.object, at);
+}
+
+function see(leases: Map<string, WatchedLease>, raw: KubernetesObject, at: Instant): void {
+  const key = keyOf(raw);
+  leases.set(key, seeLease(leases.get(key), raw, at));
+}
+
+/** Returns what is known of a Lease after this state of it was seen. */
+export function seeLease(before: WatchedLease | undefined, raw: KubernetesObject, at: Instant): WatchedLease {
+  const lease = decodeLease(raw, before?.lease);
+  const isSameHolder =
+    before?.lease.uid === lease.uid && before.lease.holderIdentity === lease.holderIdentity;
+  const namedContainer = textField(annotationsOf(raw), CONTAINER_ANNOTATION);
+  const createdAt = timeField(raw.metadata, 'creationTimestamp');
+  if (!isSameHolder) {
+    const renewals = { count: 0, firstAt: at, lastAt: at, longestMs: 0, stampedMs: 0 };
+    return { lease, createdAt, namedContainer, renewals };
+  }
+  return { lease, createdAt, namedContainer, renewals: afterRenewal(before, lease, at) };
+}
+
+function afterRenewal({ lease: before, renewals }: WatchedLease, after: Lease, at: Instant): SeenRenewals {
+  const { renewTime } = after;
+  if (renewTime === undefined || renewTime === before.renewTime) return renewals;
+  const { count, firstAt, lastAt, longestMs } = renewals;
+  if (before.renewTime === before.acquireTime) return { ...renewals, lastAt: at };
+  return {
+    count: count + 1,
+    firstAt: count === 0 ? at : firstAt,
+    lastAt: at,
+    longestMs: Math.max(longestMs, at - lastAt),
+    stampedMs: before.renewTime === undefined ? 0 : Number(renewTime - before.renewTime) / 1000,
+  };
+}
+
+function keyOf({ metadata: { namespace = '', name } }: KubernetesObject): string {
+  return leaseKey(namespace, name);
+}
+
+function heartbeatOf({ metadata: { namespace, labels } }: KubernetesObject): keyof Heartbeats | undefined {
+  if (namespace === NODE_LEASES) return 'nodes';
+  return isJsonObject(labels) && API_SERVER_LABEL in labels ? 'apiServers' : undefined;
+}
+
+function listCandidates(
+  client: KubernetesClient,
+  api: CandidateApiVersion,
+  namespace: string,
+): Promise<readonly AuditedCandidate[]> {
+  return listDecoded(client, resourcePaths.candidates(api, namespace), (raw) => ({
+    // Items of a list may lack their apiVersion, which tells the source.
+    candidate: decodeLeaseCandidate({ ...raw, apiVersion: api }),
+    namedContainer: textField(annotationsOf(raw), CONTAINER_ANNOTATION),
+  }));
+}
+
+/** Lists and decodes page by page: whole Pods of a large cluster would not fit into memory. */
+async function listDecoded<T>(
+  client: KubernetesClient,
+  path: string,
+  decode: (raw: KubernetesObject) => T,
+  pageSize?: number,
+): Promise<readonly T[]> {
+  let decoded: T[] = [];
+  await listAllPages(client, {
+    path,
+    query: {},
+    ...(pageSize !== undefined && { pageSize }),
+    deadlineMs: PAGE_DEADLINE_MS,
+    signal: new AbortController().signal,
+    begin() {
+      decoded = [];
+      return (items) => {
+        for (const raw of items.filter(isKubernetesObject)) decoded.push(decode(raw));
+      };
+    },
+  });
+  return decoded;
+}
+
+type Read<T> = { readonly items?: readonly T[]; readonly unread?: UnreadPart };
+
+/** Reads a part of the cluster. A refusal, or a server without this resource, leaves it unknown. */
+async function readUnlessRefused<T>(
+  what: UnreadPart['what'],
+  right: string,
+  read: () => Promise<readonly T[]>,
+): Promise<Read<T>> {
+  try {
+    return { items: await read() };
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
+    return { unread: unreadFor(what, error, right) };
+  }
+}
+
+function unreadFor(what: UnreadPart['what'], error: unknown, right: string): UnreadPart {
+  if (!(error instanceof ApiError)) return { what, why: messageOf(error), grant: undefined };
+  const grant = error.status === 403 ? right : undefined;
+  return { what, why: `${error.status} ${error.reason}`.trim(), grant };
+}

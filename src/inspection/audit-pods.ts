@@ -1,0 +1,309 @@
+import { IDENTITY_PREFIX } from '../controller/lock/lock-record.ts';
+import { annotationsOf, type RawObject, specOf, textField, timeField } from '../coordination/raw-object.ts';
+import {
+  coordinatorLease,
+  GROUP,
+  type Lease,
+  type LeaseCandidate,
+  type MicroTime,
+} from '../election/model.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { TOLERATED_SKEW_MS } from './elections.ts';
+
+/** Names the container of the program that leads: on a LeaseCandidate, a Lease or a Pod. */
+export const CONTAINER_ANNOTATION = `${GROUP}/container`;
+
+const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
+const MIRROR = 'kubernetes.io/config.mirror';
+/** Maximum length of a hostname. The kubelet cuts a longer name of a Pod. */
+const LONGEST_HOSTNAME = 63;
+
+/** Maximum words between hyphens that are looked at: an identity may be any text. */
+const MAX_WORDS = 32;
+
+/** What the audit reads of a Pod. */
+export interface AuditedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly createdAt: MicroTime | undefined;
+  /** The hostname in identities: that inside the Pod, or its name where a program reads that from its environment. */
+  readonly hostname: string;
+  /** Empty if it is not scheduled. */
+  readonly node: string;
+  readonly isOnHostNetwork: boolean;
+  readonly sharesHostPid: boolean;
+  readonly sharesProcesses: boolean;
+  /** A static Pod, which the kubelet runs from a file. */
+  readonly isMirror: boolean;
+  /** All its containers have ended for good, as after an eviction. */
+  readonly hasEnded: boolean;
+  /** The containers that run beside each other: the sidecars among the init containers, too. */
+  readonly containers: readonly string[];
+  /** The container that its annotations name: ours first. */
+  readonly namedContainer: string | undefined;
+  /** The workload that it is a replica of, such as `Deployment web`; undefined if there is none. */
+  readonly workload: string | undefined;
+}
+
+/** Reads a Pod. Never throws: an invalid field counts as not set. */
+export function decodePod(raw: RawObject): AuditedPod {
+  const { metadata } = raw;
+  const spec = specOf(raw);
+  const annotations = annotationsOf(raw);
+  const status = isJsonObject(raw['status']) ? raw['status'] : {};
+  const sidecars = objectsIn(spec['initContainers']).filter((each) => each['restartPolicy'] === 'Always');
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    createdAt: timeField(metadata, 'creationTimestamp'),
+    hostname: textField(spec, 'hostname') ?? hostnameOf(metadata.name),
+    node: textField(spec, 'nodeName') ?? '',
+    isOnHostNetwork: spec['hostNetwork'] === true,
+    sharesHostPid: spec['hostPID'] === true,
+    sharesProcesses: spec['shareProcessNamespace'] === true,
+    isMirror: MIRROR in annotations,
+    hasEnded: ['Succeeded', 'Failed'].includes(textField(status, 'phase') ?? ''),
+    containers: [...objectsIn(spec['containers']), ...sidecars].map((each) => textField(each, 'name') ?? ''),
+    namedContainer: textField(annotations, CONTAINER_ANNOTATION) ?? textField(annotations, DEFAULT_CONTAINER),
+    workload: workloadOf(metadata['ownerReferences']),
+  };
+}
+
+/** The Pods of the audited namespaces. */
+export class PodIndex {
+  readonly #byUid = new Map<string, AuditedPod>();
+  readonly #byHostname: ReadonlyMap<string, readonly AuditedPod[]>;
+  readonly #byNode: ReadonlyMap<string, readonly AuditedPod[]>;
+  readonly #byWorkload: ReadonlyMap<string, readonly AuditedPod[]>;
+
+  constructor(pods: readonly AuditedPod[]) {
+    for (const pod of pods) this.#byUid.set(pod.uid, pod);
+    this.#byHostname = Map.groupBy(pods, ({ hostname }) => hostname);
+    this.#byNode = Map.groupBy(
+      pods.filter(({ isOnHostNetwork, hasEnded }) => isOnHostNetwork && !hasEnded),
+      ({ node }) => firstLabel(node),
+    );
+    this.#byWorkload = Map.groupBy(
+      pods.filter(({ hasEnded, workload }) => !hasEnded && workload !== undefined),
+      workloadKey,
+    );
+  }
+
+  withUid(uid: string): AuditedPod | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  /** Returns the Pod with this hostname in the namespace, else the only one in any namespace. */
+  withHostname(hostname: string, namespace: string): AuditedPod | undefined {
+    const pods = this.#byHostname.get(hostname) ?? [];
+    return pods.find((pod) => pod.namespace === namespace) ?? (pods.length === 1 ? pods[0] : undefined);
+  }
+
+  /** Returns the Pods of the namespace that are on the network of the node with this hostname. */
+  onHost(hostname: string, namespace: string): readonly AuditedPod[] {
+    const pods = this.#byNode.get(firstLabel(hostname)) ?? [];
+    return pods.filter((pod) => pod.namespace === namespace && isSameHost(pod.node, hostname));
+  }
+
+  /** Returns the number of other replicas of the Pod's workload; undefined if it has none. */
+  replicasBeside(pod: AuditedPod): number | undefined {
+    if (pod.workload === undefined) return undefined;
+    const replicas = this.#byWorkload.get(workloadKey(pod)) ?? [];
+    return replicas.filter(({ uid }) => uid !== pod.uid).length;
+  }
+}
+
+/**
+ * How a Pod was found for a holder, the surest first. `owner`: the LeaseCandidate of the holder has its uid as owner. `uid`: the
+ * identity has its name and the first 8 characters of its uid. `name`: the identity begins with its name, and it is not younger
+ * than the leadership. `node`: the identity has the name of its node. `none`: no Pod was found. `unknown`: Pods could not be
+ * listed.
+ */
+export type Sureness = 'owner' | 'uid' | 'name' | 'node' | 'none' | 'unknown';
+
+/** The Pod of a holder, as far as it is known. */
+export interface HolderBinding {
+  readonly sureness: Sureness;
+  readonly pod: AuditedPod | undefined;
+  /** The container in which the leading program runs; undefined if it is not known. */
+  readonly container: string | undefined;
+  /** Why the holder's Pod is known to be gone: completes `Its Pod ...`. */
+  readonly gone: string | undefined;
+}
+
+/** A holder to look for. */
+export interface Holding {
+  readonly lease: Lease;
+  /** The LeaseCandidate of the holder. */
+  readonly candidate: LeaseCandidate | undefined;
+  /** The container that the candidate, else the Lease, names by annotation. */
+  readonly namedContainer: string | undefined;
+}
+
+/** Finds the Pod and the container of the holder. `pods` is undefined if they could not be listed. */
+export function bindHolder(holding: Holding, pods: PodIndex | undefined): HolderBinding {
+  if (pods === undefined) return unbound('unknown');
+  const binding = bindByUid(holding, pods) ?? bindByName(holding, pods) ?? bindByNode(holding, pods);
+  const { pod } = binding;
+  if (!pod) return binding;
+  const container = containerIn(pod, holding.namedContainer ?? pod.namedContainer);
+  return { ...binding, container, gone: pod.hasEnded ? `${pod.name} has ended` : undefined };
+}
+
+/** `<pod>-<first 8 of the uid>`: the identity of this project's participants (rule 15). */
+const PARTICIPANT_IDENTITY = /^(?<name>.+)-(?<uid>[0-9a-f]{8})$/;
+
+function bindByUid({ lease, candidate }: Holding, pods: PodIndex): HolderBinding | undefined {
+  if (candidate?.pod) {
+    const { name, uid } = candidate.pod;
+    const pod = pods.withUid(uid);
+    return pod ? bound('owner', pod) : { ...unbound('owner'), gone: `${name} is gone` };
+  }
+  const named = PARTICIPANT_IDENTITY.exec(lease.holderIdentity ?? '')?.groups;
+  if (!named) return undefined;
+  const { name = '', uid = '' } = named;
+  const pod = pods.withHostname(hostnameOf(name), lease.namespace);
+  if (pod?.name === name && pod.uid.startsWith(uid)) return bound('uid', pod);
+  if (!lease.isRenewedByParticipant || pod?.name !== name) return undefined;
+  return { ...unbound('uid'), gone: `${name} is gone: a later Pod has its name` };
+}
+
+function bindByName({ lease }: Holding, pods: PodIndex): HolderBinding | undefined {
+  const { holderIdentity = '', acquireTime, namespace } = lease;
+  const pod = podNamesIn(holderIdentity)
+    .map((name) => pods.withHostname(hostnameOf(name), namespace))
+    .find((found) => found !== undefined);
+  if (!pod) return undefined;
+  const isYounger =
+    acquireTime !== undefined &&
+    pod.createdAt !== undefined &&
+    pod.createdAt > acquireTime + BigInt(TOLERATED_SKEW_MS * 1000);
+  return isYounger
+    ? { ...unbound('none'), gone: `${pod.name} is gone: a later Pod has its name` }
+    : bound('name', pod);
+}
+
+/**
+ * With hostNetwork, a Pod has the hostname of its node, as others there have: the names of the Lease and of a container tell
+ * which.
+ */
+function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
+  const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
+  const program = isCoordinatorLock(lease) ? 'kube-apiserver' : lease.name;
+  const [pod, ...others] = onHost.filter(({ name, containers }) =>
+    [name, ...containers].some((each) => beginsWith(each, program) || beginsWith(program, each)),
+  );
+  return pod && others.length === 0 ? bound('node', pod) : unbound(onHost.length > 0 ? 'node' : 'none');
+}
+
+/** Whether a Lease is the lock of the coordinators, among them the one built into kube-apiserver. */
+export function isCoordinatorLock({ namespace, name }: Lease): boolean {
+  return namespace === coordinatorLease.namespace && name === coordinatorLease.name;
+}
+
+function beginsWith(name: string, part: string): boolean {
+  return name === part || name.startsWith(`${part}-`);
+}
+
+function bound(sureness: Sureness, pod: AuditedPod): HolderBinding {
+  return { ...unbound(sureness), pod };
+}
+
+function unbound(sureness: Sureness): HolderBinding {
+  return { sureness, pod: undefined, container: undefined, gone: undefined };
+}
+
+/** Returns the host in `<host>_<uuid>`, as client-go and controller-runtime write it; otherwise the whole identity. */
+function hostIn(identity: string): string {
+  const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
+  return own.split('_', 1)[0] ?? own;
+}
+
+/**
+ * Returns what may be the name of a Pod in an identity: the host, else a beginning of it, the longest first. Some programs add
+ * their own name to the host: `<pod>-external-cert-manager-controller`.
+ */
+function podNamesIn(identity: string): readonly string[] {
+  const words = hostIn(identity).split('-').slice(0, MAX_WORDS);
+  return words.map((_, index) => words.slice(0, words.length - index).join('-'));
+}
+
+function hostnameOf(podName: string): string {
+  return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
+}
+
+/** A node may have the first label of its hostname as its name, or the other way round. */
+function isSameHost(node: string, hostname: string): boolean {
+  return node === hostname || firstLabel(node) === hostname || node === firstLabel(hostname);
+}
+
+function firstLabel(hostname: string): string {
+  return hostname.split('.', 1)[0] ?? hostname;
+}
+
+function containerIn({ containers }: AuditedPod, named: string | undefined): string | undefined {
+  if (named !== undefined) return containers.includes(named) ? named : undefined;
+  return containers.length === 1 ? containers[0] : undefined;
+}
+
+/**
+ * Returns the workload of a Pod by its controller. A ReplicaSet counts as its Deployment, as several have replicas in a rolling
+ * update. The controller of a static Pod is its node, and a Job has no replicas.
+ */
+function workloadOf(owners: unknown): string | undefined {
+  const controller = objectsIn(owners).find((owner) => owner['controller'] === true);
+  const kind = controller && textField(controller, 'kind');
+  const name = controller && textField(controller, 'name');
+  if (kind === undefined || name === undefined || kind === 'Node' || kind === 'Job') return undefined;
+  return kind === 'ReplicaSet' ? `Deployment ${name.replace(/-[^-]+$/, '')}` : `${kind} ${name}`;
+}
+
+function workloadKey({ namespace, workload }: AuditedPod): string {
+  return `${namespace}/${workload}`;
+}
+
+function objectsIn(list: unknown): readonly JsonObject[] {
+  return Array.isArray(list) ? list.filter((each) => isJsonObject(each)) : [];
+}
+
+/** Why the end of a container cannot prove that the holder of a Lease has ended; `Applies` if it can. */
+export type CrashEvidence =
+  | 'Applies'
+  | 'NoHolder'
+  | 'CoordinatorLock'
+  | 'PodsUnknown'
+  | 'NoPod'
+  | 'PodInOtherNamespace'
+  | 'MirrorPod'
+  | 'HostNetwork'
+  | 'NoOwnerReference'
+  | 'NoHostInIdentity'
+  | 'NoAcquireTime'
+  | 'HostProcesses'
+  | 'SharedProcesses'
+  | 'ContainerUnknown';
+
+/** Returns whether the end of the holder's container could prove its end: the holder is bound to that container. */
+export function crashEvidenceFor(
+  { lease }: Holding,
+  { sureness, pod, container }: HolderBinding,
+  elector: 'plain' | 'coordinated' | 'participant',
+): CrashEvidence {
+  if (sureness === 'unknown') return 'PodsUnknown';
+  if (!pod) return sureness === 'node' ? 'HostNetwork' : 'NoPod';
+  if (pod.namespace !== lease.namespace) return 'PodInOtherNamespace';
+  if (pod.isMirror) return 'MirrorPod';
+  if (sureness === 'node') return 'HostNetwork';
+  if (sureness !== 'owner') {
+    if (elector !== 'plain') return 'NoOwnerReference';
+    // Without the random part, a restarted container has the identity of the one before.
+    const isHostAndRandom = lease.holderIdentity?.startsWith(`${pod.hostname}_`);
+    if (!isHostAndRandom) return 'NoHostInIdentity';
+    if (lease.acquireTime === undefined) return 'NoAcquireTime';
+  }
+  if (pod.sharesHostPid) return 'HostProcesses';
+  if (pod.sharesProcesses) return 'SharedProcesses';
+  return container === undefined ? 'ContainerUnknown' : 'Applies';
+}

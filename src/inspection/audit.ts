@@ -1,0 +1,389 @@
+import { leaseKey } from '../coordination/lease-key.ts';
+import { FENCE, type Lease, type MicroTime, type Now } from '../election/model.ts';
+import { humanDuration } from '../support/text.ts';
+import type {
+  AuditedCandidate,
+  AuditObservation,
+  Heartbeats,
+  UnreadPart,
+  WatchedLease,
+} from './audit-observation.ts';
+import {
+  bindHolder,
+  type CrashEvidence,
+  crashEvidenceFor,
+  type HolderBinding,
+  isCoordinatorLock,
+  PodIndex,
+  type Sureness,
+} from './audit-pods.ts';
+import type { Severity } from './findings.ts';
+
+/**
+ * The elector of a holder. `participant`: renews as this project's participants do. `coordinated`: has a LeaseCandidate, or its
+ * Lease names a strategy. `coordinator`: holds the lock of the coordinators. `plain`: any other.
+ */
+export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
+
+/** `held`: renewed within its duration. `untimed`: it has a holder, but no renewTime or duration to judge it by. */
+export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
+
+/** What is wrong with a Lease, the worst first. */
+export const auditFindings = {
+  HolderSilent: {
+    severity: 'error',
+    meaning:
+      'Nothing leads: the holder has crashed, hangs or cannot reach the API server, and no standby takes over.',
+    advice: "Look at the log of the holder's Pod, and delete the Pod if it hangs. See whether standbys run.",
+  },
+  HolderGone: {
+    severity: 'error',
+    meaning:
+      'The holder seems not to exist any more. A standby takes over when the Lease has expired, if there is one.',
+    advice: 'If this lasts, see why no replica takes over. Releasing on a clean stop saves the wait.',
+  },
+  NoHolder: {
+    severity: 'error',
+    meaning: 'Nothing leads: the last holder released the Lease, and no elector has taken it.',
+    advice:
+      'See whether the program runs. If it has candidates, kubectl cle explain LEASE -n NAMESPACE says more.',
+  },
+  NoStandby: {
+    severity: 'warning',
+    meaning:
+      'After a crash, nothing leads until the program runs again and, with a new identity, the Lease has expired.',
+    advice:
+      'Run two replicas or more. With a single one, let it release the Lease on a clean stop, so that its successor need not wait.',
+  },
+  SlowFailover: {
+    severity: 'warning',
+    meaning: 'After a crash, nothing leads for more than half a minute.',
+    advice:
+      'Shorten the Lease: client-go has 15 s, a renew deadline of 10 s and a retry period of 2 s by default.',
+  },
+  RenewsLate: {
+    severity: 'warning',
+    meaning:
+      'Renewals nearly came too late: after one more failure, the leader loses the Lease and restarts.',
+    advice:
+      'See whether the API server is slow or the Pod is short of CPU. Renew more often, or lengthen the Lease.',
+  },
+  ChangesOften: {
+    severity: 'warning',
+    meaning:
+      'The leader changes more than once an hour on average. Each crash among these costs the whole gap.',
+    advice:
+      "See why its holders end: restarts of the Pods, their memory limits, 'leader election lost' in the logs.",
+  },
+  NoTimes: {
+    severity: 'warning',
+    meaning: 'No elector can tell when the Lease expires. An elector of client-go always writes both.',
+    advice: 'See what writes it. Delete it if nothing uses it: kubectl delete lease LEASE -n NAMESPACE.',
+  },
+  LeftOver: {
+    severity: 'warning',
+    meaning: 'Nothing uses the Lease any more, or nothing has led here for longer than an hour.',
+    advice:
+      'If its program is uninstalled: kubectl delete lease LEASE -n NAMESPACE. Otherwise see why it does not lead.',
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly severity: Severity; readonly meaning: string; readonly advice: string }>
+>;
+
+export type AuditFindingName = keyof typeof auditFindings;
+
+/** A finding about one Lease. */
+export interface AuditFinding {
+  readonly finding: AuditFindingName;
+  readonly severity: Severity;
+  /** What is wrong with this Lease, in one or two sentences. */
+  readonly what: string;
+  readonly meaning: string;
+  readonly advice: string;
+}
+
+/** The audit of one Lease. */
+export interface LeaseAudit {
+  readonly namespace: string;
+  readonly name: string;
+  /** The holderIdentity; empty for no holder. */
+  readonly holder: string;
+  readonly state: HoldingState;
+  /** Undefined if no Pod was found for the holder. */
+  readonly pod:
+    | {
+        readonly namespace: string;
+        readonly name: string;
+        readonly uid: string;
+        readonly node: string;
+        /** Undefined if it is not known which of several containers leads. */
+        readonly container: string | undefined;
+      }
+    | undefined;
+  /** How the Pod was found. */
+  readonly foundBy: Sureness;
+  /** Undefined without a holder. */
+  readonly elector: Elector | undefined;
+  readonly durationSeconds: number | undefined;
+  readonly renewedSecondsAgo: number | undefined;
+  /** The interval of the renewals that were seen; undefined if it is not known. */
+  readonly renewsEverySeconds: number | undefined;
+  /** The time without a leader after a crash of the holder; undefined if nothing leads. */
+  readonly crashCostsSeconds: number | undefined;
+  /** Candidates or replicas besides the holder; undefined if they are not known. */
+  readonly standbys: number | undefined;
+  readonly leaseTransitions: number;
+  readonly crashEvidence: CrashEvidence;
+  /** The worst first. */
+  readonly findings: readonly AuditFinding[];
+}
+
+/** The audit of a cluster. */
+export interface Audit {
+  readonly watchedSeconds: number;
+  /** Those that hurt most first. */
+  readonly leases: readonly LeaseAudit[];
+  /** Leases that are no elections. */
+  readonly heartbeats: Heartbeats;
+  /** The renewals of all Leases. */
+  readonly renewalsPerSecond: number;
+  readonly unread: readonly UnreadPart[];
+}
+
+/** The retry period of an elector whose renewals were not seen: the default of client-go, in seconds. */
+const DEFAULT_RETRY_SECONDS = 2;
+const SLOW_FAILOVER_SECONDS = 30;
+/** The share of its duration after which a renewal is late. */
+const LATE_SHARE = 2 / 3;
+/** A Lease without a leader for longer than this is left over, in seconds. */
+const LEFT_OVER_SECONDS = 3600;
+/** How long a candidate is valid after its last renewal, by default, in microseconds. client-go renews every 5 minutes. */
+const CANDIDATE_VALIDITY = 30n * 60_000_000n;
+/** Fewer changes of the leader are no pattern. */
+const MIN_CHANGES = 10;
+const HOUR_SECONDS = 3600;
+
+/** Judges each Lease. */
+export function auditOf(seen: AuditObservation): Audit {
+  const pods = seen.pods && new PodIndex(seen.pods);
+  const candidates = Map.groupBy(seen.candidates, ({ candidate }) =>
+    leaseKey(candidate.namespace, candidate.leaseName),
+  );
+  const leases = seen.leases.map((watched) => {
+    const { namespace, name } = watched.lease;
+    const own = candidates.get(leaseKey(namespace, name)) ?? [];
+    return auditLease(watched, { candidates: own, pods, now: seen.now });
+  });
+  const intervals = leases.flatMap(({ renewsEverySeconds }) => renewsEverySeconds ?? []);
+  return {
+    watchedSeconds: seen.watchedMs / 1000,
+    leases: leases.toSorted(compareHurt),
+    heartbeats: seen.heartbeats,
+    renewalsPerSecond: intervals.reduce((sum, seconds) => sum + 1 / seconds, 0),
+    unread: seen.unread,
+  };
+}
+
+/** Everything that the findings about a Lease follow from. */
+interface Facts {
+  readonly watched: WatchedLease;
+  readonly binding: HolderBinding;
+  readonly record: Omit<LeaseAudit, 'findings'>;
+  readonly hasCandidates: boolean;
+  readonly now: Now;
+}
+
+/** What a Lease is judged by. */
+interface Surroundings {
+  /** The candidates of the Lease. */
+  readonly candidates: readonly AuditedCandidate[];
+  readonly pods: PodIndex | undefined;
+  readonly now: Now;
+}
+
+function auditLease(watched: WatchedLease, { candidates, pods, now }: Surroundings): LeaseAudit {
+  const { lease } = watched;
+  const { namespace, name, holderIdentity: holder = '', leaseDurationSeconds } = lease;
+  const own = candidates.find(({ candidate }) => candidate.name === holder);
+  const namedContainer = own?.namedContainer ?? watched.namedContainer;
+  const holding = { lease, candidate: own?.candidate, namedContainer };
+  const state = stateOf(watched, now);
+  const isHolding = state !== 'free' && state !== 'fenced';
+  const binding = bindHolder(holding, isHolding ? pods : undefined);
+  const { pod, container, sureness } = binding;
+  const elector = isHolding ? electorOf(lease, candidates) : undefined;
+  const renewsEverySeconds = intervalOf(watched);
+  const record: Facts['record'] = {
+    ...{ namespace, name, holder, state },
+    pod: pod && { namespace: pod.namespace, name: pod.name, uid: pod.uid, node: pod.node, container },
+    foundBy: isHolding ? sureness : 'none',
+    elector,
+    durationSeconds: leaseDurationSeconds,
+    renewedSecondsAgo: sinceRenewal(watched, now),
+    renewsEverySeconds,
+    crashCostsSeconds:
+      state === 'held' ? crashCosts(elector, leaseDurationSeconds ?? 0, renewsEverySeconds) : undefined,
+    standbys:
+      candidates.length > 0
+        ? standbysAmong(candidates, holder, now.wall - CANDIDATE_VALIDITY)
+        : pod && pods?.replicasBeside(pod),
+    leaseTransitions: lease.leaseTransitions,
+    crashEvidence: evidenceFor(elector, holding, binding),
+  };
+  const findings = findingsOn({ watched, binding, record, hasCandidates: candidates.length > 0, now });
+  return { ...record, findings };
+}
+
+function stateOf(watched: WatchedLease, now: Now): HoldingState {
+  const { holderIdentity, leaseDurationSeconds } = watched.lease;
+  const renewedSecondsAgo = sinceRenewal(watched, now);
+  if (!holderIdentity) return 'free';
+  if (renewedSecondsAgo === undefined || leaseDurationSeconds === undefined) return 'untimed';
+  if (renewedSecondsAgo > leaseDurationSeconds) return holderIdentity === FENCE ? 'free' : 'expired';
+  return holderIdentity === FENCE ? 'fenced' : 'held';
+}
+
+/**
+ * Returns the seconds since the last renewal: as this process has seen it, or, if it has seen none, by the renewTime and the
+ * server's clock.
+ */
+function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
+  if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
+  if (lease.renewTime === undefined) return undefined;
+  return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - renewals.lastAt) / 1000);
+}
+
+/** Returns the mean interval of renewals, in seconds. A single one is measured by the two renewTimes of its holder. */
+function intervalOf({ renewals }: WatchedLease): number | undefined {
+  const { count, firstAt, lastAt, stampedMs } = renewals;
+  const seconds = (count > 1 ? (lastAt - firstAt) / (count - 1) : stampedMs) / 1000;
+  return seconds > 0 ? seconds : undefined;
+}
+
+function electorOf(lease: Lease, candidates: readonly AuditedCandidate[]): Elector {
+  const { holderIdentity, strategy, isRenewedByParticipant } = lease;
+  if (isCoordinatorLock(lease)) return 'coordinator';
+  if (isRenewedByParticipant) return 'participant';
+  const isCandidate = candidates.some(({ candidate }) => candidate.name === holderIdentity);
+  return isCandidate || strategy ? 'coordinated' : 'plain';
+}
+
+/**
+ * Returns the time without a leader after a crash: the Lease expires, and a standby looks again, which it does as often as the
+ * holder renews. A participant watches the Lease, and needs no look.
+ */
+function crashCosts(
+  elector: Elector | undefined,
+  durationSeconds: number,
+  everySeconds: number | undefined,
+): number {
+  return durationSeconds + (elector === 'participant' ? 0 : (everySeconds ?? DEFAULT_RETRY_SECONDS));
+}
+
+/** A program may have a candidate in both groups, with one name. */
+function standbysAmong(candidates: readonly AuditedCandidate[], holder: string, since: MicroTime): number {
+  const valid = candidates.filter(
+    ({ candidate: { name, isDeleting, renewTime = 0n } }) =>
+      name !== holder && !isDeleting && renewTime >= since,
+  );
+  return new Set(valid.map(({ candidate }) => candidate.name)).size;
+}
+
+function evidenceFor(
+  elector: Elector | undefined,
+  holding: Parameters<typeof crashEvidenceFor>[0],
+  binding: HolderBinding,
+): CrashEvidence {
+  if (elector === undefined) return 'NoHolder';
+  return elector === 'coordinator' ? 'CoordinatorLock' : crashEvidenceFor(holding, binding, elector);
+}
+
+/** Returns the findings, the worst first. */
+function findingsOn(facts: Facts): readonly AuditFinding[] {
+  const { record } = facts;
+  const found = record.state === 'held' ? findingsOnHeld(facts) : [findingOnUnheld(facts)];
+  return found
+    .filter((each) => each !== undefined)
+    .map(([finding, what]) => ({ finding, ...auditFindings[finding], what }))
+    .toSorted((a, b) => rankOf(a.finding) - rankOf(b.finding));
+}
+
+type Found = readonly [finding: AuditFindingName, what: string] | undefined;
+
+function findingOnUnheld({ watched, binding, record, hasCandidates, now }: Facts): Found {
+  const { state, holder, durationSeconds, renewedSecondsAgo } = record;
+  if (state === 'fenced') return undefined;
+  if (state === 'untimed') {
+    const missing = watched.lease.renewTime === undefined ? 'renewTime' : 'leaseDurationSeconds';
+    return ['NoTimes', `It has the holder ${holder}, but no ${missing}.`];
+  }
+  const { createdAt = now.wall } = watched;
+  const idleSeconds = renewedSecondsAgo ?? Number(now.wall - createdAt) / 1_000_000;
+  const idle = humanDuration(idleSeconds);
+  if (state === 'free') {
+    const what = `It has no holder, and was last written ${idle} ago.`;
+    return [idleSeconds > LEFT_OVER_SECONDS && !hasCandidates ? 'LeftOver' : 'NoHolder', what];
+  }
+  const silent = `${holder} has not renewed it for ${idle}; it lasts ${durationSeconds}s.`;
+  const { gone, pod, sureness } = binding;
+  if (gone === undefined && pod) return ['HolderSilent', `${silent} Its Pod ${pod.name} is there.`];
+  const where = gone ? ` Its Pod ${gone}.` : sureness === 'none' ? ' No Pod was found for it.' : '';
+  if (idleSeconds > LEFT_OVER_SECONDS) return ['LeftOver', `${silent}${where}`];
+  return [where === '' ? 'HolderSilent' : 'HolderGone', `${silent}${where}`];
+}
+
+function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts): readonly Found[] {
+  const { holder, durationSeconds = 0, renewedSecondsAgo = 0, crashCostsSeconds = 0, pod } = record;
+  const { count, lastAt, longestMs } = watched.renewals;
+  const silentMs = now.monotonic - lastAt;
+  const found: Found[] = [];
+  // A holder that renews is there, whatever the clocks say of its Pod.
+  const isRenewing = count > 0 && silentMs < 2000 * (record.renewsEverySeconds ?? DEFAULT_RETRY_SECONDS);
+  if (binding.gone !== undefined && !isRenewing) {
+    const left = shortSeconds(Math.max(0, durationSeconds - renewedSecondsAgo));
+    found.push(['HolderGone', `Its Pod ${binding.gone}; the Lease of ${holder} ends in ${left}.`]);
+  }
+  if (record.standbys === 0) {
+    const only = hasCandidates ? 'candidate' : `Pod of ${binding.pod?.workload}`;
+    found.push(['NoStandby', `${pod?.name ?? holder} is the only ${only}.`]);
+  }
+  if (crashCostsSeconds > SLOW_FAILOVER_SECONDS) {
+    found.push(['SlowFailover', `A crash of its holder costs about ${shortSeconds(crashCostsSeconds)}.`]);
+  }
+  const longestSeconds = Math.max(longestMs, silentMs) / 1000;
+  if (longestSeconds > durationSeconds * LATE_SHARE) {
+    const silent = shortSeconds(longestSeconds);
+    found.push(['RenewsLate', `It was not renewed for ${silent}; it lasts ${durationSeconds}s.`]);
+  }
+  const ageSeconds = watched.createdAt === undefined ? 0 : Number(now.wall - watched.createdAt) / 1_000_000;
+  const changes = record.leaseTransitions;
+  if (changes >= MIN_CHANGES && changes > ageSeconds / HOUR_SECONDS) {
+    found.push(['ChangesOften', `Its holder has changed ${changes} times in ${humanDuration(ageSeconds)}.`]);
+  }
+  return found;
+}
+
+/** `15s`, `2.1s` */
+export function shortSeconds(seconds: number): string {
+  return `${Number(seconds.toFixed(seconds < 10 ? 1 : 0))}s`;
+}
+
+const ORDER = Object.keys(auditFindings);
+
+function rankOf(finding: AuditFindingName | undefined): number {
+  return finding === undefined ? ORDER.length : ORDER.indexOf(finding);
+}
+
+/** Compares by the worst finding, then by what a crash costs. */
+function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
+  return (
+    rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||
+    (b.crashCostsSeconds ?? 0) - (a.crashCostsSeconds ?? 0) ||
+    compareText(a.namespace, b.namespace) ||
+    compareText(a.name, b.name)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
