@@ -45,8 +45,8 @@ export function decodeLeaseCandidate(object: RawObject, previous?: LeaseCandidat
   };
   const pod = podOf(metadata['ownerReferences']);
   const leadingContainer = textField(annotationsOf(object), CONTAINER_ANNOTATION) || undefined;
-  if (!pod) return candidate;
-  return leadingContainer === undefined ? { ...candidate, pod } : { ...candidate, pod, leadingContainer };
+  if (!pod && leadingContainer === undefined) return candidate;
+  return { ...candidate, ...(pod && { pod }), ...(leadingContainer !== undefined && { leadingContainer }) };
 }
 
 function podOf(owners: unknown): PodReference | undefined {

@@ -138,15 +138,19 @@ function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
 }
 
-/** The container in which the leading program runs: named by an annotation, or the only one. */
-function leadingContainerOf(candidate: LeaseCandidate, lease: Lease, pod: Pod): PodContainer | undefined {
+/** Returns the container in which the leading program runs: named by an annotation, or the only one (rule 17). */
+export function leadingContainerOf(
+  candidate: LeaseCandidate | undefined,
+  lease: Lease,
+  pod: Pod,
+): PodContainer | undefined {
   const named = namedContainer(candidate, lease, pod) ?? pod.defaultContainer;
   if (named !== undefined) return pod.containers.find(({ name }) => name === named);
   return pod.containers.length === 1 ? pod.containers[0] : undefined;
 }
 
-function namedContainer(candidate: LeaseCandidate, lease: Lease, pod: Pod): string | undefined {
-  return candidate.leadingContainer ?? lease.leadingContainer ?? pod.leadingContainer;
+function namedContainer(candidate: LeaseCandidate | undefined, lease: Lease, pod: Pod): string | undefined {
+  return candidate?.leadingContainer ?? lease.leadingContainer ?? pod.leadingContainer;
 }
 
 /** The renewTime, if the holder has written it: only then it is stamped by the clock of the holder's node. */
