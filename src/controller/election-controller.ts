@@ -17,6 +17,7 @@ import {
   surveyElections,
 } from './elections-survey.ts';
 import type { OwnLock } from './lock/lock-record.ts';
+import { PodWatch } from './pods.ts';
 import { Workqueue } from './queue/workqueue.ts';
 import type { WriteQueue } from './queue/write-queue.ts';
 import { Reconciler } from './reconcile.ts';
@@ -36,6 +37,8 @@ export class ElectionController {
   readonly #share: EventLoopShare;
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateSourcesWatch;
+  /** Undefined unless the end of a holder is to be noticed (rule 17). */
+  readonly #pods: PodWatch | undefined;
   readonly #lastDecisions: LastDecisions;
   readonly #listeners = new Set<SeenListener>();
   /** Namespaces that were synced once; '': all. */
@@ -47,7 +50,8 @@ export class ElectionController {
   constructor(parts: ElectionControllerParts) {
     const { client, clock, settings, namespaces, observer, workqueueObserver } = parts;
     this.#parts = parts;
-    this.#records = new ElectionRecords(settings);
+    this.#records = new ElectionRecords(settings, (uid) => this.#pods?.find(uid));
+    this.#pods = settings.isCrashEvidenceUsed ? this.#podWatch() : undefined;
     this.#lastDecisions = new LastDecisions(this.#records, clock);
     this.queue = new Workqueue({
       clock,
@@ -98,6 +102,7 @@ export class ElectionController {
   start(): void {
     this.#leases.start();
     this.#candidates.start();
+    this.#pods?.start();
     const { observer } = this.#parts;
     this.#workers = this.queue.run({
       workers: 1,
@@ -114,7 +119,7 @@ export class ElectionController {
 
   async stop(): Promise<void> {
     await this.drain();
-    await Promise.all([this.#candidates.stop(), this.#leases.stop()]);
+    await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#pods?.stop()]);
   }
 
   /** Call this when the process becomes the coordinator; `own` is its lock, if any. */
@@ -275,6 +280,19 @@ export class ElectionController {
         if (observation.type === 'listed' && this.#leases.knows(namespace)) this.#takeOver.relisted();
         observe(observation);
       },
+    });
+  }
+
+  #podWatch(): PodWatch {
+    const { client, clock, namespaces, observer } = this.#parts;
+    return new PodWatch({
+      client,
+      clock,
+      namespaces,
+      onChange: (uid) => {
+        for (const key of this.#records.leasesOfPod(uid)) this.queue.add(key);
+      },
+      onError: (error, context) => observer.reflectorFailed(error, context),
     });
   }
 

@@ -2,6 +2,7 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { matterUntil } from '../election/beliefs.ts';
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
 import { type Beginning, observeBeginning, observeNewcomer } from '../election/former-holders.ts';
+import type { ObservedPod } from '../election/holder-end.ts';
 import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type {
   CandidateSource,
@@ -35,8 +36,14 @@ export class ElectionRecords {
   /** Deleted Leases, by when their memory can be dropped. */
   readonly #deletedLeases = new DeadlineHeap();
 
-  constructor(settings: ElectionSettings) {
+  /** The Leases that candidates in a Pod are for, by the Pod's uid (rule 17). */
+  readonly #leasesOfPods = new Map<string, Set<LeaseKey>>();
+  readonly #podOf: (uid: string) => ObservedPod | undefined;
+
+  /** @param podOf returns the Pod with a uid, where Pods are watched */
+  constructor(settings: ElectionSettings, podOf: (uid: string) => ObservedPod | undefined = () => undefined) {
     this.#settings = settings;
+    this.#podOf = podOf;
   }
 
   /**
@@ -109,12 +116,14 @@ export class ElectionRecords {
 
   /** Returns the input of a decision about one Lease. */
   gather(key: LeaseKey): ElectionInput {
+    const holderPod = this.#holderPod(key);
     return {
       ...splitLeaseKey(key),
       lease: this.#leases.get(key),
       memory: this.#memories.get(key) ?? noMemory,
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
       ...(this.#twins.has(key) && { twins: [...(this.#twins.get(key)?.values() ?? [])] }),
+      ...(holderPod && { holderPod }),
       ...(this.#hiddenUntil.size > 0 && { hiddenUntil: Math.max(...this.#hiddenUntil.values()) }),
       dropsFields: this.#dropsFields,
       settings: this.#settings,
@@ -125,14 +134,27 @@ export class ElectionRecords {
   gatherHolder(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
     const holder = this.#candidates.get(key)?.get(memory.record?.holder ?? '');
+    const holderPod = this.#holderPod(key);
     return {
       ...splitLeaseKey(key),
       lease: this.#leases.get(key),
       memory,
       candidates: holder ? [holder] : [],
+      ...(holderPod && { holderPod }),
       dropsFields: this.#dropsFields,
       settings: this.#settings,
     };
+  }
+
+  /** The Leases that candidates in the Pod with this uid are for. */
+  leasesOfPod(uid: string): Iterable<LeaseKey> {
+    return this.#leasesOfPods.get(uid) ?? [];
+  }
+
+  #holderPod(key: LeaseKey): ObservedPod | undefined {
+    const holder = this.#memories.get(key)?.record?.holder;
+    const { pod } = (holder && this.candidate(key, holder)) || {};
+    return pod && this.#podOf(pod.uid);
   }
 
   /** Whether the Lease, a candidate or a memory of them is stored. */
@@ -213,9 +235,30 @@ export class ElectionRecords {
   }
 
   #setEntries(key: LeaseKey, name: string, entries: readonly ObservedCandidate[]): void {
+    const former = this.#entriesOf(key, name);
     const [counting, twin] = entries.toSorted(compareTwins);
     setIn(this.#candidates, key, name, counting);
     setIn(this.#twins, key, name, twin);
+    if (this.#settings.isCrashEvidenceUsed) this.#indexPods(key, former, entries);
+  }
+
+  #indexPods(
+    key: LeaseKey,
+    former: readonly ObservedCandidate[],
+    entries: readonly ObservedCandidate[],
+  ): void {
+    const uids = new Set(entries.map(({ candidate }) => candidate.pod?.uid));
+    for (const uid of uids) {
+      if (uid !== undefined) this.#leasesOfPods.set(uid, (this.#leasesOfPods.get(uid) ?? new Set()).add(key));
+    }
+    for (const { candidate } of former) {
+      const uid = candidate.pod?.uid;
+      if (uid === undefined || uids.has(uid)) continue;
+      const others = [...(this.#candidates.get(key)?.values() ?? [])];
+      if (others.some((other) => other.candidate.pod?.uid === uid)) continue;
+      const keys = this.#leasesOfPods.get(uid);
+      if (keys?.delete(key) && keys.size === 0) this.#leasesOfPods.delete(uid);
+    }
   }
 
   /** The memory of a deleted Lease matters until none of its former holders can believe in it or disturb it (rule 8). */

@@ -175,6 +175,7 @@ export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant |
     case 'LeaseExpired':
       return expiryOf(memory);
     case 'LeaseReleased':
+    case 'HolderEnded':
     case 'LeaseFenced':
     case 'GrantRevised':
       return memory.record?.since;

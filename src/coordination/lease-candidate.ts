@@ -2,7 +2,16 @@ import type { LeaseCandidate, PodReference, StrategyPreference } from '../electi
 import { isJsonObject } from '../support/json.ts';
 import { decodePriority } from './candidate-priority.ts';
 import { sourceOf } from './candidate-sources.ts';
-import { commonText, keptText, type RawObject, specOf, textField, timeField } from './raw-object.ts';
+import { CONTAINER_ANNOTATION } from './lease.ts';
+import {
+  annotationsOf,
+  commonText,
+  keptText,
+  type RawObject,
+  specOf,
+  textField,
+  timeField,
+} from './raw-object.ts';
 
 /**
  * Reads a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and v1alpha2 have
@@ -35,7 +44,9 @@ export function decodeLeaseCandidate(object: RawObject, previous?: LeaseCandidat
     pingTime: timeField(spec, 'pingTime'),
   };
   const pod = podOf(metadata['ownerReferences']);
-  return pod ? { ...candidate, pod } : candidate;
+  const leadingContainer = textField(annotationsOf(object), CONTAINER_ANNOTATION) || undefined;
+  if (!pod && leadingContainer === undefined) return candidate;
+  return { ...candidate, ...(pod && { pod }), ...(leadingContainer !== undefined && { leadingContainer }) };
 }
 
 function podOf(owners: unknown): PodReference | undefined {

@@ -18,6 +18,11 @@ export const FIELD_MANAGER = 'coordinated-leader-election';
 /** The manager of the writes of this project's participants. */
 export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
 
+/**
+ * The annotation on a LeaseCandidate, a Lease or a Pod that names the container in which the leading program runs (rule 17).
+ */
+export const CONTAINER_ANNOTATION = `${GROUP}/container`;
+
 /** The annotations that keep fields which the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
@@ -31,6 +36,7 @@ export function decodeLease(object: RawObject, previous?: Lease): Lease {
   const managedFields = metadata['managedFields'];
   const holder = textField(spec, 'holderIdentity');
   const isHeld = Boolean(holder) && holder !== FENCE;
+  const leadingContainer = textField(annotationsOf(object), CONTAINER_ANNOTATION) || undefined;
   const fields: Lease = {
     namespace: commonText(metadata.namespace ?? '', previous?.namespace),
     name: keptText(metadata.name, previous?.name),
@@ -52,6 +58,8 @@ export function decodeLease(object: RawObject, previous?: Lease): Lease {
     ...(isHeld && isDurationHolders(managedFields) && { isDurationHolders: true }),
     ...(isHeld &&
       areOfOne(managedFields, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),
+    ...(isHeld && isAcquireTimeRenewers(managedFields) && { isAcquireTimeRenewers: true }),
+    ...(leadingContainer !== undefined && { leadingContainer }),
   };
   return withNotes(fields, notesOn(object));
 }
@@ -93,6 +101,12 @@ function isDurationHolders(managedFields: unknown): boolean {
     isOwned(managedFields, 'f:leaseDurationSeconds', FIELD_MANAGER) ||
     areOfOne(managedFields, 'f:renewTime', 'f:leaseDurationSeconds')
   );
+}
+
+/** True when one manager, which is no coordinator of this program, owns both times. */
+function isAcquireTimeRenewers(managedFields: unknown): boolean {
+  const isOurs = isOwned(managedFields, 'f:renewTime', FIELD_MANAGER);
+  return !isOurs && areOfOne(managedFields, 'f:renewTime', 'f:acquireTime');
 }
 
 /** True when one manager owns both fields of the spec. */

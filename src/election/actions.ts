@@ -104,6 +104,7 @@ export function grantTo(
     former: formerHolder(view),
     hasFormerLapsed: hasRunOut || revises === 'holderLate',
     revises,
+    ...(tenure.kind === 'vacant' && tenure.need === 'HolderEnded' && { hasFormerEnded: true as const }),
     isPreemption: (lease?.preferredHolder ?? input.memory.yieldedTo) === holder,
     ...(hasPreferredFailed(view, holder) && { hasPreferredFailed: true }),
     ...(beliefLeftMs(view, holder) > 0 && { isReturn: true }),

@@ -121,6 +121,7 @@ export const REASONS = {
   LeaseMissing: 'There are candidates, but no Lease yet.',
   LeaseExpired: 'The Lease has expired: its holder has not renewed it in time.',
   LeaseReleased: 'The Lease has no holder.',
+  HolderEnded: 'The process of the holder has ended, by the status of its Pod.',
   FormerHolderAnswered:
     'The last holder may still believe that it leads, and has answered: it gets the Lease back.',
   GrantRevised:

@@ -24,6 +24,10 @@ export interface HolderRecord {
   readonly since: Instant;
   /** How long from `since` the record lasts, in milliseconds. */
   readonly durationMs: number;
+  /** The longest time between two renewals of this holder, in milliseconds; undefined: none was seen (rule 17). */
+  readonly renewedEveryMs?: number | undefined;
+  /** Set when the Lease went to another candidate because its holder has ended: the holder believes nothing (rule 17). */
+  readonly hasEnded?: true;
 }
 
 /** A holder that a note asks to give way, and since when this process has seen the note. */
@@ -132,6 +136,8 @@ export interface Grant {
    * not.
    */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
+  /** Set when there is proof that the holder before this grant has ended (rule 17). */
+  readonly hasFormerEnded?: true;
   /** Set when `holder` may still believe in an earlier record of its own: the grant gives the Lease back (rule 8). */
   readonly isReturn?: true;
   /** Set when the new holder was the preferredHolder. */
@@ -349,4 +355,21 @@ function recordLapse(
     lapses: new Map(recent).set(former, own),
     lapsesOfLease: withLapse(lapsesOfLease, memory, at),
   };
+}
+
+/** How long a release is remembered. After that, the candidate's silence has the same effect. */
+const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
+/** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
+const MAX_WITHDRAWALS = 100;
+
+/** Returns the releases with another one, at `at`. */
+export function withWithdrawal(
+  withdrawals: LeaseMemory['withdrawals'],
+  holder: string,
+  at: Instant,
+): LeaseMemory['withdrawals'] {
+  const kept = [...withdrawals].filter(
+    ([name, earlier]) => name !== holder && at - earlier < WITHDRAWAL_KEPT_MS,
+  );
+  return new Map([...kept.slice(1 - MAX_WITHDRAWALS), [holder, at]]);
 }

@@ -42,8 +42,10 @@ export interface LeaseCandidate {
   readonly priority: Priority;
   readonly renewTime: MicroTime | undefined;
   readonly pingTime: MicroTime | undefined;
-  /** The Pod in the candidate's ownerReferences. Elections do not use it. */
+  /** The Pod in the candidate's ownerReferences. */
   readonly pod?: PodReference;
+  /** The container of that Pod in which the leading program runs, by our annotation (rule 17). */
+  readonly leadingContainer?: string;
 }
 
 /** The annotations of a Lease that replace fields which the server drops (rule 14). */
@@ -81,6 +83,10 @@ export interface Lease {
   readonly isReleasedByParticipant?: true;
   /** True when field ownership says that `holderIdentity` and `acquireTime` have the same writer. */
   readonly isAcquireTimeHolders?: true;
+  /** True when field ownership says that `renewTime` and `acquireTime` have the same writer, which is no coordinator. */
+  readonly isAcquireTimeRenewers?: true;
+  /** The container of its holder's Pod in which the leading program runs, by our annotation (rule 17). */
+  readonly leadingContainer?: string;
   /** True when field ownership says that a coordinator, or the writer of `renewTime`, wrote `leaseDurationSeconds`. */
   readonly isDurationHolders?: true;
   /** True when field ownership says that a participant of this project wrote `renewTime`. */
@@ -103,6 +109,8 @@ export interface ElectionSettings {
    * the last one it waits 7.5 % of that. 0 or absent: the first candidate gets the Lease at once (rule 6).
    */
   readonly settleMs?: number;
+  /** Whether the Lease of a holder that has ended counts as released, by the status of its Pod (rule 17). */
+  readonly isCrashEvidenceUsed?: boolean;
   /** How long after its last renewal a candidate is valid, in milliseconds. */
   readonly candidateValidityMs: number;
   /** How long after its last renewal a candidate that answers no ping is deleted, in milliseconds. */

@@ -29,13 +29,9 @@ import {
   NO_ATTEMPTS,
   recordGrant,
   recordIgnoredWrite,
+  withWithdrawal,
 } from './lease-memory.ts';
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
-
-/** How long a release is remembered. After that, the candidate's silence has the same effect. */
-const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
-/** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
-const MAX_WITHDRAWALS = 100;
 
 /**
  * Returns the memory after seeing `lease` at `now`; undefined when the Lease is gone. `coordinatingSince` is set when a
@@ -63,7 +59,7 @@ export function observeLease(
     record.renewTime === lease.renewTime &&
     record.leaseDurationSeconds === lease.leaseDurationSeconds;
   if (isUnchanged) return withOtherFields(told, lease);
-  const written = recordOf(lease, holder, at, settings);
+  const written = recordOf(lease, holder, at, settings, record);
   if (holder === '') return observeEmptied(told, lease, written, coordinatingSince);
   return observeHeld(told, lease, written, isOwnGrant, coordinatingSince !== undefined);
 }
@@ -329,18 +325,13 @@ function beliefIn(lease: Lease, renewedAt: Instant, durationMs: number, isOwnDur
   return { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: undefined };
 }
 
-function withWithdrawal(
-  withdrawals: LeaseMemory['withdrawals'],
+function recordOf(
+  lease: Lease,
   holder: string,
-  at: Instant,
-): LeaseMemory['withdrawals'] {
-  const kept = [...withdrawals].filter(
-    ([name, earlier]) => name !== holder && at - earlier < WITHDRAWAL_KEPT_MS,
-  );
-  return new Map([...kept.slice(1 - MAX_WITHDRAWALS), [holder, at]]);
-}
-
-function recordOf(lease: Lease, holder: string, since: Instant, settings: ElectionSettings): HolderRecord {
+  since: Instant,
+  settings: ElectionSettings,
+  former: HolderRecord | undefined,
+): HolderRecord {
   const { renewTime, leaseDurationSeconds, leaseTransitions, preferredHolder } = lease;
   const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;
   return {
@@ -352,7 +343,15 @@ function recordOf(lease: Lease, holder: string, since: Instant, settings: Electi
     preferredHolder,
     since,
     durationMs,
+    ...(settings.isCrashEvidenceUsed && { renewedEveryMs: renewedEveryMs(lease, since, former) }),
   };
+}
+
+/** Returns the longest time between two renewals of the holder, without the time that it took to take up a grant. */
+function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefined): number | undefined {
+  if (former?.holder !== lease.holderIdentity || former?.leaseUid !== lease.uid) return undefined;
+  if (former.renewTime === lease.acquireTime) return undefined;
+  return Math.max(former.renewedEveryMs ?? 0, at - former.since);
 }
 
 /** A plain elector's renewals contain only its own fields and so wipe preferredHolder and strategy (rule 7). */

@@ -1,3 +1,4 @@
+import { withoutBelief } from './beliefs.ts';
 import {
   type CandidateObservation,
   recordPing,
@@ -12,7 +13,13 @@ import {
   withoutAnswer,
   withoutGrant,
 } from './former-holders.ts';
-import { again, type LeaseMemory, recordGrantAnswered, recordIgnoredWrite } from './lease-memory.ts';
+import {
+  again,
+  type LeaseMemory,
+  recordGrantAnswered,
+  recordIgnoredWrite,
+  withWithdrawal,
+} from './lease-memory.ts';
 import type { Instant, Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
@@ -47,7 +54,11 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   // The previous grant was neither answered nor seen.
-  if (grant) memory = { ...withoutAnswer(memory, at), grantOnItsWay: grant };
+  if (grant)
+    memory = {
+      ...withoutAnswer(grant.hasFormerEnded ? withoutEnded(memory, at) : memory, at),
+      grantOnItsWay: grant,
+    };
   return { ...known, memory };
 }
 
@@ -115,6 +126,18 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   if (isKept) return { ...memory, written, decidedAt: at };
   // If the server dropped a field without a note, the next write adds the note (rule 14).
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
+}
+
+/** Returns the memory once there is proof that the holder has ended: it no longer believes in the Lease (rule 17). */
+function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
+  const { record, beliefs, withdrawals } = memory;
+  if (!record) return memory;
+  return {
+    ...memory,
+    record: { ...record, hasEnded: true },
+    beliefs: withoutBelief(beliefs, record.holder),
+    withdrawals: withWithdrawal(withdrawals, record.holder, at),
+  };
 }
 
 /** Changes the observation of the candidate with the name and uid of an action; does nothing if the uid has changed. */

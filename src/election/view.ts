@@ -1,5 +1,6 @@
-import { type Reservation, reservationFor } from './beliefs.ts';
+import { type Reservation, reservationFor, withoutBelief } from './beliefs.ts';
 import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
+import { type HolderEnd, judgeHolderEnd, type ObservedPod } from './holder-end.ts';
 import {
   blockingBeliefs,
   expiryOf,
@@ -9,6 +10,7 @@ import {
   type LeaseMemory,
   NO_ATTEMPTS,
   withLapse,
+  withWithdrawal,
 } from './lease-memory.ts';
 import {
   backoffMs,
@@ -41,6 +43,8 @@ export interface ElectionInput {
    * first.
    */
   readonly twins?: readonly ObservedCandidate[] | undefined;
+  /** The Pod of the holder's candidate, where Pods are watched (rule 17). */
+  readonly holderPod?: ObservedPod | undefined;
   /** Until when candidates may be missing, because the server no longer serves a source that had some (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
@@ -71,8 +75,9 @@ export type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 /** A view of a Lease without a valid holder. */
 export type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
 
-export function surveyElection(input: ElectionInput, now: Now): View {
-  const tenure = surveyTenure(input, now.monotonic);
+export function surveyElection(known: ElectionInput, now: Now): View {
+  const tenure = surveyTenure(known, now.monotonic);
+  const input = withEndedHolder(known, tenure);
   const standings = surveyStandings(input, tenure, now);
   const incumbent = tenure.kind === 'held' ? tenure.holder : undefined;
   const live = essentials(candidatesIn(standings, 'Live'), incumbent);
@@ -112,12 +117,21 @@ export type Tenure =
       readonly kind: 'vacant';
       /**
        * LeaseFenced: no candidate holds the Lease, but a former holder may still believe that it does (rule 14).
+       * HolderEnded: there is proof that the holder's process has ended (rule 17).
        * GrantRevised: the holder of our grant is gone or silent, and has never taken up the grant (rule 12).
        */
-      readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'LeaseFenced' | 'GrantRevised';
+      readonly need:
+        | 'LeaseMissing'
+        | 'LeaseExpired'
+        | 'LeaseReleased'
+        | 'HolderEnded'
+        | 'LeaseFenced'
+        | 'GrantRevised';
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that it holds the Lease (rule 8). */
       readonly reservation: Reservation | undefined;
+      /** Since when there is proof that the holder has ended (rule 17). */
+      readonly endedAt?: Instant;
     };
 
 /** How long before an expiry candidates are pinged, in milliseconds: time for three waves of pings (rule 6). */
@@ -143,14 +157,30 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   }
   const aheadMs = Math.min(ASK_AHEAD_MS, settings.electionDurationMs);
   const lateAt = Math.max(record.since + (record.durationMs * 2) / 3, expiresAt - aheadMs);
-  return {
-    kind: 'held',
-    lease,
-    holder: record.holder,
-    lateAt,
-    expiresAt,
-    isProvisional: isProvisionalNow,
-  };
+  const held = { kind: 'held', lease, holder: record.holder, isProvisional: isProvisionalNow } as const;
+  const end = holderEndIn(input);
+  if (end?.kind !== 'ends' || end.at >= expiresAt) return { ...held, lateAt, expiresAt };
+  if (at < end.at) return { ...held, lateAt: Math.min(lateAt, at), expiresAt: end.at };
+  // What other former holders may believe stays (rule 8).
+  const others = withoutBelief(blockingBeliefs(memory), record.holder);
+  const reservedNow = reservationFor(others, at);
+  return { kind: 'vacant', need: 'HolderEnded', lease, reservation: reservedNow, endedAt: end.at };
+}
+
+/** Returns the input with a holder that has ended as withdrawn, as if it had released the Lease (rule 17). */
+function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
+  if (tenure.kind !== 'vacant' || tenure.endedAt === undefined) return input;
+  const { memory } = input;
+  const withdrawals = withWithdrawal(memory.withdrawals, memory.record?.holder ?? '', tenure.endedAt);
+  return { ...input, memory: { ...memory, withdrawals } };
+}
+
+/** Returns whether and when there is proof that the holder has ended; undefined where that is not judged (rule 17). */
+export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
+  const { lease, memory, candidates, holderPod, settings } = input;
+  if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
+  const holder = candidates.find(({ candidate }) => candidate.name === memory.record?.holder);
+  return judgeHolderEnd({ lease, memory, candidate: holder?.candidate, pod: holderPod });
 }
 
 /** True when a holder that has not taken up its grant is gone, or does not answer. */

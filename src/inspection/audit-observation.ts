@@ -2,7 +2,7 @@ import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
-import { annotationsOf, textField, timeField } from '../coordination/raw-object.ts';
+import { timeField } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { Instant, Lease, LeaseCandidate, MicroTime, Now } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -12,15 +12,13 @@ import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects
 import { type Clock, sleep } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
-import { type AuditedPod, CONTAINER_ANNOTATION, decodePod } from './audit-pods.ts';
+import { type AuditedPod, decodeAuditedPod } from './audit-pods.ts';
 import { servedCandidateApis } from './elections.ts';
 
 /** A Lease, and the renewals of its present holder that this process has seen. */
 export interface WatchedLease {
   readonly lease: Lease;
   readonly createdAt: MicroTime | undefined;
-  /** The container that an annotation names. */
-  readonly namedContainer: string | undefined;
   readonly renewals: SeenRenewals;
 }
 
@@ -38,12 +36,6 @@ export interface SeenRenewals {
   readonly longestMs: number;
   /** The last interval by the renewTimes, which the holder stamps with its own clock, in milliseconds. */
   readonly stampedMs: number;
-}
-
-/** A LeaseCandidate, with the container that an annotation names. */
-export interface AuditedCandidate {
-  readonly candidate: LeaseCandidate;
-  readonly namedContainer: string | undefined;
 }
 
 /** What could not be read: it is unknown in the audit. */
@@ -65,7 +57,7 @@ export interface Heartbeats {
 export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
   readonly heartbeats: Heartbeats;
-  readonly candidates: readonly AuditedCandidate[];
+  readonly candidates: readonly LeaseCandidate[];
   /** Undefined if they could not be listed. */
   readonly pods: readonly AuditedPod[] | undefined;
   readonly unread: readonly UnreadPart[];
@@ -108,7 +100,7 @@ export async function observeForAudit(request: AuditRequest): Promise<AuditObser
   const [apis, pods] = await Promise.all([
     servedCandidateApis(client),
     readUnlessRefused('pods', 'list pods', () =>
-      listDecoded(client, resourcePaths.pods(namespace), decodePod, PODS_PER_PAGE),
+      listDecoded(client, resourcePaths.pods(namespace), decodeAuditedPod, PODS_PER_PAGE),
     ),
   ]);
   const candidates = await Promise.all(
@@ -201,13 +193,12 @@ export function seeLease(before: WatchedLease | undefined, raw: KubernetesObject
   const lease = decodeLease(raw, before?.lease);
   const isSameHolder =
     before?.lease.uid === lease.uid && before.lease.holderIdentity === lease.holderIdentity;
-  const namedContainer = textField(annotationsOf(raw), CONTAINER_ANNOTATION);
   const createdAt = timeField(raw.metadata, 'creationTimestamp');
   if (!isSameHolder) {
     const renewals = { count: 0, firstAt: at, lastAt: at, longestMs: 0, stampedMs: 0 };
-    return { lease, createdAt, namedContainer, renewals };
+    return { lease, createdAt, renewals };
   }
-  return { lease, createdAt, namedContainer, renewals: afterRenewal(before, lease, at) };
+  return { lease, createdAt, renewals: afterRenewal(before, lease, at) };
 }
 
 function afterRenewal({ lease: before, renewals }: WatchedLease, after: Lease, at: Instant): SeenRenewals {
@@ -237,12 +228,11 @@ function listCandidates(
   client: KubernetesClient,
   api: CandidateApiVersion,
   namespace: string,
-): Promise<readonly AuditedCandidate[]> {
-  return listDecoded(client, resourcePaths.candidates(api, namespace), (raw) => ({
-    // Items of a list may lack their apiVersion, which tells the source.
-    candidate: decodeLeaseCandidate({ ...raw, apiVersion: api }),
-    namedContainer: textField(annotationsOf(raw), CONTAINER_ANNOTATION),
-  }));
+): Promise<readonly LeaseCandidate[]> {
+  // Items of a list may lack their apiVersion, which tells the source.
+  return listDecoded(client, resourcePaths.candidates(api, namespace), (raw) =>
+    decodeLeaseCandidate({ ...raw, apiVersion: api }),
+  );
 }
 
 /** Lists and decodes page by page: whole Pods of a large cluster would not fit into memory. */

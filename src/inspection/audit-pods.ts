@@ -1,20 +1,11 @@
 import { IDENTITY_PREFIX } from '../controller/lock/lock-record.ts';
-import { annotationsOf, type RawObject, specOf, textField, timeField } from '../coordination/raw-object.ts';
-import {
-  coordinatorLease,
-  GROUP,
-  type Lease,
-  type LeaseCandidate,
-  type MicroTime,
-} from '../election/model.ts';
+import { decodePod } from '../coordination/pod.ts';
+import { type RawObject, specOf, textField, timeField } from '../coordination/raw-object.ts';
+import { leadingContainerOf, type Pod } from '../election/holder-end.ts';
+import { coordinatorLease, type Lease, type LeaseCandidate, type MicroTime } from '../election/model.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** Names the container of the program that leads: on a LeaseCandidate, a Lease or a Pod. */
-export const CONTAINER_ANNOTATION = `${GROUP}/container`;
-
-const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
-const MIRROR = 'kubernetes.io/config.mirror';
 /** Maximum length of a hostname. The kubelet cuts a longer name of a Pod. */
 const LONGEST_HOSTNAME = 63;
 
@@ -22,51 +13,31 @@ const LONGEST_HOSTNAME = 63;
 const MAX_WORDS = 32;
 
 /** What the audit reads of a Pod. */
-export interface AuditedPod {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
+export interface AuditedPod extends Pod {
   readonly createdAt: MicroTime | undefined;
   /** The hostname in identities: that inside the Pod, or its name where a program reads that from its environment. */
   readonly hostname: string;
   /** Empty if it is not scheduled. */
   readonly node: string;
   readonly isOnHostNetwork: boolean;
-  readonly sharesHostPid: boolean;
-  readonly sharesProcesses: boolean;
-  /** A static Pod, which the kubelet runs from a file. */
-  readonly isMirror: boolean;
   /** All its containers have ended for good, as after an eviction. */
   readonly hasEnded: boolean;
-  /** The containers that run beside each other: the sidecars among the init containers, too. */
-  readonly containers: readonly string[];
-  /** The container that its annotations name: ours first. */
-  readonly namedContainer: string | undefined;
   /** The workload that it is a replica of, such as `Deployment web`; undefined if there is none. */
   readonly workload: string | undefined;
 }
 
 /** Reads a Pod. Never throws: an invalid field counts as not set. */
-export function decodePod(raw: RawObject): AuditedPod {
+export function decodeAuditedPod(raw: RawObject): AuditedPod {
   const { metadata } = raw;
   const spec = specOf(raw);
-  const annotations = annotationsOf(raw);
   const status = isJsonObject(raw['status']) ? raw['status'] : {};
-  const sidecars = objectsIn(spec['initContainers']).filter((each) => each['restartPolicy'] === 'Always');
   return {
-    namespace: metadata.namespace ?? '',
-    name: metadata.name,
-    uid: metadata.uid ?? '',
+    ...decodePod(raw),
     createdAt: timeField(metadata, 'creationTimestamp'),
     hostname: textField(spec, 'hostname') ?? hostnameOf(metadata.name),
     node: textField(spec, 'nodeName') ?? '',
     isOnHostNetwork: spec['hostNetwork'] === true,
-    sharesHostPid: spec['hostPID'] === true,
-    sharesProcesses: spec['shareProcessNamespace'] === true,
-    isMirror: MIRROR in annotations,
     hasEnded: ['Succeeded', 'Failed'].includes(textField(status, 'phase') ?? ''),
-    containers: [...objectsIn(spec['containers']), ...sidecars].map((each) => textField(each, 'name') ?? ''),
-    namedContainer: textField(annotations, CONTAINER_ANNOTATION) ?? textField(annotations, DEFAULT_CONTAINER),
     workload: workloadOf(metadata['ownerReferences']),
   };
 }
@@ -138,8 +109,6 @@ export interface Holding {
   readonly lease: Lease;
   /** The LeaseCandidate of the holder. */
   readonly candidate: LeaseCandidate | undefined;
-  /** The container that the candidate, else the Lease, names by annotation. */
-  readonly namedContainer: string | undefined;
 }
 
 /** Finds the Pod and the container of the holder. `pods` is undefined if they could not be listed. */
@@ -148,7 +117,7 @@ export function bindHolder(holding: Holding, pods: PodIndex | undefined): Holder
   const binding = bindByUid(holding, pods) ?? bindByName(holding, pods) ?? bindByNode(holding, pods);
   const { pod } = binding;
   if (!pod) return binding;
-  const container = containerIn(pod, holding.namedContainer ?? pod.namedContainer);
+  const container = leadingContainerOf(holding.candidate, holding.lease, pod)?.name;
   return { ...binding, container, gone: pod.hasEnded ? `${pod.name} has ended` : undefined };
 }
 
@@ -193,7 +162,9 @@ function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
   const program = isCoordinatorLock(lease) ? 'kube-apiserver' : lease.name;
   const [pod, ...others] = onHost.filter(({ name, containers }) =>
-    [name, ...containers].some((each) => beginsWith(each, program) || beginsWith(program, each)),
+    [name, ...containers.map((container) => container.name)].some(
+      (each) => beginsWith(each, program) || beginsWith(program, each),
+    ),
   );
   return pod && others.length === 0 ? bound('node', pod) : unbound(onHost.length > 0 ? 'node' : 'none');
 }
@@ -241,11 +212,6 @@ function isSameHost(node: string, hostname: string): boolean {
 
 function firstLabel(hostname: string): string {
   return hostname.split('.', 1)[0] ?? hostname;
-}
-
-function containerIn({ containers }: AuditedPod, named: string | undefined): string | undefined {
-  if (named !== undefined) return containers.includes(named) ? named : undefined;
-  return containers.length === 1 ? containers[0] : undefined;
 }
 
 /**
@@ -303,7 +269,7 @@ export function crashEvidenceFor(
     if (!isHostAndRandom) return 'NoHostInIdentity';
     if (lease.acquireTime === undefined) return 'NoAcquireTime';
   }
-  if (pod.sharesHostPid) return 'HostProcesses';
-  if (pod.sharesProcesses) return 'SharedProcesses';
+  if (pod.hasHostPid) return 'HostProcesses';
+  if (pod.sharesProcessNamespace) return 'SharedProcesses';
   return container === undefined ? 'ContainerUnknown' : 'Applies';
 }

@@ -1,13 +1,7 @@
 import { leaseKey } from '../coordination/lease-key.ts';
-import { FENCE, type Lease, type MicroTime, type Now } from '../election/model.ts';
+import { FENCE, type Lease, type LeaseCandidate, type MicroTime, type Now } from '../election/model.ts';
 import { humanDuration } from '../support/text.ts';
-import type {
-  AuditedCandidate,
-  AuditObservation,
-  Heartbeats,
-  UnreadPart,
-  WatchedLease,
-} from './audit-observation.ts';
+import type { AuditObservation, Heartbeats, UnreadPart, WatchedLease } from './audit-observation.ts';
 import {
   bindHolder,
   type CrashEvidence,
@@ -166,8 +160,8 @@ const HOUR_SECONDS = 3600;
 /** Judges each Lease. */
 export function auditOf(seen: AuditObservation): Audit {
   const pods = seen.pods && new PodIndex(seen.pods);
-  const candidates = Map.groupBy(seen.candidates, ({ candidate }) =>
-    leaseKey(candidate.namespace, candidate.leaseName),
+  const candidates = Map.groupBy(seen.candidates, ({ namespace, leaseName }) =>
+    leaseKey(namespace, leaseName),
   );
   const leases = seen.leases.map((watched) => {
     const { namespace, name } = watched.lease;
@@ -196,7 +190,7 @@ interface Facts {
 /** What a Lease is judged by. */
 interface Surroundings {
   /** The candidates of the Lease. */
-  readonly candidates: readonly AuditedCandidate[];
+  readonly candidates: readonly LeaseCandidate[];
   readonly pods: PodIndex | undefined;
   readonly now: Now;
 }
@@ -204,9 +198,7 @@ interface Surroundings {
 function auditLease(watched: WatchedLease, { candidates, pods, now }: Surroundings): LeaseAudit {
   const { lease } = watched;
   const { namespace, name, holderIdentity: holder = '', leaseDurationSeconds } = lease;
-  const own = candidates.find(({ candidate }) => candidate.name === holder);
-  const namedContainer = own?.namedContainer ?? watched.namedContainer;
-  const holding = { lease, candidate: own?.candidate, namedContainer };
+  const holding = { lease, candidate: candidates.find((candidate) => candidate.name === holder) };
   const state = stateOf(watched, now);
   const isHolding = state !== 'free' && state !== 'fenced';
   const binding = bindHolder(holding, isHolding ? pods : undefined);
@@ -260,11 +252,11 @@ function intervalOf({ renewals }: WatchedLease): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-function electorOf(lease: Lease, candidates: readonly AuditedCandidate[]): Elector {
+function electorOf(lease: Lease, candidates: readonly LeaseCandidate[]): Elector {
   const { holderIdentity, strategy, isRenewedByParticipant } = lease;
   if (isCoordinatorLock(lease)) return 'coordinator';
   if (isRenewedByParticipant) return 'participant';
-  const isCandidate = candidates.some(({ candidate }) => candidate.name === holderIdentity);
+  const isCandidate = candidates.some((candidate) => candidate.name === holderIdentity);
   return isCandidate || strategy ? 'coordinated' : 'plain';
 }
 
@@ -281,12 +273,11 @@ function crashCosts(
 }
 
 /** A program may have a candidate in both groups, with one name. */
-function standbysAmong(candidates: readonly AuditedCandidate[], holder: string, since: MicroTime): number {
+function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, since: MicroTime): number {
   const valid = candidates.filter(
-    ({ candidate: { name, isDeleting, renewTime = 0n } }) =>
-      name !== holder && !isDeleting && renewTime >= since,
+    ({ name, isDeleting, renewTime = 0n }) => name !== holder && !isDeleting && renewTime >= since,
   );
-  return new Set(valid.map(({ candidate }) => candidate.name)).size;
+  return new Set(valid.map((candidate) => candidate.name)).size;
 }
 
 function evidenceFor(

@@ -19,6 +19,7 @@ const ROUTINE_REASONS: ReadonlySet<Reason> = new Set<Reason>([
   'LeaseMissing',
   'LeaseExpired',
   'LeaseReleased',
+  'HolderEnded',
   'BetterCandidate',
   'PreemptionPending',
   'PreferredHolderLeads',

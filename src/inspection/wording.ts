@@ -24,6 +24,10 @@ export const reasonTexts: Readonly<Record<Reason, ReasonText>> = {
     waitsFor: 'the coordinator to give it to a new holder',
     advice: 'If this lasts, no coordinator is at work: run doctor.',
   },
+  HolderEnded: {
+    waitsFor: 'the coordinator to give it to a new holder',
+    advice: 'If this lasts, no coordinator is at work: run doctor.',
+  },
   FormerHolderAnswered: {
     waitsFor: 'the coordinator to give it back to its last holder',
     advice: undefined,

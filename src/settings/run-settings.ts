@@ -101,6 +101,14 @@ const settings: SettingsTable<RunSettings>['settings'] = {
     group: 'Coordination:',
     parse: boolean,
   },
+  isCrashEvidenceUsed: {
+    flag: 'watch-pods',
+    default: 'false',
+    description:
+      'watch Pods, and end the Lease of a leader whose container has ended before it expires; needs rights on Pods',
+    group: 'Coordination:',
+    parse: boolean,
+  },
   workers: {
     flag: 'workers',
     placeholder: '<number>',

@@ -22,7 +22,7 @@ import { type ElectionInput, surveyTenure } from '../election/view.ts';
  * - failed: a candidate was elected, but the write of the Lease failed and is retried.
  */
 export const electionResults = {
-  granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'FormerHolderAnswered'],
+  granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'HolderEnded', 'FormerHolderAnswered'],
   revised: ['GrantRevised'],
   preferred: ['BetterCandidate'],
   delegated: ['ThirdPartyStrategy'],
@@ -31,6 +31,7 @@ export const electionResults = {
     'LeaseMissing',
     'LeaseExpired',
     'LeaseReleased',
+    'HolderEnded',
     'FormerHolderAnswered',
     'GrantRevised',
     'BetterCandidate',
@@ -173,6 +174,7 @@ const REASON_TRAITS: Readonly<Record<Reason, ReasonTraits>> = {
   LeaseMissing: {},
   LeaseExpired: {},
   LeaseReleased: {},
+  HolderEnded: {},
   FormerHolderAnswered: {},
   GrantRevised: {},
   LeaderOptimal: {},

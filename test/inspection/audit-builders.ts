@@ -1,7 +1,7 @@
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import type { AuditObservation, WatchedLease } from '../../src/inspection/audit-observation.ts';
 import { seeLease } from '../../src/inspection/audit-observation.ts';
-import { type AuditedPod, decodePod } from '../../src/inspection/audit-pods.ts';
+import { type AuditedPod, decodeAuditedPod } from '../../src/inspection/audit-pods.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { makeNow, wallAt } from '../support/election-builders.ts';
 
@@ -39,7 +39,7 @@ export function rawPod(parts: PodParts): KubernetesObject {
 }
 
 export function makePod(parts: PodParts): AuditedPod {
-  return decodePod(rawPod(parts));
+  return decodeAuditedPod(rawPod(parts));
 }
 
 /** A Lease as the API server sends it, acquired at instant 0, for 15 s. */

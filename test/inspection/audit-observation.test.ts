@@ -141,9 +141,7 @@ describe('an observation for the audit', () => {
     const { seen } = observe(makeCluster({ pods: [rawPod({ name: 'web-0' })], candidates: [candidate] }), 0);
     const { pods, candidates, unread } = await seen;
     expect(pods?.map(({ name }) => name)).toEqual(['web-0']);
-    expect(candidates).toMatchObject([
-      { candidate: { name: 'web-0', source: 'custom' }, namedContainer: 'app' },
-    ]);
+    expect(candidates).toMatchObject([{ name: 'web-0', source: 'custom', leadingContainer: 'app' }]);
     expect(unread).toEqual([]);
   });
 

@@ -18,11 +18,7 @@ function holding(holderIdentity: string, fields: Partial<Lease> = {}, ownerUid?:
     .with({ namespace: 'shop', name: 'web', acquireTime: wallAt(0), ...fields })
     .build();
   const owned = makeCandidate(holderIdentity).with({ pod: { name: 'web-0', uid: ownerUid ?? '' } });
-  return {
-    lease,
-    candidate: ownerUid === undefined ? undefined : owned.build(),
-    namedContainer: undefined,
-  };
+  return { lease, candidate: ownerUid === undefined ? undefined : owned.build() };
 }
 
 function bind(identity: string, pods: readonly PodParts[], fields: Partial<Lease> = {}, ownerUid?: string) {
@@ -235,7 +231,10 @@ describe('the container of a holder', () => {
     { name: 'is unknown where the name is that of none', pod: {}, named: 'other', want: undefined },
   ])('$name', ({ pod, named, want }) => {
     const index = new PodIndex([makePod({ name: 'web-0', ...pod })]);
-    const binding = bindHolder({ ...holding('web-0_1'), namedContainer: named }, index);
+    const binding = bindHolder(
+      holding('web-0_1', named === undefined ? {} : { leadingContainer: named }),
+      index,
+    );
     expect(binding.container).toBe(want);
   });
 });

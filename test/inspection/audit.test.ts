@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { LeaseCandidate } from '../../src/election/model.ts';
 import { type AuditFindingName, auditOf, type LeaseAudit } from '../../src/inspection/audit.ts';
 import {
-  type AuditedCandidate,
   type AuditObservation,
   seeLease,
   type WatchedLease,
@@ -16,11 +16,8 @@ function audit(lease: WatchedLease, at: number, parts: Partial<AuditObservation>
   return only;
 }
 
-function candidates(...names: readonly string[]): readonly AuditedCandidate[] {
-  return names.map((name) => ({
-    candidate: makeCandidate(name).with({ namespace: 'shop', leaseName: 'web' }).build(),
-    namedContainer: undefined,
-  }));
+function candidates(...names: readonly string[]): readonly LeaseCandidate[] {
+  return names.map((name) => makeCandidate(name).with({ namespace: 'shop', leaseName: 'web' }).build());
 }
 
 const replicas = ['web-0', 'web-1'].map((name) =>

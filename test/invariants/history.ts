@@ -65,6 +65,8 @@ export type HistoryEvent =
     }
   /** `who` knows from `at` on that it does not lead the Lease `key`; so do the dead. */
   | { readonly kind: 'follows'; readonly at: Moment; readonly who: string; readonly key: string }
+  /** The process `who`, which may hold the Lease `key`, has ended: told only where coordinators watch Pods (rule 17). */
+  | { readonly kind: 'ends'; readonly at: Moment; readonly who: string; readonly key: string }
   /** `who` wrote, as leader of the Lease `key`, to what that Lease guards. */
   | {
       readonly kind: 'writesElsewhere';

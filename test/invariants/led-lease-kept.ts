@@ -47,6 +47,10 @@ export class LedLeaseKept implements Invariant {
       case 'follows':
         this.#leaders.get(event.key)?.delete(event.who);
         return [];
+      case 'ends':
+        this.#leaders.get(event.key)?.delete(event.who);
+        if (this.#renewals.get(event.key)?.holder === event.who) this.#renewals.delete(event.key);
+        return [];
       case 'restored':
         this.#renewals.clear();
         for (const key of this.#told.keys()) if (!event.leases.has(key)) this.#told.delete(key);

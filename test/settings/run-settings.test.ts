@@ -45,6 +45,7 @@ describe('settings', () => {
       statusPage: false,
       takeOver: true,
       lockNamespace: 'kube-system',
+      isCrashEvidenceUsed: false,
       leaderLabel: false,
       workers: 32,
       electionDurationMs: 5000,

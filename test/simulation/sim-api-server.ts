@@ -32,6 +32,8 @@ interface Target {
 
 const PATH =
   /^\/apis\/(coordination\.k8s\.io|coordinated-leader-election\.dev)\/(v\w+)(?:\/namespaces\/([^/]+))?\/(leases|leasecandidates)(?:\/([^/]+))?$/;
+/** Pods are only listed and watched. */
+const PODS = /^\/api\/v1(?:\/namespaces\/([^/]+))?\/pods$/;
 const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
@@ -66,6 +68,7 @@ export class SimApiServer {
     leases: new Set(),
     leasecandidates: new Set(),
     customcandidates: new Set(),
+    pods: new Set(),
   };
   /** What its watch cache has not shown yet; undefined while it keeps up. */
   #unseen: SimChange[] | undefined;
@@ -192,6 +195,8 @@ export class SimApiServer {
 
   #serves({ resource, version }: Target): boolean {
     switch (resource) {
+      case 'pods':
+        return true;
       case 'leases':
         return version === 'v1';
       case 'leasecandidates':
@@ -301,6 +306,8 @@ const targets = new Map<string, Target>();
 function targetOf(path: string): Target | undefined {
   const known = targets.get(path);
   if (known) return known;
+  const [, podsOf] = PODS.exec(path) ?? [];
+  if (PODS.test(path)) return { version: 'v1', resource: 'pods', namespace: podsOf ?? '', name: '' };
   const [, group, version = '', namespace = '', plural, name = ''] = PATH.exec(path) ?? [];
   if (plural === undefined) return undefined;
   const resource = group === GROUP ? 'customcandidates' : (plural as SimResource);

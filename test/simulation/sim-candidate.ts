@@ -1,7 +1,7 @@
 import { type CandidateApiVersion, CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { resourcePaths } from '../../src/coordination/resource-paths.ts';
-import type { CandidateSource } from '../../src/election/model.ts';
+import type { CandidateSource, PodReference } from '../../src/election/model.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { Reflector } from '../../src/kubernetes/reflector.ts';
@@ -22,6 +22,8 @@ export interface SimCandidateIdentity {
   readonly emulationVersion: string;
   /** By default OldestEmulationVersion. */
   readonly strategy?: string;
+  /** The Pod that it runs in, where it says so. */
+  readonly pod?: PodReference;
 }
 
 /** What others have to do with a candidate's doings. */
@@ -203,7 +205,9 @@ export class SimCandidate {
     const { namespace, name, leaseName, binaryVersion, emulationVersion } = this.identity;
     const { strategy = 'OldestEmulationVersion' } = this.identity;
     const spec = { leaseName, binaryVersion, emulationVersion, strategy, renewTime: this.#wall };
-    const body = { metadata: { namespace, name }, spec };
+    const { pod } = this.identity;
+    const ownerReferences = pod && [{ apiVersion: 'v1', kind: 'Pod', ...pod }];
+    const body = { metadata: { namespace, name, ...(ownerReferences && { ownerReferences }) }, spec };
     return this.connection.request({
       method: 'POST',
       path: resourcePaths.candidates(apiVersionOf(this.identity), namespace),

@@ -82,6 +82,7 @@ export class SimParticipant {
         emulationVersion,
         ...(strategy !== undefined && { strategy }),
         identity: name,
+        ...(identity.pod && { pod: { ...identity.pod, namespace } }),
         client: this.#client(),
         clock: process,
         leaseDurationMs: leaseSeconds * 1000,

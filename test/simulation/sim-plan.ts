@@ -110,6 +110,8 @@ const LEASES: readonly [LeasePlan, ...LeasePlan[]] = [
 const LEASES_PER_RUN = 3;
 /** The numbers of faults that move leaders, behind those of all others. */
 const FIRST_PRIORITY = 1000;
+/** Of processes that end, where that is noticed. */
+const FIRST_CRASH = 3000;
 /** And of what programs do with their participants. */
 const FIRST_OF_PARTICIPANTS = 2000;
 /** It looks four times as often as others do, and so costs as much as they do together: in one run of four is enough. */
@@ -174,11 +176,13 @@ export function makePlan(seed: number): SimPlan {
   );
   const troubleEndsMs = isLong ? LONG_TROUBLE_ENDS_MS : TROUBLE_ENDS_MS;
   const population = { leases, slots, replicas };
+  const isCrashEvidenceUsed = chance.for('pods').is(0.4);
   return {
     seed,
     settings: {
       ...defaultSettings,
       leaseDurationSeconds: chance.pick([10, 10, 6, 15]),
+      isCrashEvidenceUsed,
       // Candidates renew every five minutes: those that have died are collected within a long run.
       ...(isLong && { candidateValidityMs: 330_000, candidateGcAfterMs: 330_000 }),
     },
@@ -193,6 +197,7 @@ export function makePlan(seed: number): SimPlan {
     faults: [
       ...planFaults(chance.for('faults'), population, troubleEndsMs),
       ...planPriorities(chance.for('priorities'), population, troubleEndsMs),
+      ...(isCrashEvidenceUsed ? planCrashes(chance.for('crashes'), population, troubleEndsMs) : []),
       ...planOfParticipants(chance.for('of participants'), population, troubleEndsMs),
     ],
     troubleEndsMs,
@@ -286,6 +291,19 @@ function planPriorities(
     const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
     const kind = 'prioritySet';
     return { id: FIRST_PRIORITY + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
+  });
+}
+
+/** Where Pods are watched, more leaders crash, or sleep as if they had. */
+function planCrashes(
+  chance: Chance,
+  population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
+  endsMs: number,
+): readonly FaultPlan[] {
+  return Array.from({ length: 3 + chance.upTo(10) }, (_, index): FaultPlan => {
+    const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
+    const kind = chance.pick(['leaderCrashes', 'leaderCrashes', 'candidateCrashes', 'leaderPaused'] as const);
+    return { id: FIRST_CRASH + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
   });
 }
 

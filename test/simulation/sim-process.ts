@@ -12,6 +12,7 @@ export interface SimSkew {
 /** A process with clocks of its own, that can stop dead for a while, or for good, while time goes on. */
 export class SimProcess implements Clock {
   readonly world: VirtualClock;
+  onKilled: () => void = () => {};
   readonly rate: number;
   readonly #monotonicSkewMs: number;
   #wallSkewMs: number;
@@ -112,7 +113,9 @@ export class SimProcess implements Clock {
 
   /** Nothing of it runs any more. What it has sent may still arrive. */
   kill(): void {
+    if (!this.#isAlive) return;
     this.#isAlive = false;
+    this.onKilled();
   }
 
   /** All that fell due meanwhile does so now, in the order in which it would have. */

@@ -1,3 +1,4 @@
+import type { PodReference } from '../../src/election/model.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { Term } from '../../src/participant/term.ts';
 import type { Instant } from '../../src/support/clock.ts';
@@ -5,10 +6,12 @@ import type { HistoryEvent } from '../invariants/history.ts';
 import { FencingTokens } from './fencing-tokens.ts';
 import { LastRenewals } from './last-renewals.ts';
 import { SimCandidate } from './sim-candidate.ts';
+import { SimKubelet } from './sim-kubelet.ts';
 import type { SimLink } from './sim-link.ts';
 import type { SimTap } from './sim-network.ts';
 import { SimParticipant } from './sim-participant.ts';
 import { SimPlainElector } from './sim-plain-elector.ts';
+import type { SimProcess, SimSkew } from './sim-process.ts';
 import type { SimProgram, SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -17,9 +20,14 @@ export class SimPrograms {
   readonly #world: SimWorld;
   readonly #tokens = new FencingTokens();
   readonly #renewals = new LastRenewals();
+  /** Where Pods are watched. */
+  readonly #kubelet: SimKubelet | undefined;
+  /** The last container of each slot. */
+  readonly #containers = new Map<SimSlot, { readonly name: string; readonly process: SimProcess }>();
 
   constructor(world: SimWorld) {
     this.#world = world;
+    this.#kubelet = world.plan.settings.isCrashEvidenceUsed ? new SimKubelet(world) : undefined;
   }
 
   observe(event: HistoryEvent): void {
@@ -34,11 +42,11 @@ export class SimPrograms {
   /** Starts the next program of a slot, under `name`. */
   start(slot: SimSlot, name: string): SimProgram {
     const { plan } = slot;
-    const { wallMs, rate, lease, isPlain, binaryVersion, emulationVersion, strategy, watchesForDeletion } =
-      plan;
+    const { wallMs, lease, isPlain, binaryVersion, emulationVersion, strategy, watchesForDeletion } = plan;
     const { source } = plan;
     const { namespace, name: leaseName, timing } = lease;
-    const process = this.#world.startProcess({ kind: 'candidate', name }, { wallMs, rate });
+    const process = this.#world.startProcess({ kind: 'candidate', name }, this.#clockOf(slot));
+    const pod = this.#startContainer(slot, name, process);
     const connection = this.#world.network.connect(plan.name, process, name, hangingWith(slot));
     const link = this.#world.network.linkOf(plan.name);
     const beliefShare = this.#world.plan.clockTolerance;
@@ -52,7 +60,16 @@ export class SimPrograms {
       void actor.run();
       return { name, process, connection, link, actor };
     }
-    const identity = { source, namespace, leaseName, name, binaryVersion, emulationVersion, strategy };
+    const identity = {
+      source,
+      namespace,
+      leaseName,
+      name,
+      binaryVersion,
+      emulationVersion,
+      strategy,
+      ...(pod && { pod }),
+    };
     const trace = (text: () => string) => this.#world.note(text);
     if (plan.isParticipant) {
       const hooks = {
@@ -81,6 +98,31 @@ export class SimPrograms {
     const actor = new SimCandidate(identity, process, connection, hooks, habits);
     actor.start();
     return { name, process, connection, link, actor };
+  }
+
+  /**
+   * The clock of a slot's node. Where Pods are watched, no restart of a container sets it back: that is not promised to be borne
+   * (rule 17).
+   */
+  #clockOf(slot: SimSlot): SimSkew {
+    const { wallMs, rate } = slot.plan;
+    const lastMs = this.#kubelet ? this.#containers.get(slot)?.process.wallSkewMs : undefined;
+    return { wallMs: Math.max(wallMs, lastMs ?? wallMs), rate };
+  }
+
+  /** A program of another name is another Pod; one of the same name is another container of its Pod. */
+  #startContainer(slot: SimSlot, name: string, process: SimProcess): PodReference | undefined {
+    if (!this.#kubelet) return undefined;
+    const last = this.#containers.get(slot);
+    if (last && last.name !== name) this.#kubelet.replaced(last.name);
+    this.#containers.set(slot, { name, process });
+    const pod = this.#kubelet.start(slot.plan.lease.namespace, name, process);
+    const report = process.onKilled;
+    process.onKilled = () => {
+      report();
+      this.#world.ended(name, slot.key);
+    };
+    return pod;
   }
 
   #termBegun(key: string, term: Term): void {

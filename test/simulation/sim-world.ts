@@ -87,6 +87,8 @@ export class SimWorld {
   /** By LeaseCandidate: among which a program has written it last. */
   /** By key of a participant's candidate: the group that it has written last. */
   readonly #publishedAs = new Map<string, SimResource>();
+  /** The processes that have ended, where Pods are watched. */
+  readonly #ended = new Set<string>();
   #isCalm = false;
   /** Ends what lasts. */
   readonly #ends = new Set<() => void>();
@@ -228,6 +230,7 @@ export class SimWorld {
     const { name } = writer;
     const chance = this.chance.for(name);
     this.#writers.set(name, writer);
+    this.#ended.delete(name);
     return new SimProcess(this.clock, { monotonicMs: chance.upTo(1_000_000), ...skew }, chance.random);
   }
 
@@ -344,6 +347,12 @@ export class SimWorld {
     return this.slots.some(({ key, plan }) => plan.isPlain && keys.includes(key));
   }
 
+  /** The process of that name has ended. */
+  ended(who: string, key: string): void {
+    this.#ended.add(who);
+    this.#happened({ kind: 'ends', at: this.clock.now(), who, key });
+  }
+
   /** `who` takes itself for the coordinator until then; undefined: no more. */
   serves(who: string, until: Instant | undefined): void {
     const at = this.clock.now();
@@ -374,6 +383,8 @@ export class SimWorld {
       this.note(() => `  ${writer.name} ${method} ${key} ${status} ${JSON.stringify(write.body['spec'])}`);
     }
     this.#happened(eventOf(write, writer));
+    // A renewal that was on its way when its sender ended.
+    if (resource === 'leases' && this.#ended.has(writer.name)) this.ended(writer.name, key);
     this.coordinators.written(writer.name);
     const { holderIdentity } = specOf(write.after);
     const isGrant = resource === 'leases' && holderIdentity !== specOf(write.before)['holderIdentity'];

@@ -72,6 +72,9 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 - {{ printf "--%s=%v" (kebabcase $name) $value | quote }}
 {{- end }}
 {{- end }}
+{{- if .Values.crashEvidence.enabled }}
+- --watch-pods
+{{- end }}
 {{- range .Values.namespaces }}
 - {{ printf "--namespace=%s" . | quote }}
 {{- end }}
@@ -87,7 +90,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 
 {{/* The names of what may be done, each with rules of its own. */}}
 {{- define "coordinated-leader-election.concerns" -}}
-candidates events leases{{ if has true (list .Values.config.leaderLabel) }} pods{{ end }}
+candidates events leases{{ if has true (list .Values.config.leaderLabel) }} pods{{ end }}{{ if .Values.crashEvidence.enabled }} pod-status{{ end }}
 {{- end }}
 
 {{/* Candidates are pinged (patch) and, hours after the last sign of life, collected (delete). */}}
@@ -116,6 +119,13 @@ candidates events leases{{ if has true (list .Values.config.leaderLabel) }} pods
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, patch]
+{{- end }}
+
+{{/* The status of a leader's Pod tells that its container has ended. Pods are only read. */}}
+{{- define "coordinated-leader-election.rules.pod-status" -}}
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch]
 {{- end }}
 
 {{/*

@@ -94,6 +94,9 @@ export function superviseContainer(
     });
   }
 
+  /** Each run has another one. */
+  const containerId = () => `process://${place.podIp}-${runs}`;
+
   async function runOnce(): Promise<number> {
     try {
       running = start();
@@ -113,7 +116,7 @@ export function superviseContainer(
     const exit = await whileProbed(running);
     running = undefined;
     isReady = false;
-    state = { terminated: terminated(exit, startedAt) };
+    state = { terminated: terminated(exit, startedAt, containerId()) };
     onChange();
     return state.terminated.exitCode;
   }
@@ -148,7 +151,7 @@ export function superviseContainer(
       name: container.name,
       image: container.image,
       imageID: container.image,
-      containerID: `process://${place.podIp}-${runs}`,
+      containerID: containerId(),
       ready: isReady,
       started: 'running' in state,
       restartCount: Math.max(runs - 1, 0),
@@ -179,7 +182,7 @@ async function stop(server: ServerProcess, graceMs: number): Promise<void> {
   server.kill('SIGKILL');
 }
 
-function terminated({ code, signal }: Exit, startedAt: string) {
+function terminated({ code, signal }: Exit, startedAt: string, containerID: string) {
   const number = signal === null ? undefined : constants.signals[signal];
   const exitCode = code ?? 128 + (number ?? 0);
   return {
@@ -188,5 +191,6 @@ function terminated({ code, signal }: Exit, startedAt: string) {
     reason: exitCode === 0 ? 'Completed' : 'Error',
     startedAt,
     finishedAt: new Date().toISOString(),
+    containerID,
   };
 }

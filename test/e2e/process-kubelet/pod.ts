@@ -92,6 +92,7 @@ export type ContainerState =
         readonly reason: string;
         readonly startedAt: string;
         readonly finishedAt: string;
+        readonly containerID: string;
       };
     };
 

@@ -15,6 +15,8 @@ export interface Component {
   pods(): Promise<readonly string[]>;
   /** Freezes pods: they go on running, and do nothing more, not even end when they are asked to. */
   freeze(...pods: readonly string[]): void;
+  /** Kills the program of a pod without a warning. */
+  kill(pod: string): void;
   /** Waits until a pod's candidate has not renewed for so long that it is asked before it is elected. */
   untilQuiet(pod: string, forMs: number): Promise<void>;
   /** Has all its pods have been candidates together for so long, as far as their candidates tell. */
@@ -131,6 +133,12 @@ export async function deployComponent(
     return eventually(leader, `a pod of ${name} leads ${namespace}/${lease}`, 120_000, 250);
   }
 
+  function signal(pod: string, name: NodeJS.Signals): void {
+    const process = kubelets.map((kubelet) => kubelet.processOf(namespace, pod)).find((one) => one);
+    if (!process) throw new Error(`${pod} does not run`);
+    process.kill(name);
+  }
+
   await scaleTo(1);
   if (replicas > 1) {
     // Of candidates of one second the name decides: the first is to be the oldest, so that it stays the best.
@@ -142,12 +150,9 @@ export async function deployComponent(
     pods,
     untilLed,
     freeze(...frozen) {
-      for (const pod of frozen) {
-        const process = kubelets.map((kubelet) => kubelet.processOf(namespace, pod)).find((one) => one);
-        if (!process) throw new Error(`${pod} does not run`);
-        process.kill('SIGSTOP');
-      }
+      for (const pod of frozen) signal(pod, 'SIGSTOP');
     },
+    kill: (pod) => signal(pod, 'SIGKILL'),
     async untilQuiet(pod, forMs) {
       const path = candidatePath({ namespace, name: pod });
       const isQuiet = async () => {

@@ -401,4 +401,24 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });',
     '',
   ]),
+  mutant('believes-made-up-ends', 'takes a holder for ended when the kubelet has only lost sight of it', [
+    'election/holder-end.ts',
+    "if (isMadeUp(instance)) return unproven('EndMadeUp');",
+    '',
+  ]),
+  mutant('ends-by-former-run', 'takes a holder for ended when a former run of its container has', [
+    'election/holder-end.ts',
+    'container.ended.find((ended) => ranAt(ended, renewTime))',
+    'container.ended[0]',
+  ]),
+  mutant('ends-by-any-container', 'takes a holder for ended when any container of its Pod has', [
+    'election/holder-end.ts',
+    'return pod.containers.length === 1 ? pod.containers[0] : undefined;',
+    'return pod.containers.findLast(({ ended }) => ended.length > 0) ?? pod.containers[0];',
+  ]),
+  mutant('ends-twin-run', 'takes a holder for ended although the next run of its container may lead', [
+    'election/holder-end.ts',
+    "if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))\n    return unproven('OtherInstance');",
+    '',
+  ]),
 ];

@@ -1,0 +1,76 @@
+import type { ContainerInstance, EndedInstance, Pod, PodContainer } from '../election/holder-end.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { CONTAINER_ANNOTATION } from './lease.ts';
+import { parseMicroTime } from './micro-time.ts';
+import { annotationsOf, commonText, type RawObject, specOf, textField } from './raw-object.ts';
+
+const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
+
+/**
+ * Reads a v1 Pod, as far as the end of a holder depends on it (rule 17). Never throws: an invalid field counts as not set,
+ * and proves nothing. Everything else of a Pod is dropped: a cluster has thousands of them.
+ */
+export function decodePod(object: RawObject): Pod {
+  const { metadata } = object;
+  const spec = specOf(object);
+  const annotations = annotationsOf(object);
+  const status = isJsonObject(object['status']) ? object['status'] : {};
+  const statuses = [...objectsIn(status, 'containerStatuses'), ...objectsIn(status, 'initContainerStatuses')];
+  // A restartable init container runs beside the others.
+  const sidecars = objectsIn(spec, 'initContainers').filter(
+    ({ restartPolicy }) => restartPolicy === 'Always',
+  );
+  return {
+    namespace: commonText(metadata.namespace ?? '', undefined),
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    isMirror: MIRROR_ANNOTATION in annotations,
+    hasHostPid: spec['hostPID'] === true,
+    sharesProcessNamespace: spec['shareProcessNamespace'] === true,
+    leadingContainer: textField(annotations, CONTAINER_ANNOTATION) || undefined,
+    defaultContainer: textField(annotations, DEFAULT_CONTAINER_ANNOTATION) || undefined,
+    containers: [...objectsIn(spec, 'containers'), ...sidecars].map((container) => {
+      const name = commonText(textField(container, 'name') ?? '', undefined);
+      return containerOf(
+        name,
+        statuses.find((one) => one['name'] === name),
+      );
+    }),
+  };
+}
+
+function containerOf(name: string, status: JsonObject = {}): PodContainer {
+  const { state, lastState } = status;
+  const running = isJsonObject(state) && isJsonObject(state['running']) ? state['running'] : undefined;
+  const ended = [state, lastState].flatMap((one) => {
+    const terminated = isJsonObject(one) ? one['terminated'] : undefined;
+    return isJsonObject(terminated) ? [endedInstance(terminated)] : [];
+  });
+  const id = textField(status, 'containerID') ?? '';
+  return { name, running: running && { ...instanceOf(id, running) }, ended };
+}
+
+function instanceOf(id: string, fields: JsonObject): ContainerInstance {
+  return { id, startedAt: timeIn(fields, 'startedAt') };
+}
+
+function endedInstance(fields: JsonObject): EndedInstance {
+  return {
+    ...instanceOf(textField(fields, 'containerID') ?? '', fields),
+    finishedAt: timeIn(fields, 'finishedAt'),
+    reason: textField(fields, 'reason') ?? '',
+  };
+}
+
+/** The kubelet writes the epoch where it does not know a time. */
+function timeIn(fields: JsonObject, name: string): bigint | undefined {
+  const text = textField(fields, name);
+  const time = text === undefined ? undefined : parseMicroTime(text);
+  return time === undefined || time <= 0n ? undefined : time;
+}
+
+function objectsIn(fields: JsonObject, name: string): readonly JsonObject[] {
+  const list = fields[name];
+  return Array.isArray(list) ? list.filter((one) => isJsonObject(one)) : [];
+}

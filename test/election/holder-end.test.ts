@@ -1,0 +1,340 @@
+import { describe, expect, test } from 'vitest';
+import { decideElection } from '../../src/election/decide.ts';
+import { grantOf } from '../../src/election/decision.ts';
+import {
+  type EndedInstance,
+  type HolderEnd,
+  type ObservedPod,
+  observePod,
+  type Pod,
+  type PodContainer,
+} from '../../src/election/holder-end.ts';
+import type { Instant, Lease, LeaseCandidate } from '../../src/election/model.ts';
+import { recordSending } from '../../src/election/record-action.ts';
+import { holderEndIn } from '../../src/election/view.ts';
+import {
+  type InputBuilder,
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  wallAt,
+} from '../support/election-builders.ts';
+
+const POD = { name: 'a-0', uid: 'uid-of-pod-a' };
+const STARTED = -30_000;
+
+const instance = { id: 'containerd://1', startedAt: wallAt(STARTED) };
+/** Ended at `at`, by the status: in whole seconds. */
+const endedAt = (at: Instant, fields: Partial<EndedInstance> = {}): EndedInstance => ({
+  ...instance,
+  finishedAt: wallAt(Math.floor(at / 1000) * 1000),
+  reason: 'Error',
+  ...fields,
+});
+const running: PodContainer = { name: 'main', running: instance, ended: [] };
+const pod: Pod = {
+  namespace: 'kube-system',
+  ...POD,
+  isMirror: false,
+  hasHostPid: false,
+  sharesProcessNamespace: false,
+  leadingContainer: undefined,
+  defaultContainer: undefined,
+  containers: [running],
+};
+
+/** The Pod, seen while its container ran and at `at`, after the container has ended. */
+function seenEnded(at: Instant, end = endedAt(at), change: Partial<Pod> = {}): ObservedPod {
+  const before = observePod(
+    undefined,
+    { ...pod, ...change, containers: change.containers ?? [running] },
+    STARTED,
+  );
+  const containers = before.pod.containers.map((container) =>
+    container.name === 'main'
+      ? { ...container, running: undefined, ended: [end, ...container.ended] }
+      : container,
+  );
+  return observePod(before, { ...before.pod, containers }, at);
+}
+
+/** A Lease that `a` got at 0 and renews every 2 s, for the last time at 8 s; `b` is alive. Leases last 15 s. */
+function renewing(lease: Partial<Lease> = {}, candidate: Partial<LeaseCandidate> = {}): InputBuilder {
+  const own = makeCandidate('a')
+    .renewedAt(7000)
+    .with({ pod: POD, ...candidate });
+  let input = makeInput()
+    .settings({ isCrashEvidenceUsed: true })
+    .candidates(own.seenAt(7000), makeCandidate('b').renewedAt(7900).createdAt(7900).seenAt(7900))
+    .sees(makeLease('a').lasting(15), 0);
+  for (const at of [2000, 4000, 6000, 8000])
+    input = input.sees(
+      makeLease('a')
+        .lasting(15)
+        .renewedAt(at)
+        .with({ ...lease, resourceVersion: `${at}` }),
+      at,
+    );
+  return input;
+}
+
+const endIn = (input: InputBuilder, holderPod: ObservedPod | undefined): HolderEnd | undefined =>
+  holderEndIn(input.with({ holderPod }).build());
+
+describe('the end of a holder is proven (rule 17)', () => {
+  test('when its container has ended and one renewal was left out', () => {
+    expect(endIn(renewing(), seenEnded(8500))).toMatchObject({ kind: 'ends', at: 10_500 });
+  });
+
+  test('no earlier than a renewal interval after the last renewal that was seen', () => {
+    // The watch of Leases lags behind that of Pods.
+    const late = renewing().sees(
+      makeLease('a').lasting(15).renewedAt(8400).with({ resourceVersion: '9' }),
+      9100,
+    );
+    expect(endIn(late, seenEnded(8500))).toMatchObject({ kind: 'ends', at: 11_100 });
+  });
+
+  test.for<[name: string, everyMs: number, pod: Partial<Pod>, want: number]>([
+    ['the interval of its renewals, if that is longer than 1 s', 4000, {}, 4000],
+    ['1 s at least, for requests on their way', 300, {}, 1000],
+    ['5 s at most, where the container is the only one', 40_000, {}, 5000],
+    [
+      'all of a long interval, where the container is only the default one',
+      40_000,
+      { defaultContainer: 'main', containers: [running, { ...running, name: 'other' }] },
+      40_000,
+    ],
+    [
+      '5 s at most, where our annotation names the container',
+      40_000,
+      { leadingContainer: 'main', containers: [running, { ...running, name: 'other' }] },
+      5000,
+    ],
+  ])('after a silence of %s', ([, everyMs, change, want]) => {
+    let input = makeInput()
+      .settings({ isCrashEvidenceUsed: true })
+      .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
+      .sees(makeLease('a').lasting(137), 0);
+    for (const at of [1000, 1000 + everyMs])
+      input = input.sees(
+        makeLease('a')
+          .lasting(137)
+          .renewedAt(at)
+          .with({ resourceVersion: `${at}` }),
+        at,
+      );
+    const at = 1000 + everyMs + 100;
+    expect(endIn(input, seenEnded(at, endedAt(at), change))).toMatchObject({ kind: 'ends', at: at + want });
+  });
+
+  test('after 2 s where only one renewal was seen', () => {
+    const input = makeInput()
+      .settings({ isCrashEvidenceUsed: true })
+      .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
+      .sees(makeLease('a').lasting(15), 0)
+      .sees(makeLease('a').lasting(15).renewedAt(4000).with({ resourceVersion: '2' }), 4000);
+    expect(endIn(input, seenEnded(4100))).toMatchObject({ kind: 'ends', at: 6100 });
+  });
+
+  test('by the run before, when the container runs again', () => {
+    const again = { id: 'containerd://2', startedAt: wallAt(10_000) };
+    const ended = seenEnded(8500);
+    const [container] = ended.pod.containers;
+    const restarted = observePod(
+      ended,
+      { ...pod, containers: [{ name: 'main', running: again, ended: container?.ended ?? [] }] },
+      10_200,
+    );
+    expect(endIn(renewing(), restarted)).toMatchObject({ kind: 'ends', at: 10_500 });
+  });
+});
+
+describe('the end of a holder is not proven (rule 17)', () => {
+  const other = (id: string, startedAt: Instant) => ({ id, startedAt: wallAt(startedAt) });
+  /** The Pod with a container that ended, and other fields. */
+  const statusWith = (change: Partial<PodContainer>): ObservedPod => {
+    const before = seenEnded(8500);
+    const [container = running] = before.pod.containers;
+    return observePod(before, { ...before.pod, containers: [{ ...container, ...change }] }, 8600);
+  };
+
+  test.for<[name: string, missing: string, pod: ObservedPod | undefined]>([
+    ['its Pod is not known, which a deletion may mean', 'PodUnknown', undefined],
+    ['a later Pod has its name', 'PodUnknown', seenEnded(8500, endedAt(8500), { uid: 'another' })],
+    ['the kubelet runs the Pod from a file', 'MirrorPod', seenEnded(8500, undefined, { isMirror: true })],
+    ['its Pod has hostPID', 'SharedProcesses', seenEnded(8500, undefined, { hasHostPid: true })],
+    [
+      'the containers share their processes',
+      'SharedProcesses',
+      seenEnded(8500, undefined, { sharesProcessNamespace: true }),
+    ],
+    [
+      'any of several containers may lead',
+      'ContainerUnknown',
+      seenEnded(8500, undefined, { containers: [running, { ...running, name: 'sidecar' }] }),
+    ],
+    [
+      'another container than the one that leads has ended',
+      'ContainerRuns',
+      seenEnded(8500, undefined, {
+        leadingContainer: 'sidecar',
+        containers: [running, { name: 'sidecar', running: other('containerd://s', STARTED), ended: [] }],
+      }),
+    ],
+    [
+      'an annotation names a container that does not exist',
+      'ContainerUnknown',
+      seenEnded(8500, undefined, { leadingContainer: 'gone' }),
+    ],
+    ['its container runs', 'ContainerRuns', observePod(undefined, pod, 0)],
+    [
+      'this process has never seen the container run: it may be from before a restart',
+      'NeverSeenRunning',
+      observePod(undefined, seenEnded(8500).pod, 8500),
+    ],
+    ...['ContainerStatusUnknown', 'Unknown', 'RestartingAllContainers'].map(
+      (reason): [string, string, ObservedPod] => [
+        `the kubelet has made up the reason ${reason}`,
+        'EndMadeUp',
+        seenEnded(8500, endedAt(8500, { reason })),
+      ],
+    ),
+    [
+      'the status has no time of the end',
+      'EndMadeUp',
+      seenEnded(8500, endedAt(8500, { finishedAt: undefined })),
+    ],
+    ['it has renewed after the end', 'OtherInstance', seenEnded(8500, endedAt(6000))],
+    [
+      'it has renewed before the container began to run',
+      'OtherInstance',
+      seenEnded(8500, endedAt(8500, { startedAt: wallAt(8100) })),
+    ],
+    [
+      'the container runs again, and the last renewal may be by the new run under the same name',
+      'OtherInstance',
+      statusWith({ running: other('containerd://2', 8000) }),
+    ],
+  ])('if %s', ([, missing, holderPod]) => {
+    expect(endIn(renewing(), holderPod)).toEqual({ kind: 'unproven', missing });
+  });
+
+  test('if the candidate names no Pod', () => {
+    const input = renewing({}, { pod: undefined as never });
+    expect(endIn(input, seenEnded(8500))).toEqual({ kind: 'unproven', missing: 'NoPod' });
+  });
+
+  test('if the holder has not renewed itself: a grant has the time of the coordinator', () => {
+    const input = makeInput()
+      .settings({ isCrashEvidenceUsed: true })
+      .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
+      .sees(makeLease('a').lasting(15), 0);
+    expect(endIn(input, seenEnded(500))).toEqual({ kind: 'unproven', missing: 'HolderNeverRenewed' });
+  });
+
+  test('if the holder itself acquired the Lease before the container began to run', () => {
+    const acquired = { isAcquireTimeRenewers: true, acquireTime: wallAt(STARTED - 5000) } as const;
+    expect(endIn(renewing(acquired), seenEnded(8500))).toEqual({
+      kind: 'unproven',
+      missing: 'OtherInstance',
+    });
+  });
+
+  test('where Pods are not watched', () => {
+    const input = renewing().settings({ isCrashEvidenceUsed: false });
+    expect(endIn(input, seenEnded(8500))).toBeUndefined();
+  });
+});
+
+describe('the Lease of a holder that has ended (rule 17)', () => {
+  const ended = renewing().with({ holderPod: seenEnded(8500) });
+  const decidedAt = (input: InputBuilder, at: Instant) => decideElection(input.build(), makeNow(at));
+
+  test('goes to another candidate at the moment of the proof, not at its expiry', () => {
+    const before = decidedAt(ended, 10_499);
+    expect(grantOf(before)).toBeUndefined();
+    const decision = decidedAt(ended, 10_500);
+    expect(decision.reason).toBe('HolderEnded');
+    expect(grantOf(decision)).toMatchObject({ holder: 'b', former: 'a', hasFormerEnded: true });
+  });
+
+  test('is decided again at the moment of the proof', () => {
+    expect(decidedAt(ended, 9000).requeue).toEqual({ kind: 'at', time: 10_500 });
+  });
+
+  test('stays with a holder that renews after all', () => {
+    const renewed = ended.sees(
+      makeLease('a').lasting(15).renewedAt(9900).with({ resourceVersion: '10' }),
+      9900,
+    );
+    expect(decidedAt(renewed, 10_600).reason).not.toBe('HolderEnded');
+  });
+
+  test('does not go back to the identity that has ended while another candidate can lead', () => {
+    const alone = decidedAt(ended, 10_500).standings.find(({ candidate }) => candidate.name === 'a');
+    expect(alone?.state).toBe('Withdrawn');
+  });
+
+  test('is reserved for former holders that may still believe in it', () => {
+    // `c` led until 5 s by a Lease of 20 s, and was robbed of it.
+    let input = makeInput()
+      .settings({ isCrashEvidenceUsed: true })
+      .candidates(
+        makeCandidate('a').with({ pod: POD }).renewedAt(7900).seenAt(7900),
+        makeCandidate('b').renewedAt(7900).createdAt(7900).seenAt(7900),
+      );
+    for (const at of [1000, 3000, 5000])
+      input = input.sees(
+        makeLease('c')
+          .lasting(20)
+          .renewedAt(at)
+          .with({ resourceVersion: `c${at}` }),
+        at,
+      );
+    for (const at of [6000, 8000])
+      input = input.sees(
+        makeLease('a')
+          .lasting(15)
+          .renewedAt(at)
+          .with({ resourceVersion: `a${at}` }),
+        at,
+      );
+    const decision = decidedAt(input.with({ holderPod: seenEnded(8500) }), 12_000);
+    expect(decision.tenure).toMatchObject({
+      kind: 'vacant',
+      need: 'HolderEnded',
+      reservation: { holder: 'c' },
+    });
+    expect(grantOf(decision)).toBeUndefined();
+  });
+
+  test('leaves no belief of the holder behind, so that the next release is not doubted', () => {
+    const decision = decidedAt(ended, 10_500);
+    const [grant] = decision.actions;
+    const { memory } = recordSending(ended.build(), grant as never, 10_500);
+    expect(memory.beliefs.map(({ holder }) => holder)).not.toContain('a');
+    const granted = new Granted(ended.remembers(memory)).seesGrantTo('b', 10_510);
+    expect(granted.memory.beliefs.map(({ holder }) => holder)).not.toContain('a');
+  });
+});
+
+class Granted {
+  readonly #input: InputBuilder;
+
+  constructor(input: InputBuilder) {
+    this.#input = input;
+  }
+
+  seesGrantTo(holder: string, at: Instant) {
+    const granted = makeLease(holder)
+      .renewedAt(at)
+      .with({
+        acquireTime: wallAt(at),
+        leaseTransitions: 1,
+        resourceVersion: 'granted',
+      });
+    return this.#input.sees(granted, at).build();
+  }
+}
