@@ -215,7 +215,7 @@ describe('the page of a real coordinator', () => {
     expect(await page.locator('#side').boundingBox()).toMatchObject({ x: 0, y: 0, width: 390 });
     expect(await overflow()).toBe(0);
     await page.getByRole('button', { name: 'Close' }).tap();
-    await page.getByText('Recent elections').first().tap();
+    await page.getByRole('radio', { name: 'Recent elections' }).tap();
     await page.locator('#elections').getByText('stock-b leads after stock-a').waitFor(SOON);
     expect(await overflow()).toBe(0);
     const small = await page.evaluate(`[...document.querySelectorAll('.tabs label, .filters label, #search')]
