@@ -93,7 +93,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'support',
       'telemetry',
     ],
-    node: ['fs', 'http', 'path', 'zlib'],
+    node: ['fs', 'http', 'path', 'stream', 'zlib'],
   },
   'status-page/page': { does: 'is that page: the only code for browsers' },
   telemetry: {
