@@ -30,8 +30,8 @@ export class TourError extends Error {
 /** Interval of checks, in milliseconds. */
 const LOOK_MS = 50;
 
-/** Extra time for each step, long enough that a slow machine does not fail the tour. */
-const SLACK_MS = 12_000;
+/** Extra time for each step: a coordinator that starts long after its candidates first waits for a former holder. */
+const SLACK_MS = 30_000;
 
 interface TourParts {
   readonly world: TourWorld;

@@ -114,8 +114,7 @@ export class Broadcast {
       }
     }
     if (this.#readers.size === 0) return;
-    const isBusy =
-      board.isStale || this.#readers.values().some(({ isBehind, hasRoom }) => isBehind && hasRoom);
+    const isBusy = board.isStale || this.#readers.values().some(({ isBehind }) => isBehind);
     this.#schedule(isBusy ? PAUSE_MS : TICK_MS);
   }
 }

@@ -210,8 +210,9 @@ function renderBoard(hello) {
   const { shown, count } = leases.select(search.value, /** @type {Filter} */ (filter));
   for (const name of /** @type {Filter[]} */ (Object.keys(filters))) {
     const number = partOf(filterBox, `[value="${name}"] + b`);
-    setText(number, count(name).toLocaleString());
-    number.classList.toggle('some', count(name) > 0);
+    const leasesOfFilter = count(name);
+    setText(number, leasesOfFilter.toLocaleString());
+    number.classList.toggle('some', leasesOfFilter > 0);
   }
   const all = `${leases.size.toLocaleString()} ${leases.size === 1 ? 'Lease' : 'Leases'}`;
   setText(
