@@ -97,6 +97,10 @@ describe('the tour', () => {
       'LeaseReleased',
       'StrategyConflict',
     ]);
+    // The holder that released the Lease, not the one that crashed before.
+    expect(demo.told).toContainEqual(
+      expect.stringContaining('LeaseReleased: sample-4 leads after sample-2 under'),
+    );
     await demo.world.stop();
   });
 
