@@ -1,7 +1,10 @@
 import { clockText, durationText } from './words.js';
 
-/** The content of an element: text, which is never markup, or nodes. Nothing hides the element; `true` shows it as it is. */
-/** @typedef {string | boolean | undefined | readonly (Node | string)[]} Content */
+/**
+ * The content of an element: text, which is never markup, or nodes. `true` shows the element as it is; no content hides it.
+ *
+ * @typedef {string | boolean | undefined | readonly (Node | string)[]} Content
+ */
 
 /**
  * Returns the element with this id in index.html.
@@ -62,7 +65,7 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Shows a time of day. @param {Element} element @param {number} at */
+/** Makes a `<time>` element show a time. @type {(element: Element, at: number) => void} */
 export function setTime(element, at) {
   if (element instanceof HTMLTimeElement) element.dateTime = new Date(at).toISOString();
 }
