@@ -6,7 +6,7 @@ import type { DoctorSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
-import { type Layout, layoutFor, type Style, structured, wrapped } from './output.ts';
+import { type Layout, layoutFor, print, type Style, wrapped } from './output.ts';
 
 const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warning', error: 'bad' };
 
@@ -22,12 +22,8 @@ export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<num
       leaderLabel: settings.leaderLabel,
     });
     const findings = diagnose(evidence);
-    const { output } = settings;
-    host.stdout.write(
-      output === 'json' || output === 'yaml'
-        ? structured({ server: client.server, user: evidence.user, findings }, output)
-        : findingsText(findings, layoutFor(host)),
-    );
+    const examined = { server: client.server, user: evidence.user, findings };
+    print(examined, settings.output, host, () => findingsText(findings, layoutFor(host)));
     return exitCodeOf(findings);
   });
 }

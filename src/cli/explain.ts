@@ -13,8 +13,8 @@ import {
   type Layout,
   layoutFor,
   type Paint,
+  print,
   type Style,
-  structured,
   tableLines,
   wrapped,
 } from './output.ts';
@@ -28,12 +28,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
     ]);
     warnAboutSkew(connection.clock, host);
     const account = accountFor(election, lock, now);
-    const { output } = settings;
-    host.stdout.write(
-      output === 'json' || output === 'yaml'
-        ? structured(account, output)
-        : accountText(account, layoutFor(host)),
-    );
+    print(account, settings.output, host, () => accountText(account, layoutFor(host)));
     return exitCode.ok;
   });
 }

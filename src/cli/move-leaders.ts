@@ -12,7 +12,7 @@ import type { Host } from '../support/host.ts';
 import { printableLines } from '../support/text.ts';
 import { type ClusterConnection, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
-import { structured } from './output.ts';
+import { print } from './output.ts';
 
 const MAX_LINE_LENGTH = 1000;
 
@@ -21,7 +21,7 @@ export function runTransfer(lease: string, settings: TransferSettings, host: Hos
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, connection.namespace, host);
     const outcome = await transferLease(lease, settings.to, request);
-    showOutcome(outcome, settings, host);
+    print(outcome, settings.output, host, () => '');
     return outcome.leads ? exitCode.ok : exitCode.leaderStays;
   });
 }
@@ -32,7 +32,7 @@ export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
     const namespace = settings.allNamespaces ? '' : connection.namespace;
     const request = requestOf(settings, connection, namespace, host);
     const outcome = await drainCandidates(selectionOf(settings), request);
-    showOutcome(outcome, settings, host);
+    print(outcome, settings.output, host, () => '');
     return outcome.leases.every(({ to }) => to !== undefined) ? exitCode.ok : exitCode.leaderStays;
   });
 }
@@ -43,7 +43,7 @@ export function runUndrain(settings: UndrainSettings, host: Host): Promise<numbe
     const namespace = settings.allNamespaces ? '' : own;
     const tell = toStdout(settings, host);
     const candidates = await undrainCandidates(selectionOf(settings), { client, namespace, tell });
-    showOutcome({ candidates }, settings, host);
+    print({ candidates }, settings.output, host, () => '');
     return exitCode.ok;
   });
 }
@@ -73,14 +73,8 @@ function selectionOf({ selector, node, candidate }: SelectionSettings): Selectio
   return candidate === undefined ? { kind: 'all' } : { kind: 'candidate', name: candidate };
 }
 
-type Output = Pick<MovingSettings, 'output'>;
-
 /** Returns a function that prints progress. With JSON or YAML output, only the outcome is printed. */
-function toStdout({ output }: Output, { stdout }: Host): (line: string) => void {
+function toStdout({ output }: Pick<MovingSettings, 'output'>, { stdout }: Host): (line: string) => void {
   if (output !== 'table') return () => {};
   return (line) => stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);
-}
-
-function showOutcome(outcome: object, { output }: Output, { stdout }: Host): void {
-  if (output === 'json' || output === 'yaml') stdout.write(structured(outcome, output));
 }

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { Document, isScalar, Scalar, visit } from 'yaml';
+import type { OutputFormat } from '../settings/inspection-settings.ts';
 import type { Environment, Host } from '../support/host.ts';
 import { printable, printableJson, shortened } from '../support/text.ts';
 
@@ -89,21 +90,19 @@ export function wrapped(text: string, columns: number | undefined, indent: strin
   const said = shortened(printable(text), MAX_SENTENCE_LENGTH);
   if (columns === undefined) return `${start}${said}`;
   const width = Math.max(20, columns - start.length);
-  const lines: string[] = [];
-  let line = '';
-  for (const word of said.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return start + [...lines, line].join(`\n${' '.repeat(start.length)}`);
+  const lines = said.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S+`, 'g')) ?? [];
+  return start + lines.join(`\n${' '.repeat(start.length)}`);
 }
 
 /** Formats a value as JSON or YAML, without undefined fields. Characters that could harm a terminal are escaped. */
 export function structured(value: object, format: 'json' | 'yaml'): string {
   const json = JSON.stringify(value, undefined, 2);
   return format === 'json' ? `${printableJson(json)}\n` : yaml(JSON.parse(json));
+}
+
+/** Prints a value as JSON or YAML, if that is the format, else as text. */
+export function print(value: object, format: OutputFormat, { stdout }: Host, text: () => string): void {
+  stdout.write(format === 'json' || format === 'yaml' ? structured(value, format) : text());
 }
 
 const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });

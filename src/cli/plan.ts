@@ -15,7 +15,7 @@ import { printable, shortened } from '../support/text.ts';
 import { findElection, warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
-import { layoutFor, structured, tableLines } from './output.ts';
+import { layoutFor, print, tableLines } from './output.ts';
 
 /** Prints the effect of changes to the candidates, step by step, without making them. Resolves to an exit code. */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
@@ -35,14 +35,12 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
     }
     const changes = plannedChanges({ add, remove, priority, manifests }, input);
     const rehearsal = rehearse(input, now, changes);
-    if (output === 'json' || output === 'yaml') {
-      host.stdout.write(structured(rehearsal, output));
-      return exitCode.ok;
-    }
     const { paint } = layoutFor(host);
     const before = input.lease?.holderIdentity || 'nobody';
     const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
-    host.stdout.write(`${[paint('strong', title), ...stepLines(rehearsal, paint)].join('\n')}\n`);
+    print(rehearsal, output, host, () =>
+      [paint('strong', title), ...stepLines(rehearsal, paint), ''].join('\n'),
+    );
     return exitCode.ok;
   });
 }
@@ -68,10 +66,6 @@ function showRollout(
   output: OutputFormat,
   host: Host,
 ): void {
-  if (output === 'json' || output === 'yaml') {
-    host.stdout.write(structured({ candidates: names, strategies: forecasts }, output));
-    return;
-  }
   const { paint } = layoutFor(host);
   const title = `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
   const rows = forecasts.map((forecast) => [
@@ -82,7 +76,9 @@ function showRollout(
   const table = tableLines([['  STRATEGY', 'HAND-OVERS', 'LEADER IN THE END'], ...rows], paint);
   const note =
     '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.';
-  host.stdout.write(`${[paint('strong', title), ...table, note].join('\n')}\n`);
+  print({ candidates: names, strategies: forecasts }, output, host, () =>
+    [paint('strong', title), ...table, note, ''].join('\n'),
+  );
 }
 
 function handOvers({ fewestHandOvers: fewest, mostHandOvers: most }: RolloutForecast): string {

@@ -13,7 +13,7 @@ import type { Host } from '../support/host.ts';
 import { humanDuration, messageOf, printableLines } from '../support/text.ts';
 import { type ClusterConnection, NOT_SERVED, warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
-import { type Cell, layoutFor, type Style, structured, tableLines, widthsOf } from './output.ts';
+import { type Cell, layoutFor, print, type Style, tableLines, widthsOf } from './output.ts';
 
 /** Prints the state of each Lease, once or until a signal. Resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
@@ -23,9 +23,9 @@ export function showStatus(settings: StatusSettings, host: Host): Promise<number
     const found = await observeElections({ client, clock, settings, namespace: place });
     warnAboutSkew(clock, host);
     const statuses = found.elections.map((election) => statusOf(election, found.now));
-    const { output } = settings;
-    if (output === 'json' || output === 'yaml') host.stdout.write(structured({ items: statuses }, output));
-    else if (statuses.length > 0) host.stdout.write(tableOf(statuses, settings, host));
+    print({ items: statuses }, settings.output, host, () =>
+      statuses.length > 0 ? tableOf(statuses, settings, host) : '',
+    );
     reportMissing(found, statuses, place, host);
     return found.candidateApis.length === 0 ? exitCode.failure : exitCode.ok;
   });

@@ -1,29 +1,14 @@
-import type { ControllerObserver } from '../controller/controller-parts.ts';
-import { assembleCoordinator, type Coordinator, type LockObserver } from '../controller/coordinator.ts';
-import { decodeLease } from '../coordination/lease.ts';
-import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
-import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
-import { resourcePaths } from '../coordination/resource-paths.ts';
-import { changesCluster, type Decision, type Reason } from '../election/decision.ts';
-import type { Lease, LeaseCandidate } from '../election/model.ts';
+import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
+import type { LeaseCandidate, Now } from '../election/model.ts';
 import { strategies } from '../election/strategies.ts';
-import type { ElectionInput } from '../election/view.ts';
+import { type Standing, surveyElection } from '../election/view.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { Reflector } from '../kubernetes/reflector.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
-import type { Clock, Instant } from '../support/clock.ts';
-import { messageOf } from '../support/text.ts';
-import { isTrouble } from '../telemetry/election-result.ts';
-import {
-  type CandidateRow,
-  type Condition,
-  type DemoState,
-  describeDecision,
-  type Happening,
-  type LeaseState,
-  type Tell,
-} from './demo-state.ts';
+import type { Clock } from '../support/clock.ts';
+import { type CoordinatorReport, createReport } from './coordinator-report.ts';
+import type { CandidateRow, Condition, DemoState, Happening, LeaseState, Tell } from './demo-state.ts';
 import type { SampleLife, SampleTiming } from './sample-candidate.ts';
 import { type DemoCommands, SampleCast } from './sample-cast.ts';
 
@@ -40,39 +25,46 @@ interface DemoWorldParts {
 /** The Lease of the demo. */
 const NAMESPACE = 'default';
 const LEASE_NAME = 'demo';
+const LEASE_KEY = leaseKey(NAMESPACE, LEASE_NAME);
 
 /** Number of remembered events: more than the lines of a terminal. */
 const REMEMBERED = 200;
 
-/** Connections of the demo: each candidate watches and renews. */
+/** Connections of the candidates: each one watches and renews. */
 const CONNECTIONS = 8;
 
 /** A coordinator and sample candidates on one Lease, and what happens among them. */
 export class DemoWorld {
-  readonly #parts: DemoWorldParts;
+  readonly #clock: Clock;
   readonly #client: KubernetesClient;
   readonly #coordinator: Coordinator;
   readonly #report: CoordinatorReport;
-  readonly #view: ElectionView;
   readonly #cast: SampleCast;
-  readonly #changeListeners = new Set<() => void>();
-  readonly #happeningListeners = new Set<(happening: Happening) => void>();
+  readonly #listeners = new Set<(happening: Happening) => void>();
   #happenings: readonly Happening[] = [];
   #isStopping = false;
 
-  constructor(parts: DemoWorldParts) {
-    const { clock, connect, settings, timing, statusPage } = parts;
-    this.#parts = parts;
+  constructor({ clock, connect, settings, timing, statusPage }: DemoWorldParts) {
+    this.#clock = clock;
     this.#client = connect(CONNECTIONS);
-    this.#report = new CoordinatorReport(this.tell, leaseKey(NAMESPACE, LEASE_NAME));
-    const { lockObserver } = this.#report;
-    const observer = statusPage?.observe(this.#report.observer) ?? this.#report.observer;
-    this.#coordinator = assembleCoordinator({ clock, connect, settings, observer, lockObserver });
+    this.#report = createReport(this.tell, LEASE_KEY, () => this.#now());
+    const { observer, lockObserver } = this.#report;
+    this.#coordinator = assembleCoordinator({
+      clock,
+      connect,
+      settings,
+      observer: statusPage?.observe(observer) ?? observer,
+      lockObserver,
+    });
     statusPage?.watch(this.#coordinator);
-    const onChange = () => this.#changed();
-    const ours = { client: this.#client, clock, namespace: NAMESPACE, leaseName: LEASE_NAME, onChange };
-    this.#view = new ElectionView(ours);
-    this.#cast = new SampleCast({ ...ours, timing, tell: this.tell });
+    this.#cast = new SampleCast({
+      client: this.#client,
+      clock,
+      namespace: NAMESPACE,
+      leaseName: LEASE_NAME,
+      timing,
+      tell: this.tell,
+    });
   }
 
   get commands(): DemoCommands {
@@ -81,7 +73,6 @@ export class DemoWorld {
 
   /** Starts the candidates, then the coordinator, so that all candidates take part in its first election. */
   async start(): Promise<void> {
-    this.#view.start();
     await this.#cast.start();
     if (!this.#isStopping) this.#coordinator.start();
   }
@@ -89,55 +80,48 @@ export class DemoWorld {
   /** Stops everything, at any time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#happeningListeners.clear();
-    this.#changeListeners.clear();
-    await this.#cast.stop();
+    this.#listeners.clear();
+    this.#cast.stop();
     await this.#coordinator.stop();
-    await this.#view.stop();
     await this.#client.close();
   }
 
-  /** Calls `listener` when {@link DemoWorld.state} has changed, except by the passing of time. */
-  onChange(listener: () => void): () => void {
-    this.#changeListeners.add(listener);
-    return () => this.#changeListeners.delete(listener);
-  }
-
   onHappening(listener: (happening: Happening) => void): void {
-    this.#happeningListeners.add(listener);
+    this.#listeners.add(listener);
   }
 
-  readonly tell: Tell = (what) => {
-    const happening = { at: this.#parts.clock.wallTime(), ...what };
+  readonly tell: Tell = (who, text, isTrouble = false) => {
+    const happening = { at: this.#clock.wallTime(), who, text, isTrouble };
     this.#happenings = [...this.#happenings, happening].slice(-REMEMBERED);
-    for (const listener of this.#happeningListeners) listener(happening);
-    this.#changed();
+    for (const listener of this.#listeners) listener(happening);
   };
 
+  /** Returns what the coordinator has seen, and what its candidates do. */
   state(): DemoState {
-    const key = leaseKey(NAMESPACE, LEASE_NAME);
-    const { lease } = this.#view;
+    const now = this.#now();
+    const input = this.#coordinator.controller.gather(LEASE_KEY);
+    const { tenure, standings } = surveyElection(input, now);
+    const lease = input.lease && {
+      holder: input.lease.holderIdentity ?? '',
+      preferredHolder: input.lease.preferredHolder ?? '',
+      strategy: input.lease.strategy ?? '',
+      transitions: input.lease.leaseTransitions,
+      durationMs: (input.lease.leaseDurationSeconds ?? 0) * 1000,
+      remainingMs: tenure.kind === 'held' ? tenure.expiresAt - now.monotonic : 0,
+    };
     return {
-      leaseKey: key,
+      leaseKey: LEASE_KEY,
       lease,
-      candidates: this.#candidates(lease),
-      reason: this.#report.lastReason(key),
+      candidates: standings
+        .toSorted((a, b) => compareForElection(a.candidate, b.candidate))
+        .map((standing) => candidateRow(standing, this.#cast.member(standing.candidate.name), lease)),
+      reason: this.#report.lastReason(LEASE_KEY),
       happenings: this.#happenings,
     };
   }
 
-  #changed(): void {
-    for (const listener of this.#changeListeners) listener();
-  }
-
-  #candidates(lease: LeaseState | undefined): readonly CandidateRow[] {
-    const { clock, settings } = this.#parts;
-    const freshSince = clock.now() - settings.electionDurationMs;
-    return this.#view.candidates
-      .toSorted((a, b) => compareForElection(a.candidate, b.candidate))
-      .map(({ candidate, renewedAt }) =>
-        candidateRow(candidate, this.#cast.member(candidate.name), lease, renewedAt > freshSince),
-      );
+  #now(): Now {
+    return { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
   }
 }
 
@@ -151,24 +135,17 @@ export interface SampleProgram {
  * Describes a candidate.
  *
  * @param program undefined for a candidate that does not belong to the demo.
- * @param isFresh whether it has renewed within the time that an election waits for answers.
  */
 export function candidateRow(
-  candidate: LeaseCandidate,
+  { candidate, state }: Pick<Standing, 'candidate' | 'state'>,
   program: SampleProgram | undefined,
   lease: LeaseState | undefined,
-  isFresh: boolean,
 ): CandidateRow {
   const { name, binaryVersion = '', emulationVersion = '', preference } = candidate;
-  return {
-    name,
-    binaryVersion,
-    emulationVersion,
-    strategy: preference.kind === 'strategy' ? preference.strategy : preference.strategies.join(' > '),
-    condition: conditionOf(candidate, program, lease, isFresh),
-    isHolder: lease?.holder === name,
-    isPreferred: lease?.preferredHolder === name,
-  };
+  const strategy = preference.kind === 'strategy' ? preference.strategy : preference.strategies.join(' > ');
+  const byElection = state.toLowerCase() as Lowercase<typeof state>;
+  const condition = conditionOf(name, program, lease) ?? byElection;
+  return { name, binaryVersion, emulationVersion, strategy, condition };
 }
 
 /** Orders candidates: the best first, candidates that can never lead last. */
@@ -180,186 +157,16 @@ export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number
   return a.name < b.name ? -1 : 1;
 }
 
-/** A candidate, and the time of its last observed renewal. */
-interface SeenCandidate {
-  readonly candidate: LeaseCandidate;
-  readonly renewedAt: Instant;
-}
-
-/** Callbacks must not throw. */
-interface ElectionViewParts {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly namespace: string;
-  readonly leaseName: string;
-  readonly onChange: () => void;
-}
-
-/** Watches a Lease and its candidates. */
-class ElectionView {
-  readonly #parts: ElectionViewParts;
-  readonly #leases: Reflector<Lease>;
-  readonly #candidates: Reflector<LeaseCandidate>;
-  readonly #seen = new Map<string, SeenCandidate>();
-  #lease: Lease | undefined;
-  /** Since when this process has seen the current state of the Lease. */
-  #since: Instant = 0;
-
-  constructor(parts: ElectionViewParts) {
-    const { client, clock, namespace, leaseName } = parts;
-    this.#parts = parts;
-    this.#leases = new Reflector({
-      client,
-      clock,
-      path: resourcePaths.leases(namespace),
-      query: { fieldSelector: `metadata.name=${leaseName}` },
-      decode: decodeLease,
-      handler: ({ type, object }) => this.#seeLease(type === 'deleted' ? undefined : object),
-    });
-    this.#candidates = new Reflector({
-      client,
-      clock,
-      path: resourcePaths.candidates('coordination.k8s.io/v1beta1', namespace),
-      decode: decodeLeaseCandidate,
-      handler: ({ type, object }) => this.#seeCandidate(object, type === 'deleted'),
-    });
-  }
-
-  start(): void {
-    this.#leases.start();
-    this.#candidates.start();
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all([this.#leases.stop(), this.#candidates.stop()]);
-  }
-
-  get lease(): LeaseState | undefined {
-    if (!this.#lease) return undefined;
-    const { holderIdentity, preferredHolder, strategy, leaseTransitions, leaseDurationSeconds } = this.#lease;
-    const durationMs = (leaseDurationSeconds ?? 0) * 1000;
-    const holder = holderIdentity ?? '';
-    const leftMs = this.#since + durationMs - this.#parts.clock.now();
-    return {
-      holder,
-      preferredHolder: preferredHolder ?? '',
-      strategy: strategy ?? '',
-      transitions: leaseTransitions,
-      durationMs,
-      remainingMs: holder === '' ? 0 : Math.max(0, leftMs),
-    };
-  }
-
-  get candidates(): readonly SeenCandidate[] {
-    return [...this.#seen.values()];
-  }
-
-  #seeLease(lease: Lease | undefined): void {
-    const before = this.#lease;
-    const isSame =
-      before?.uid === lease?.uid &&
-      before?.holderIdentity === lease?.holderIdentity &&
-      before?.renewTime === lease?.renewTime &&
-      before?.leaseDurationSeconds === lease?.leaseDurationSeconds;
-    if (!isSame) this.#since = this.#parts.clock.now();
-    this.#lease = lease;
-    this.#parts.onChange();
-  }
-
-  #seeCandidate(candidate: LeaseCandidate, isDeleted: boolean): void {
-    const { leaseName, clock, onChange } = this.#parts;
-    const { name } = candidate;
-    if (isDeleted || candidate.leaseName !== leaseName) this.#seen.delete(name);
-    else {
-      const before = this.#seen.get(name);
-      const hasRenewed = before?.candidate.renewTime !== candidate.renewTime;
-      this.#seen.set(name, { candidate, renewedAt: hasRenewed ? clock.now() : (before?.renewedAt ?? 0) });
-    }
-    onChange();
-  }
-}
-
-const WHO = 'coordinator';
-
-/** Reports the coordinator's decisions and writes. Repeated decisions are reported once. */
-class CoordinatorReport {
-  readonly observer: ControllerObserver;
-  readonly lockObserver: LockObserver;
-  readonly #tell: Tell;
-  /** The Lease of the demo, whose name is omitted. */
-  readonly #ownLease: LeaseKey;
-  readonly #reasons = new Map<LeaseKey, Reason>();
-
-  constructor(tell: Tell, ownLease: LeaseKey) {
-    this.#tell = tell;
-    this.#ownLease = ownLease;
-    this.observer = {
-      // A write is reported once it has succeeded.
-      decided: (key, decision, input) => {
-        if (!changesCluster(decision)) this.#decided(key, decision, input);
-      },
-      heldBack: () => {},
-      written: () => {},
-      applied: (key, decision, input) => this.#decided(key, decision, input),
-      forgotten: (key) => this.#reasons.delete(key),
-      synced: () => {},
-      gone: (apiVersion) => this.#trouble(`the API server serves no ${apiVersion} LeaseCandidates any more`),
-      twinSeen: (key, name) => this.#trouble(`two candidates for ${key} are named ${name}`),
-      priorityUnreadable: (_key, name, annotation) =>
-        this.#trouble(`the priority of ${name} cannot be read: ${annotation}`),
-      notServed: () => this.#trouble('the API server does not serve LeaseCandidates'),
-      discoveryFailed: (error) => this.#trouble('cannot ask what the API server serves', error),
-      reflectorFailed: (error) => this.#trouble('cannot watch', error),
-      reflectorObserver: () => () => {},
-      reconcileFailed: (key, error) => this.#trouble(`cannot decide about ${key}`, error),
-    };
-    this.lockObserver = {
-      changed: ({ kind, holder }) => {
-        const by = holder === undefined ? '' : `, held by ${holder}`;
-        const text =
-          kind === 'active' ? 'holds its lock, and decides' : `does not have its lock: ${kind}${by}`;
-        tell({ who: WHO, text, isTrouble: kind !== 'active' });
-      },
-      happened: () => {},
-      watchFailed: (error) => this.#trouble('cannot watch its lock', error),
-      refused: (reason) => this.#trouble(reason),
-    };
-  }
-
-  /** The reason of the last decision about a Lease; undefined if there was none. */
-  lastReason(key: LeaseKey): Reason | undefined {
-    return this.#reasons.get(key);
-  }
-
-  #decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
-    const { reason } = decision;
-    const isNews = this.#reasons.get(key) !== reason || changesCluster(decision);
-    this.#reasons.set(key, reason);
-    if (!isNews) return;
-    const about = key === this.#ownLease ? '' : `${key}: `;
-    const text = `${about}${describeDecision(decision, input)}`;
-    this.#tell({ who: WHO, reason, text, isTrouble: isTrouble(reason) });
-  }
-
-  #trouble(what: string, error?: unknown): void {
-    const why = error === undefined ? '' : `: ${messageOf(error)}`;
-    this.#tell({ who: WHO, text: `${what}${why}`, isTrouble: true });
-  }
-}
-
 function conditionOf(
-  { name, pingTime, renewTime }: LeaseCandidate,
+  name: string,
   program: SampleProgram | undefined,
   lease: LeaseState | undefined,
-  isFresh: boolean,
-): Condition {
+): Condition | undefined {
   if (program?.life === 'crashed' || program?.life === 'paused') return program.life;
   const isHolding = lease?.holder === name && lease.remainingMs > 0;
   // For a candidate without a program in the demo, only the Lease shows whether it leads.
   const isLeading = program?.isLeading ?? isHolding;
   if (isLeading) return isHolding && lease.preferredHolder !== '' ? 'yielding' : 'leading';
   if (isHolding) return 'elected';
-  if (lease?.preferredHolder === name) return 'preferred';
-  if (pingTime !== undefined && pingTime > (renewTime ?? 0n)) return 'pinged';
-  return isFresh ? 'fresh' : 'idle';
+  return lease?.preferredHolder === name ? 'preferred' : undefined;
 }

@@ -1,140 +1,69 @@
 import { emitKeypressEvents, type Key } from 'node:readline';
 import type { ReadStream } from 'node:tty';
-import { styleText } from 'node:util';
-import type { Clock } from '../support/clock.ts';
+import { stripVTControlCharacters } from 'node:util';
 import { type Host, untilAborted } from '../support/host.ts';
 import type { DemoWorld } from './demo-world.ts';
-import {
-  type FrameSize,
-  type FrameSurroundings,
-  renderFrame,
-  type Span,
-  type Style,
-  type StyledLine,
-  textOf,
-} from './frame.ts';
+import { type FrameSurroundings, renderFrame } from './frame.ts';
 import type { DemoCommands } from './sample-cast.ts';
 
-interface LiveParts {
-  readonly world: DemoWorld;
-  readonly host: Host;
-  readonly surroundings: FrameSurroundings;
-  readonly stop: AbortSignal;
-}
+/** Interval of frames, in milliseconds. Bars shrink smoothly at this rate. */
+const FRAME_MS = 100;
+
+// The alternate screen, so that the former content is restored at the end. Hides the cursor. The terminal cuts long lines.
+const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l';
+const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
+const TO_START = '\x1b[H';
+const CLEAR_LINE = '\x1b[2K';
+const CLEAR_BELOW = '\x1b[J';
 
 /** Starts the world and shows it in the terminal until the user quits or `stop` aborts. */
-export async function showLive({ world, host, surroundings, stop }: LiveParts): Promise<void> {
-  const { stdin, stdout, clock, env } = host;
+export async function showLive(
+  world: DemoWorld,
+  { stdin, stdout, clock, env, beforeExit }: Host,
+  surroundings: FrameSurroundings,
+  stop: AbortSignal,
+): Promise<void> {
   const over = Promise.withResolvers<void>();
+  const hasColors = !env['NO_COLOR'] && stdout.hasColors();
+  let shown = '';
+  let cancelTimer = () => {};
 
-  const screen = new LiveScreen({
-    output: stdout,
-    clock,
-    hasColors: !env['NO_COLOR'] && stdout.hasColors(),
-    render: (size) => renderFrame(world.state(), surroundings, size),
-  });
-  const forgetKeys = readKeys(stdin, (meaning) => obey(world, meaning, over));
-  const leaveTerminal = () => {
-    forgetKeys();
-    screen.close();
+  const draw = () => {
+    cancelTimer = clock.setTimer(draw, FRAME_MS);
+    // Skip frames while the terminal is slow.
+    if (stdout.writableNeedDrain) return;
+    const { columns, rows } = stdout;
+    const lines = renderFrame(world.state(), surroundings, { columns, rows });
+    const text = lines
+      .map((line) => CLEAR_LINE + (hasColors ? line : stripVTControlCharacters(line)))
+      .join('\r\n');
+    // A terminal that has changed its size may have moved what it shows.
+    const frame = `${columns} ${rows} ${text}`;
+    if (frame !== shown) stdout.write(`${TO_START}${text}${CLEAR_BELOW}`);
+    shown = frame;
   };
-  const forgetExit = host.beforeExit(leaveTerminal);
+  const forgetKeys = readKeys(stdin, (meaning) => {
+    if (meaning === 'quit') over.resolve();
+    else world.commands[meaning]().catch(over.reject);
+  });
+  let isOpen = true;
+  // Synchronous, so that it works during a crash. Runs once: it would move the cursor again, over an error message.
+  const leave = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    cancelTimer();
+    forgetKeys();
+    stdout.write(LEAVE);
+  };
+  const forgetExit = beforeExit(leave);
   try {
-    screen.open();
+    stdout.write(ENTER);
+    draw();
     const end = Promise.race([over.promise, untilAborted(stop)]);
     await Promise.race([end, world.start().then(() => end)]);
   } finally {
-    leaveTerminal();
+    leave();
     forgetExit();
-  }
-}
-
-/** The output of a terminal. */
-export interface ScreenOutput {
-  readonly columns: number;
-  readonly rows: number;
-  readonly writableNeedDrain: boolean;
-  write(text: string): unknown;
-  on(event: 'resize', listener: () => void): unknown;
-  off(event: 'resize', listener: () => void): unknown;
-}
-
-interface LiveScreenParts {
-  readonly output: ScreenOutput;
-  readonly clock: Clock;
-  readonly hasColors: boolean;
-  readonly render: (size: FrameSize) => readonly StyledLine[];
-}
-
-/** Minimum interval of frames, in milliseconds. Bars shrink smoothly at this rate. */
-const FRAME_MS = 100;
-const ESC = '\x1b[';
-
-// The alternate screen, so that the former content is restored at the end. Hides the cursor.
-const ENTER = `${ESC}?1049h${ESC}?25l${ESC}2J`;
-const LEAVE = `${ESC}0m${ESC}?25h${ESC}?1049l`;
-
-const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
-  title: ['bold', 'cyan'],
-  strong: 'bold',
-  dim: 'dim',
-  good: 'green',
-  warning: 'yellow',
-  bad: 'red',
-};
-
-/** Draws frames in place. Only the lines that have changed are written. */
-export class LiveScreen {
-  readonly #parts: LiveScreenParts;
-  #shown: readonly string[] = [];
-  #cancelTimer: () => void = () => {};
-  #isOpen = false;
-
-  constructor(parts: LiveScreenParts) {
-    this.#parts = parts;
-  }
-
-  open(): void {
-    const { output } = this.#parts;
-    this.#isOpen = true;
-    output.write(ENTER);
-    output.on('resize', this.#redrawAll);
-    this.#tick();
-  }
-
-  /** Restores the terminal, once. It is synchronous, so that it works during a crash. */
-  readonly close = (): void => {
-    if (!this.#isOpen) return;
-    const { output } = this.#parts;
-    this.#isOpen = false;
-    this.#cancelTimer();
-    output.off('resize', this.#redrawAll);
-    output.write(LEAVE);
-  };
-
-  readonly #redrawAll = (): void => {
-    this.#shown = [];
-    this.#parts.output.write(`${ESC}2J`);
-    this.#draw();
-  };
-
-  #tick(): void {
-    this.#draw();
-    this.#cancelTimer = this.#parts.clock.setTimer(() => this.#tick(), FRAME_MS);
-  }
-
-  #draw(): void {
-    const { output, render, hasColors } = this.#parts;
-    // Skip frames while the terminal is slow.
-    if (output.writableNeedDrain) return;
-    const { columns, rows } = output;
-    const lines = render({ columns, rows }).map((line) => (hasColors ? paint(line) : textOf(line)));
-    const changed = lines.flatMap((line, index) =>
-      line === this.#shown[index] ? [] : [`${ESC}${index + 1};1H${line}${ESC}K`],
-    );
-    if (this.#shown.length > lines.length) changed.push(`${ESC}${lines.length + 1};1H${ESC}J`);
-    this.#shown = lines;
-    if (changed.length > 0) output.write(changed.join(''));
   }
 }
 
@@ -151,8 +80,10 @@ const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
 
 /** Calls `onKey` for each known key, until the returned function is called. */
 export function readKeys(input: ReadStream, onKey: (meaning: KeyMeaning) => void): () => void {
-  const onKeypress = (_text: string | undefined, key: Key) => {
-    const meaning = meaningOf(key);
+  const onKeypress = (_text: string | undefined, { name = '', ctrl, meta }: Key) => {
+    // In raw mode these keys send no signals.
+    const isEnd = ctrl && (name === 'c' || name === 'd');
+    const meaning = isEnd ? 'quit' : ctrl || meta ? undefined : MEANINGS[name];
     if (meaning) onKey(meaning);
   };
   emitKeypressEvents(input);
@@ -164,30 +95,4 @@ export function readKeys(input: ReadStream, onKey: (meaning: KeyMeaning) => void
     input.setRawMode(false);
     input.pause();
   };
-}
-
-function obey(
-  { commands }: DemoWorld,
-  meaning: KeyMeaning,
-  over: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>,
-): void {
-  if (meaning === 'quit') over.resolve();
-  else commands[meaning]().catch(over.reject);
-}
-
-function paint(line: StyledLine): string {
-  return line.map(paintSpan).join('');
-}
-
-function paintSpan({ text, style }: Span): string {
-  // The caller has checked that colours are allowed. styleText() would check the stream of this process, which may be
-  // another one.
-  return style === undefined ? text : styleText(FORMATS[style], text, { validateStream: false });
-}
-
-/** Returns the command of a key; undefined for other keys. */
-function meaningOf({ name, ctrl, meta }: Key): KeyMeaning | undefined {
-  // In raw mode these keys send no signals.
-  if (ctrl) return name === 'c' || name === 'd' ? 'quit' : undefined;
-  return meta || name === undefined ? undefined : MEANINGS[name];
 }

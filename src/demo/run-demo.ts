@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { homedir, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateCertificate } from '../apiserver/access/certificates.ts';
@@ -9,15 +8,16 @@ import { generateToken, kubeconfigText } from '../apiserver/access/client-creden
 import { startApiServer } from '../apiserver/api-server.ts';
 import { createClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
+import { type HttpServer, isReading, pathOf, serveAnswers } from '../processes/http-server.ts';
 import type { DemoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
-import { type LogFormat, resolveSettings } from '../settings/settings-table.ts';
+import { resolveSettings } from '../settings/settings-table.ts';
 import { StatusPage } from '../status-page/status-page.ts';
-import { hostAndPort, type ListenAddress, listenOn } from '../support/address.ts';
+import { hostAndPort, type ListenAddress } from '../support/address.ts';
 import { withContext } from '../support/files.ts';
 import { type Environment, type Host, untilAborted, version } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
-import { describeHappening, type Happening, timeOfDay } from './demo-state.ts';
+import { type Happening, timeOfDay } from './demo-state.ts';
 import { DemoWorld } from './demo-world.ts';
 import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
@@ -34,28 +34,39 @@ const TIMING: SampleTiming = {
   stoppingMs: 1000,
 };
 
+/** Maximum length of a printed event, in characters. */
+const MAX_LINE_LENGTH = 1000;
+
 /**
  * Runs the demo: an API server, the coordinator and sample candidates, until a signal; or the tour.
  *
  * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
+  const { clock } = host;
   const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
   let world: DemoWorld | undefined;
   const tellError = (who: string) => (error: unknown) => {
-    world?.tell({ who, text: `should never have: ${String(error)}`, isTrouble: true });
+    world?.tell(who, `should never have: ${String(error)}`, true);
   };
   const server = await startDemoServer(host, tellError('server'));
-  let page: DemoPage | undefined;
+  let page: HttpServer | undefined;
   try {
     if (settings.once) {
-      world = createWorld(server, host, undefined);
-      await playTour(world, server, settings, host, stop);
+      world = createWorld(server, host);
+      await playTour(world, server, host, stop);
     } else {
-      const statusPage = createPage(host, tellError('status page'));
-      page = await servePage(statusPage, settings.listen);
+      const statusPage = new StatusPage({
+        clock,
+        version,
+        namespaces: [],
+        notServedAdvice: 'The server of the demo should serve LeaseCandidates.',
+        onError: tellError('status page'),
+      });
+      page = await servePage(statusPage, settings.listen, host);
       world = createWorld(server, host, statusPage);
-      await showWorld(world, { server, page }, settings, host, stop);
+      const url = `http://${hostAndPort(page.address.host, page.address.port)}/`;
+      await showWorld(world, server, url, settings, host, stop);
     }
   } finally {
     await world?.stop();
@@ -84,122 +95,64 @@ export function openerFor(
   return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
 }
 
-const LONGEST = 1000;
-
-/** Prints events line by line. */
-interface HappeningLines {
-  /** Prints a message of the demo itself. */
-  say(text: string): void;
-  happened(happening: Happening): void;
-}
-
-/**
- * Prints events as text, or as JSON like the logs of `run`.
- *
- * @param indent precedes each event.
- */
-export async function openLines(
-  format: LogFormat,
-  output: { write(text: string): unknown },
-  indent = '',
-): Promise<HappeningLines> {
-  if (format === 'text') {
-    return {
-      say: (text) => output.write(`${text}\n`),
-      happened: (happening) =>
-        output.write(
-          `${indent}${timeOfDay(happening.at)}Z ${shortened(printable(describeHappening(happening)), LONGEST)}\n`,
-        ),
-    };
-  }
-  // Imported here, because the import is slow.
-  const { createLogger } = await import('../telemetry/logger.ts');
-  const logger = createLogger({ level: 'debug', destination: output });
-  return {
-    say: (text) => logger.info({ text }, 'The demo says'),
-    happened: ({ who, reason, text, isTrouble }) =>
-      logger[isTrouble ? 'warn' : 'info']({ who, reason, text }, 'Happened'),
-  };
-}
-
-function createPage({ clock }: Host, onError: (error: unknown) => void): StatusPage {
-  const notServedAdvice = 'The server of the demo should serve LeaseCandidates.';
-  return new StatusPage({ clock, version, namespaces: [], notServedAdvice, onError });
+async function playTour(
+  world: DemoWorld,
+  server: DemoServer,
+  { clock, stdout }: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const say = (line: string) => stdout.write(`${line}\n`);
+  say(`A coordination API server of the demo's own listens at ${server.url}.`);
+  world.onHappening((happening) => say(`    ${lineOf(happening)}`));
+  const steps = tourScript(() => world.start());
+  await runTour({ world, clock, steps, leaseDurationMs: TIMING.leaseDurationMs, say, signal });
 }
 
 /** Shows the world live in a terminal, else line by line. */
 async function showWorld(
   world: DemoWorld,
-  { server, page }: { readonly server: DemoServer; readonly page: DemoPage },
+  server: DemoServer,
+  url: string,
   settings: DemoSettings,
   host: Host,
   stop: AbortSignal,
 ): Promise<void> {
+  const { stdin, stdout, env } = host;
   const hints = hintsFor(server, host);
-  if (!canShowLive(settings, host)) {
-    await tellLines(world, { server, page }, hints, settings, host, stop);
+  if (stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb') {
+    if (settings.open) openBrowser(url, env);
+    await showLive(world, host, { address: url, hints }, stop);
     return;
   }
-  if (settings.open) openBrowser(page.url, host.env);
-  await showLive({ world, host, stop, surroundings: { address: page.url, hints } });
+  const say = (line: string) => stdout.write(`${line}\n`);
+  say(`A coordination API server of the demo's own listens at ${server.url}.`);
+  say(`Watch it in a browser: ${url}`);
+  for (const hint of hints) say(hint);
+  say('In a terminal this is a live view, with keys to kill the leader and the like.');
+  world.onHappening((happening) => say(lineOf(happening)));
+  await world.start();
+  await untilAborted(stop);
 }
 
-function canShowLive({ logFormat }: DemoSettings, { stdin, stdout, env }: Host): boolean {
-  return stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb' && logFormat === 'text';
+function lineOf({ at, who, text }: Happening): string {
+  return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
 }
 
-function createWorld(server: DemoServer, { clock }: Host, statusPage: StatusPage | undefined): DemoWorld {
+function createWorld(server: DemoServer, { clock }: Host, statusPage?: StatusPage): DemoWorld {
   const kubeConfig = loadKubeConfig({ kubeconfig: server.kubeconfig, env: {} });
   const given = {
     leaseDurationSeconds: `${LEASE_SECONDS}s`,
     electionDurationMs: `${ELECTION_MS}ms`,
     listen: 'off',
   };
+  const userAgent = `coordinated-leader-election-demo/${version}`;
   return new DemoWorld({
     clock,
     statusPage,
     timing: TIMING,
     settings: resolveSettings(runSettings, given, {}),
-    connect: (connections) =>
-      createClient({
-        kubeConfig,
-        clock,
-        userAgent: `coordinated-leader-election-demo/${version}`,
-        connections,
-      }),
+    connect: (connections) => createClient({ kubeConfig, clock, userAgent, connections }),
   });
-}
-
-async function playTour(
-  world: DemoWorld,
-  server: DemoServer,
-  settings: DemoSettings,
-  { clock, stdout }: Host,
-  signal: AbortSignal,
-): Promise<void> {
-  const lines = await openLines(settings.logFormat, stdout, '    ');
-  lines.say(`A coordination API server of the demo's own listens at ${server.url}.`);
-  world.onHappening(lines.happened);
-  const steps = tourScript(() => world.start(), LEASE_SECONDS * 1000);
-  await runTour({ world, clock, steps, say: lines.say, signal });
-}
-
-async function tellLines(
-  world: DemoWorld,
-  { server, page }: { readonly server: DemoServer; readonly page: DemoPage },
-  hints: readonly string[],
-  settings: DemoSettings,
-  { stdout }: Host,
-  stop: AbortSignal,
-): Promise<void> {
-  const lines = await openLines(settings.logFormat, stdout);
-  lines.say(`A coordination API server of the demo's own listens at ${server.url}.`);
-  lines.say(`Watch it in a browser: ${page.url}`);
-  for (const hint of hints) lines.say(hint);
-  lines.say('In a terminal this is a live view, with keys to kill the leader and the like.');
-  world.onHappening(lines.happened);
-  await world.start();
-  await untilAborted(stop);
 }
 
 function hintsFor({ kubeconfig }: DemoServer, { env }: Host): readonly string[] {
@@ -264,36 +217,22 @@ async function startDemoServer(host: Host, onError: (error: unknown) => void): P
   return { url: server.url, kubeconfig, close };
 }
 
-/** The server of the status page. */
-interface DemoPage {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /**
  * Serves the status page.
  *
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
-async function servePage(page: StatusPage, listen: ListenAddress): Promise<DemoPage> {
-  const server = createServer((request, response) => {
-    const [path = ''] = (request.url ?? '').split('?', 1);
-    if ((request.method === 'GET' || request.method === 'HEAD') && page.has(path)) {
-      page.answer(request, response);
-    } else {
-      response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' }).end('not found; there is /\n');
-    }
+function servePage(page: StatusPage, listen: ListenAddress, { clock }: Host): Promise<HttpServer> {
+  return serveAnswers(listen, {
+    clock,
+    takes(request, response) {
+      const isForPage = page.has(pathOf(request)) && isReading(request);
+      if (isForPage) page.answer(request, response);
+      return isForPage;
+    },
+    answer: async () => ({ status: 404, body: 'not found; there is /\n' }),
+    onClose: () => page.close(),
   });
-  const port = await listenOn(server, listen);
-  return {
-    url: `http://${hostAndPort(listen.host, port)}/`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        page.close();
-        server.closeAllConnections();
-      }),
-  };
 }
 
 /** Opens `url` in a browser if there is a desktop. Errors do not matter: the URL is on the screen too. */

@@ -130,9 +130,10 @@ export interface SampleTiming extends ElectorTiming {
 class SampleProcess implements Clock {
   readonly client: KubernetesClient;
   readonly #clock: Clock;
-  readonly #gate = new PauseGate();
   readonly #ending = new AbortController();
   readonly #timers = new Set<() => void>();
+  /** Set while the process is paused. */
+  #pause: PromiseWithResolvers<void> | undefined;
 
   constructor(client: KubernetesClient, clock: Clock) {
     this.#clock = clock;
@@ -146,7 +147,7 @@ class SampleProcess implements Clock {
   }
 
   get isPaused(): boolean {
-    return this.#gate.isPaused;
+    return this.#pause !== undefined;
   }
 
   now(): Instant {
@@ -167,28 +168,27 @@ class SampleProcess implements Clock {
       this.#timers.delete(end);
     };
     const fire = () => {
-      if (this.#timers.delete(end)) callback();
+      if (this.#pause) void this.#pause.promise.then(fire);
+      else if (this.#timers.delete(end)) callback();
     };
-    const cancel = this.#clock.setTimer(() => {
-      if (this.#gate.isPaused) void this.#gate.passed().then(fire);
-      else fire();
-    }, delayMs);
+    const cancel = this.#clock.setTimer(fire, delayMs);
     this.#timers.add(end);
     return end;
   }
 
   pause(): void {
-    this.#gate.pause();
+    this.#pause ??= Promise.withResolvers();
   }
 
   resume(): void {
-    this.#gate.resume();
+    this.#pause?.resolve();
+    this.#pause = undefined;
   }
 
   kill(): void {
     this.#ending.abort();
     for (const end of this.#timers) end();
-    this.#gate.resume();
+    this.resume();
   }
 
   #bounded(request: ApiRequest): ApiRequest {
@@ -222,30 +222,7 @@ class SampleProcess implements Clock {
 
   /** Resolves when the process is not paused; never after it was killed. */
   async #alive(): Promise<void> {
-    await this.#gate.passed();
+    while (this.#pause) await this.#pause.promise;
     if (this.#ending.signal.aborted) await new Promise<never>(() => {});
-  }
-}
-
-/** A gate that callers pass before each action. It is closed while the process is paused. */
-class PauseGate {
-  #open: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
-
-  get isPaused(): boolean {
-    return this.#open !== undefined;
-  }
-
-  pause(): void {
-    this.#open ??= Promise.withResolvers<void>();
-  }
-
-  resume(): void {
-    this.#open?.resolve();
-    this.#open = undefined;
-  }
-
-  /** Resolves when the process is not paused. */
-  async passed(): Promise<void> {
-    while (this.#open) await this.#open.promise;
   }
 }

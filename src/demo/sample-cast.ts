@@ -3,7 +3,12 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { Clock } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';
 import type { Tell } from './demo-state.ts';
-import { SampleCandidate, type SampleIdentity, type SampleTiming } from './sample-candidate.ts';
+import {
+  SampleCandidate,
+  type SampleIdentity,
+  type SampleLife,
+  type SampleTiming,
+} from './sample-candidate.ts';
 
 /** Commands for the candidates of the demo. They report errors and never reject. */
 export interface DemoCommands {
@@ -24,8 +29,6 @@ interface SampleCastParts {
   readonly leaseName: string;
   readonly timing: SampleTiming;
   readonly tell: Tell;
-  /** Must not throw. */
-  readonly onChange: () => void;
 }
 
 const STRATEGY = 'OldestEmulationVersion';
@@ -48,11 +51,6 @@ export class SampleCast implements DemoCommands {
     this.#parts = parts;
   }
 
-  /** All candidates that have not left. */
-  get members(): readonly SampleCandidate[] {
-    return [...this.#members.values()];
-  }
-
   member(name: string): SampleCandidate | undefined {
     return this.#members.get(name);
   }
@@ -63,8 +61,8 @@ export class SampleCast implements DemoCommands {
   }
 
   /** Kills all candidates. */
-  async stop(): Promise<void> {
-    for (const member of this.members) member.crash();
+  stop(): void {
+    for (const member of this.#members.values()) member.crash();
   }
 
   async killLeader(): Promise<void> {
@@ -72,11 +70,10 @@ export class SampleCast implements DemoCommands {
     if (!leader) return this.#complain('nobody leads: there is nobody to kill');
     this.#tell(leader, 'is killed');
     leader.crash();
-    this.#parts.onChange();
   }
 
   async pauseOrResume(): Promise<void> {
-    const paused = this.members.filter(({ life }) => life === 'paused');
+    const paused = this.#having('paused');
     for (const member of paused) {
       this.#tell(member, 'goes on');
       member.resume();
@@ -89,30 +86,30 @@ export class SampleCast implements DemoCommands {
   }
 
   async addOlder(): Promise<void> {
-    const minor = Math.min(...this.members.map(({ identity }) => minorOf(identity.emulationVersion)));
+    const minor = Math.min(...this.#all.map(({ identity }) => minorOf(identity.emulationVersion)));
     if (minor <= 0) return this.#complain('there is no older version');
     const version = `1.${minor - 1}.0`;
     await this.#add({ binaryVersion: version, emulationVersion: version, strategy: STRATEGY });
   }
 
   async conflictOrResolve(): Promise<void> {
-    const rivals = this.members.filter(({ identity }) => identity.strategy !== STRATEGY);
+    const rivals = this.#all.filter(({ identity }) => identity.strategy !== STRATEGY);
     if (rivals.length > 0) {
       await Promise.all(rivals.map((rival) => this.#dismiss(rival)));
       return;
     }
-    const running = this.members.filter(({ life }) => life === 'running');
+    const running = this.#having('running');
+    if (running.length === 0)
+      return this.#complain('nobody is running: there is nobody to be in conflict with');
     // Only candidates with the highest binaryVersion choose the strategy (rule 4), so the rival candidate gets that
     // version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
-    if (running.length === 0)
-      return this.#complain('nobody is running: there is nobody to be in conflict with');
     const version = `1.${minor}.0`;
     await this.#add({ binaryVersion: version, emulationVersion: version, strategy: OTHER_STRATEGY });
   }
 
   async restartCrashed(): Promise<void> {
-    const crashed = this.members.filter(({ life }) => life === 'crashed');
+    const crashed = this.#having('crashed');
     if (crashed.length === 0) return this.#complain('nobody has crashed');
     await Promise.all(crashed.map(({ identity }) => this.#launch(identity)));
   }
@@ -125,7 +122,7 @@ export class SampleCast implements DemoCommands {
 
   /** Starts a program. It replaces a crashed program with the same name. */
   async #launch(identity: SampleIdentity): Promise<void> {
-    const { client, clock, timing } = this.#parts;
+    const { client, clock, timing, tell } = this.#parts;
     const { binaryVersion, emulationVersion, strategy } = identity;
     const member: SampleCandidate = new SampleCandidate({
       client,
@@ -133,36 +130,39 @@ export class SampleCast implements DemoCommands {
       identity,
       timing,
       onLeading: (isLeading) => this.#tell(member, isLeading ? 'leads' : 'leads no longer'),
-      onTrouble: (error) => this.#tellTrouble(identity.name, error),
+      onTrouble: (error) => tell(identity.name, `cannot go on: ${messageOf(error)}`, true),
     });
     this.#members.set(identity.name, member);
     const wish = strategy === STRATEGY ? '' : `, wants ${strategy}`;
     this.#tell(member, `starts: version ${binaryVersion}, emulates ${emulationVersion}${wish}`);
     await member.start();
-    this.#parts.onChange();
   }
 
   async #dismiss(member: SampleCandidate): Promise<void> {
     this.#members.delete(member.identity.name);
     this.#tell(member, 'leaves');
     await member.leave();
-    this.#parts.onChange();
   }
 
   #leader(): SampleCandidate | undefined {
-    return this.members.find(({ isLeading, life }) => isLeading && life === 'running');
+    return this.#having('running').find(({ isLeading }) => isLeading);
   }
 
-  #tellTrouble(who: string, error: unknown): void {
-    this.#parts.tell({ who, text: `cannot go on: ${messageOf(error)}`, isTrouble: true });
+  /** All candidates that have not left. */
+  get #all(): readonly SampleCandidate[] {
+    return [...this.#members.values()];
+  }
+
+  #having(life: SampleLife): readonly SampleCandidate[] {
+    return this.#all.filter((member) => member.life === life);
   }
 
   #tell({ identity }: SampleCandidate, text: string): void {
-    this.#parts.tell({ who: identity.name, text, isTrouble: false });
+    this.#parts.tell(identity.name, text);
   }
 
   #complain(text: string): void {
-    this.#parts.tell({ who: 'you', text, isTrouble: true });
+    this.#parts.tell('you', text, true);
   }
 }
 

@@ -6,47 +6,11 @@ import type { DemoCommands } from './sample-cast.ts';
 export interface TourWorld {
   readonly commands: DemoCommands;
   state(): DemoState;
-  onChange(listener: () => void): () => void;
-}
-
-interface TourParts {
-  readonly world: TourWorld;
-  readonly clock: Clock;
-  readonly steps: readonly TourStep[];
-  /** Prints a line. */
-  readonly say: (line: string) => void;
-  /** Aborts the tour. The reason of the signal says why. */
-  readonly signal: AbortSignal;
-}
-
-/** A failed tour. The message says which step failed, and what was observed instead. */
-export class TourError extends Error {
-  override readonly name = 'TourError';
-}
-
-/** Interval of checks while only time changes, in milliseconds. */
-const LOOK_MS = 50;
-
-/**
- * Runs the steps in sequence, and prints what is expected and what happens.
- *
- * @throws {TourError} if an expectation is not met in time, or the tour is aborted.
- */
-export async function runTour({ world, clock, steps, say, signal }: TourParts): Promise<void> {
-  const startedAt = clock.now();
-  for (const [index, step] of steps.entries()) {
-    const title = `step ${index + 1} of ${steps.length}, ${step.name}`;
-    for (const scene of step.scenes) {
-      say(`${title}: ${scene.deed}`);
-      say(`  expected: ${scene.expectation}`);
-      await play(scene, title, { world, clock, say, signal });
-    }
-  }
-  say(`All ${steps.length} steps came out as expected, in ${seconds(clock.now() - startedAt)}.`);
 }
 
 /** An action and its expected result. */
-interface TourScene {
+export interface TourStep {
+  readonly name: string;
   /** The action, in words. */
   readonly deed: string;
   /** The expected result, completes "expected: ". */
@@ -54,161 +18,150 @@ interface TourScene {
   act(commands: DemoCommands): Promise<void>;
   /** True when the expected result has occurred. */
   isDone(state: DemoState): boolean;
-  /** How long the result must last, in milliseconds; default 0. */
+  /** How long the result must last, in milliseconds. */
   readonly staysForMs?: number;
-  /** Timeout, in milliseconds. */
-  readonly withinMs: number;
 }
 
-/** A part of the tour. */
-export interface TourStep {
-  readonly name: string;
-  readonly scenes: readonly TourScene[];
+/** A failed tour. The message says which step failed, and what was observed instead. */
+export class TourError extends Error {
+  override readonly name = 'TourError';
 }
 
-/** Extra time for each step, long enough that a slow machine does not fail the tour. */
-const SLACK_MS = 12_000;
+/** Interval of checks, in milliseconds. */
+const LOOK_MS = 50;
+
+/** Extra time for each step: a coordinator that starts long after its candidates first waits for a former holder. */
+const SLACK_MS = 30_000;
+
+interface TourParts {
+  readonly world: TourWorld;
+  readonly clock: Clock;
+  readonly steps: readonly TourStep[];
+  readonly leaseDurationMs: number;
+  /** Prints a line. */
+  readonly say: (line: string) => void;
+  /** Aborts the tour. The reason of the signal says why. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the steps in sequence, and prints what is expected and what happens.
+ *
+ * @throws {TourError} if an expectation is not met in time, or the tour is aborted.
+ */
+export async function runTour(parts: TourParts): Promise<void> {
+  const { clock, steps, say } = parts;
+  const startedAt = clock.now();
+  for (const [index, step] of steps.entries()) {
+    const title = `step ${index + 1} of ${steps.length}, ${step.name}`;
+    say(`${title}: ${step.deed}`);
+    say(`  expected: ${step.expectation}`);
+    await play(step, title, parts);
+  }
+  say(`All ${steps.length} steps came out as expected, in ${seconds(clock.now() - startedAt)}.`);
+}
 
 /**
  * The tour: elect, failover, preempt, conflict, recovery. It uses the names of a SampleCast's candidates, in their order.
  *
  * @param start starts the world with its three candidates.
- * @param leaseDurationMs the duration of the Lease.
  */
-export function tourScript(start: () => Promise<void>, leaseDurationMs: number): readonly TourStep[] {
-  const withinMs = leaseDurationMs + SLACK_MS;
+export function tourScript(start: () => Promise<void>): readonly TourStep[] {
   return [
     {
       name: 'elect',
-      scenes: [
-        {
-          deed: 'three candidates of different versions start on one Lease',
-          expectation:
-            'sample-3 leads: of the two that emulate the oldest version it has the oldest binary itself',
-          act: start,
-          isDone: leads('sample-3'),
-          withinMs,
-        },
-      ],
+      deed: 'three candidates of different versions start on one Lease',
+      expectation:
+        'sample-3 leads: of the two that emulate the oldest version it has the oldest binary itself',
+      act: start,
+      isDone: leads('sample-3'),
     },
     {
       name: 'failover',
-      scenes: [
-        {
-          deed: 'the leader is killed: it releases nothing and tells nobody',
-          expectation: 'sample-2, the best of those left, leads as soon as the Lease has run out',
-          act: (commands) => commands.killLeader(),
-          isDone: leads('sample-2'),
-          withinMs,
-        },
-      ],
+      deed: 'the leader is killed: it releases nothing and tells nobody',
+      expectation: 'sample-2, the best of those left, leads as soon as the Lease has run out',
+      act: (commands) => commands.killLeader(),
+      isDone: leads('sample-2'),
     },
     {
       name: 'preempt',
-      scenes: [
-        {
-          deed: 'a candidate of an older version starts',
-          expectation: 'sample-4 is preferred, and sample-2 is told to stop, which takes it a second',
-          act: (commands) => commands.addOlder(),
-          isDone: ({ lease }) => lease?.preferredHolder === 'sample-4' && lease.holder === 'sample-2',
-          withinMs,
-        },
-        {
-          deed: 'the leader has stopped, and releases the Lease',
-          expectation: 'sample-4 leads at once',
-          act: async () => {},
-          isDone: leads('sample-4'),
-          withinMs,
-        },
-      ],
+      deed: 'a candidate of an older version starts',
+      expectation: 'sample-4 is preferred, and sample-2 is told to stop, which takes it a second',
+      act: (commands) => commands.addOlder(),
+      isDone: ({ lease }) => lease?.preferredHolder === 'sample-4' && lease.holder === 'sample-2',
+    },
+    {
+      name: 'preempt',
+      deed: 'the leader has stopped, and releases the Lease',
+      expectation: 'sample-4 leads at once',
+      act: async () => {},
+      isDone: leads('sample-4'),
     },
     {
       name: 'conflict',
-      scenes: [
-        {
-          deed: 'a candidate of the newest version starts and wants another strategy',
-          expectation: 'the coordinator finds a StrategyConflict, and sample-4 leads on undisturbed',
-          act: (commands) => commands.conflictOrResolve(),
-          isDone: (state) => state.reason === 'StrategyConflict' && leads('sample-4')(state),
-          withinMs,
-        },
-        {
-          deed: 'the leader is killed',
-          expectation: 'the Lease runs out and is given to nobody, as nobody can tell by what strategy',
-          act: (commands) => commands.killLeader(),
-          isDone: ({ lease, reason, candidates }) =>
-            reason === 'StrategyConflict' &&
-            lease?.remainingMs === 0 &&
-            candidates.every(({ condition }) => condition !== 'leading'),
-          staysForMs: 1000,
-          withinMs,
-        },
-      ],
+      deed: 'a candidate of the newest version starts and wants another strategy',
+      expectation: 'the coordinator finds a StrategyConflict, and sample-4 leads on undisturbed',
+      act: (commands) => commands.conflictOrResolve(),
+      isDone: (state) => state.reason === 'StrategyConflict' && leads('sample-4')(state),
+    },
+    {
+      name: 'conflict',
+      deed: 'the leader is killed',
+      expectation: 'the Lease runs out and is given to nobody, as nobody can tell by what strategy',
+      act: (commands) => commands.killLeader(),
+      isDone: ({ lease, reason, candidates }) =>
+        reason === 'StrategyConflict' &&
+        lease?.remainingMs === 0 &&
+        candidates.every(({ condition }) => condition !== 'leading'),
+      staysForMs: 1000,
     },
     {
       name: 'recovery',
-      scenes: [
-        {
-          deed: 'what was killed is started again, and the one that wanted another strategy leaves',
-          expectation: 'sample-4, the best of all, leads again',
-          act: async (commands) => {
-            await commands.restartCrashed();
-            await commands.conflictOrResolve();
-          },
-          isDone: leads('sample-4'),
-          withinMs,
-        },
-      ],
+      deed: 'what was killed is started again, and the one that wanted another strategy leaves',
+      expectation: 'sample-4, the best of all, leads again',
+      act: async (commands) => {
+        await commands.restartCrashed();
+        await commands.conflictOrResolve();
+      },
+      isDone: leads('sample-4'),
     },
   ];
 }
 
 async function play(
-  scene: TourScene,
+  step: TourStep,
   title: string,
-  { world, clock, say, signal }: Omit<TourParts, 'steps'>,
+  { world, clock, leaseDurationMs, say, signal }: TourParts,
 ): Promise<void> {
   const startedAt = clock.now();
-  const deed: { isDone: boolean; failure?: TourError } = { isDone: false };
-  scene.act(world.commands).then(
+  const withinMs = leaseDurationMs + SLACK_MS;
+  let hasActed = false;
+  const acting = step.act(world.commands).then(
     () => {
-      deed.isDone = true;
+      hasActed = true;
     },
     (cause: unknown) => {
-      const problem = messageOf(cause);
-      deed.failure = new TourError(`${title}: ${problem}`, { cause });
+      throw new TourError(`${title}: ${messageOf(cause)}`, { cause });
     },
   );
-  for (let doneAt: number | undefined; ; await nextLook(world, clock, signal)) {
+  await Promise.race([acting, sleep(clock, withinMs, signal)]);
+  for (let doneAt: number | undefined; ; await sleep(clock, LOOK_MS, signal)) {
     const now = clock.now();
     const state = world.state();
-    if (deed.failure) throw deed.failure;
-    if (!deed.isDone || !scene.isDone(state)) doneAt = undefined;
-    else doneAt ??= now;
-    if (doneAt !== undefined && now - doneAt >= (scene.staysForMs ?? 0)) {
+    doneAt = hasActed && step.isDone(state) ? (doneAt ?? now) : undefined;
+    if (doneAt !== undefined && now - doneAt >= (step.staysForMs ?? 0)) {
       say(`  came out: after ${seconds(now - startedAt)}: ${describeState(state)}`);
       return;
     }
     if (signal.aborted) throw new TourError(`${title}: ended by ${String(signal.reason)}`);
-    if (now - startedAt >= scene.withinMs) {
+    if (now - startedAt >= withinMs) {
       const instead = describeState(state);
-      say(`  FAILED:   not within ${seconds(scene.withinMs)}; instead: ${instead}`);
+      say(`  FAILED:   not within ${seconds(withinMs)}; instead: ${instead}`);
       throw new TourError(
-        `${title}: expected that ${scene.expectation}; after ${seconds(now - startedAt)} instead: ${instead}`,
+        `${title}: expected that ${step.expectation}; after ${seconds(now - startedAt)} instead: ${instead}`,
       );
     }
   }
-}
-
-/** Waits for a change, or until the next check. */
-async function nextLook(world: TourWorld, clock: Clock, signal: AbortSignal): Promise<void> {
-  const changed = new AbortController();
-  const wake = () => changed.abort();
-  const forget = world.onChange(wake);
-  signal.addEventListener('abort', wake, { once: true });
-  await sleep(clock, LOOK_MS, changed.signal);
-  forget();
-  signal.removeEventListener('abort', wake);
 }
 
 function leads(name: string): (state: DemoState) => boolean {

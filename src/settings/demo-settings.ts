@@ -1,10 +1,9 @@
 import type { ListenAddress } from '../support/address.ts';
-import { boolean, boundAddress, type LogFormat, logFormat, type SettingsTable } from './settings-table.ts';
+import { boolean, boundAddress, type SettingsTable } from './settings-table.ts';
 
 export interface DemoSettings {
   /** Run the scripted tour and end. */
   readonly once: boolean;
-  readonly logFormat: LogFormat;
   /** Address of the status page. */
   readonly listen: ListenAddress;
   /** Open the status page in a browser, if there is one. */
@@ -20,14 +19,6 @@ export const demoSettings: SettingsTable<DemoSettings> = {
       description: 'play a scripted tour and end: elect, failover, preempt, conflict, recovery',
       group: 'Demonstration:',
       parse: boolean,
-    },
-    logFormat: {
-      flag: 'log-format',
-      placeholder: '<format>',
-      default: 'text',
-      description: 'of what is told line by line: text to read, or json as run logs it',
-      group: 'Demonstration:',
-      parse: logFormat,
     },
     listen: {
       flag: 'listen',

@@ -97,13 +97,10 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and says what is expected. */
 export type Parser<T> = (text: string) => { value: T } | { problem: string };
 
-export type LogFormat = 'text' | 'json';
-
 const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 // A namespace's name is a DNS label (RFC 1123).
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-const LOG_FORMATS: readonly LogFormat[] = ['text', 'json'];
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
 /** Any text that is not empty. */
@@ -194,9 +191,6 @@ export const boundAddress: Parser<ListenAddress> = (given) => {
 
 /** One of the {@link LogLevel}s. */
 export const logLevel: Parser<LogLevel> = oneOf(LOG_LEVELS);
-
-/** One of the {@link LogFormat}s. */
-export const logFormat: Parser<LogFormat> = oneOf(LOG_FORMATS);
 
 /** Some of `words`, separated by commas, in the order of `words`; or `none`. */
 export function noneOrSome<T extends string>(words: readonly T[]): Parser<readonly T[]> {

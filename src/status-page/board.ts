@@ -15,7 +15,7 @@ import {
 } from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { type CandidateEntry, type LeaseEntry, pageJson } from './wire.ts';
+import { type LeaseEntry, pageJson } from './wire.ts';
 
 /** The source of the Leases: the controller. */
 export interface LeaseSource {
@@ -24,132 +24,87 @@ export interface LeaseSource {
   subscribe(listener: SeenListener): () => void;
 }
 
-interface Row {
-  /** The LeaseEntry in JSON. */
-  readonly text: string;
-  readonly isHeld: boolean;
-}
-
 /**
- * The entries of all Leases on the page, kept up to date while the board is open. An entry is updated when something
- * about its Lease has changed, or when time alone changes it.
+ * The entries of all Leases on the page, from the first reader to the last. An entry is updated when something about its
+ * Lease has changed, or when time alone changes it.
  */
 export class Board {
+  /** The LeaseEntries as JSON. */
+  readonly rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
   readonly #clock: Clock;
   readonly #source: LeaseSource;
-  readonly #rows = new Map<LeaseKey, Row>();
   /** Leases to update. */
-  #stale = new Set<LeaseKey>();
-  /** Leases that are being updated. Later changes wait for the next update. */
-  #gathered = new Set<LeaseKey>();
+  readonly #stale: Set<LeaseKey>;
   readonly #deadlines = new DeadlineHeap();
-  #isOpen = false;
+  readonly #unsubscribe: () => void;
+  /** Milliseconds from a monotonic instant to the Unix epoch: constant, so that an unchanged entry stays equal. */
+  readonly #wallOffsetMs: number;
   #isLoaded = false;
-  #unsubscribe = () => {};
-  /** Milliseconds from a monotonic instant to the Unix epoch; constant while the board is open. */
-  #wallOffsetMs = 0;
 
   constructor(clock: Clock, source: LeaseSource) {
     this.#clock = clock;
     this.#source = source;
-  }
-
-  /** Starts to follow the Leases. {@link refresh} adds their entries. */
-  open(): void {
-    if (this.#isOpen) return;
-    this.#isOpen = true;
-    this.#wallOffsetMs = Number(this.#clock.wallTime() / 1000n) - this.#clock.now();
-    for (const key of this.#source.coordinatedLeases()) this.#stale.add(key);
-    this.#unsubscribe = this.#source.subscribe((key, isRenewalOnly) => {
+    this.#wallOffsetMs = Number(clock.wallTime() / 1000n) - clock.now();
+    this.#stale = new Set(source.coordinatedLeases());
+    this.#unsubscribe = source.subscribe((key, isRenewalOnly) => {
       // A renewal of a held Lease does not change its entry.
-      if (!isRenewalOnly || this.#rows.get(key)?.isHeld === false) this.#stale.add(key);
+      if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.touch(key);
     });
   }
 
-  /** Stops following and forgets all entries. */
   close(): void {
-    this.#isOpen = false;
-    this.#isLoaded = false;
     this.#unsubscribe();
-    this.#rows.clear();
-    this.#stale.clear();
-    this.#gathered.clear();
-    this.#deadlines.clear();
   }
 
-  /** A decision about the Lease was made, or a write was answered. */
+  /** Something about the Lease may have changed. */
   touch(key: LeaseKey): void {
-    if (this.#isOpen) this.#stale.add(key);
+    this.#stale.add(key);
   }
 
-  /** Gathers all Leases that may have changed, for {@link refresh}. Does nothing while earlier ones still wait for it. */
-  gatherStale(): void {
-    if (this.#gathered.size > 0) return;
-    const now = this.#clock.now();
-    for (let key = this.#deadlines.popDue(now); key !== undefined; key = this.#deadlines.popDue(now)) {
-      this.#stale.add(key);
-    }
-    [this.#gathered, this.#stale] = [this.#stale, this.#gathered];
-  }
-
-  /** Updates up to `count` of the gathered Leases. Returns those that have changed or are gone. */
+  /** Updates up to `count` Leases that may have changed. Returns those that have changed or are gone. */
   refresh(count: number): readonly LeaseKey[] {
     const now = { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
+    for (
+      let key = this.#deadlines.popDue(now.monotonic);
+      key !== undefined;
+      key = this.#deadlines.popDue(now.monotonic)
+    ) {
+      this.touch(key);
+    }
     const changed: LeaseKey[] = [];
-    let left = count;
-    for (const key of this.#gathered) {
-      if (left-- === 0) break;
-      this.#gathered.delete(key);
+    for (const key of this.#stale.values().take(count)) {
+      this.#stale.delete(key);
       if (this.#refreshOne(key, now)) changed.push(key);
     }
-    if (this.#isOpen && this.#gathered.size === 0) this.#isLoaded = true;
+    this.#isLoaded ||= this.#stale.size === 0;
     return changed;
   }
 
-  /** Whether gathered Leases wait for their update. */
-  get isRefreshing(): boolean {
-    return this.#gathered.size > 0;
+  /** Whether Leases wait for their update. */
+  get isStale(): boolean {
+    return this.#stale.size > 0;
   }
 
-  /** Whether all Leases that existed when the board was opened have an entry. */
+  /** Whether all Leases that existed at the start have an entry. */
   get isLoaded(): boolean {
     return this.#isLoaded;
   }
 
-  get size(): number {
-    return this.#rows.size;
-  }
-
-  keys(): Iterable<LeaseKey> {
-    return this.#rows.keys();
-  }
-
-  /** Returns the entry of a Lease as JSON; undefined if it has none. */
-  text(key: LeaseKey): string | undefined {
-    return this.#rows.get(key)?.text;
-  }
-
   #refreshOne(key: LeaseKey, now: Now): boolean {
     const input = this.#source.gather(key);
-    if (!isCoordinated(input)) {
+    const isCoordinated = input.candidates.length > 0 || showsElection(input.lease);
+    if (!isCoordinated) {
       this.#deadlines.delete(key);
-      return this.#rows.delete(key);
+      return this.rows.delete(key);
     }
     const { entry, until } = describeLease(input, now, this.#wallOffsetMs);
     if (until === undefined) this.#deadlines.delete(key);
     else this.#deadlines.set(key, until);
     const text = pageJson(entry);
-    if (this.#rows.get(key)?.text === text) return false;
-    this.#rows.set(key, { text, isHeld: entry.isHeld });
+    if (this.rows.get(key)?.text === text) return false;
+    this.rows.set(key, { text, isHeld: entry.isHeld });
     return true;
   }
-}
-
-/** The entry of a Lease, and until when it is valid without a change. */
-interface DescribedLease {
-  readonly entry: LeaseEntry;
-  /** Undefined for no limit. */
-  readonly until: Instant | undefined;
 }
 
 /** Reasons whose text counts down seconds. */
@@ -160,12 +115,15 @@ const COUNTDOWN_MS = 1000;
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, by the controller's own decision.
+ * Builds the entry of a Lease, by the controller's own decision. `until` says until when it is valid without a change.
  *
- * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch: constant, so that an unchanged entry
- * stays equal.
+ * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch.
  */
-export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number): DescribedLease {
+export function describeLease(
+  input: ElectionInput,
+  now: Now,
+  wallOffsetMs: number,
+): { readonly entry: LeaseEntry; readonly until: Instant | undefined } {
   const { namespace, name, lease } = input;
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
@@ -184,40 +142,41 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
     view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
     livenessExpiry(view),
-    ...(COUNTING_DOWN.has(reason) || hasPingOnItsWay(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
+    ...(COUNTING_DOWN.has(reason) || hasPingInFlight(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
   return {
     entry: {
       key: leaseKey(namespace, name),
       holder,
       isHeld,
-      ...(isUnled && { isUnled }),
-      ...(since !== undefined && { unledSince: atWall(since) }),
-      ...(preferredHolder !== '' && { preferredHolder }),
+      isUnled,
+      unledSince: since === undefined ? undefined : atWall(since),
+      preferredHolder,
       strategy,
       reason,
-      ...(waitingFor !== undefined && { waitingFor }),
+      waitingFor,
       verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
       transitions: leaseTransitions,
-      candidates: ranked.map((one) =>
-        candidateEntry(one, atWall(now.monotonic - one.renewedSecondsAgo * 1000)),
-      ),
-      ...(ranked.length < decision.standings.length && { more: countBeyond(ranked, decision) }),
+      candidates: ranked.map(({ binaryVersion, emulationVersion, priorityUntil, ...one }) => ({
+        name: one.name,
+        binary: binaryVersion,
+        emulation: emulationVersion,
+        priority: one.priority,
+        priorityUntil: priorityUntil === undefined ? undefined : Date.parse(priorityUntil),
+        state: one.state,
+        lostBy: one.lostBy,
+        isHolder: one.isHolder,
+        isPreferred: one.isPreferred,
+        renewedAt: atWall(now.monotonic - one.renewedSecondsAgo * 1000),
+      })),
+      more: countBeyond(ranked, decision),
     },
     until: earliestAfter(now.monotonic, ends),
   };
 }
 
-/** Whether this Lease has or had elections. */
-function isCoordinated({ lease, candidates }: ElectionInput): boolean {
-  return candidates.length > 0 || showsElection(lease);
-}
-
 /** Counts the candidates that are not shown, by state. */
-function countBeyond(
-  shown: readonly RankedCandidate[],
-  { standings }: Decision,
-): NonNullable<LeaseEntry['more']> {
+function countBeyond(shown: readonly RankedCandidate[], { standings }: Decision): LeaseEntry['more'] {
   const counts: Partial<Record<CandidateState, number>> = {};
   for (const { state } of standings) counts[state] = (counts[state] ?? 0) + 1;
   for (const { state } of shown) counts[state] = (counts[state] ?? 0) - 1;
@@ -225,25 +184,8 @@ function countBeyond(
 }
 
 /** Whether a ping is in flight. Its timeout starts at a moment that causes no event. */
-function hasPingOnItsWay({ standings }: Decision): boolean {
+function hasPingInFlight({ standings }: Decision): boolean {
   return standings.some(
     ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
   );
-}
-
-function candidateEntry(ranked: RankedCandidate, renewedAt: number): CandidateEntry {
-  const { name, binaryVersion, emulationVersion, state, lostBy, isHolder, isPreferred } = ranked;
-  const { priority, priorityUntil } = ranked;
-  return {
-    name,
-    ...(binaryVersion !== undefined && { binary: binaryVersion }),
-    ...(emulationVersion !== undefined && { emulation: emulationVersion }),
-    ...((priority !== 0 || priorityUntil !== undefined) && { priority }),
-    ...(priorityUntil !== undefined && { priorityUntil: Date.parse(priorityUntil) }),
-    state,
-    ...(lostBy !== undefined && { lostBy }),
-    ...(isHolder && { isHolder }),
-    ...(isPreferred && { isPreferred }),
-    renewedAt,
-  };
 }

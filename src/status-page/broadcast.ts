@@ -1,85 +1,99 @@
+import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import type { Board } from './board.ts';
-import { type Encode, type Sink, type StreamEncoding, Viewer } from './viewer.ts';
+import { Board, type LeaseSource } from './board.ts';
 import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
 
-/** The sources of a {@link Broadcast}. */
-export interface BroadcastParts {
+interface BroadcastParts {
   readonly clock: Clock;
-  readonly board: Board;
-  readonly timeline: { readonly lastId: number; after(id: number): Messages['elections'] };
+  readonly source: LeaseSource;
+  readonly electionsAfter: (id: number) => Messages['elections'];
   readonly hello: HelloMessage;
   readonly state: () => StateMessage;
   /** Called for an internal error. All streams end, and readers reconnect. */
   readonly onError: (error: unknown) => void;
 }
 
+/** The part of a writable stream that a reader uses. */
+export interface Sink {
+  write(text: string): unknown;
+  /** Bytes in the buffer. */
+  readonly writableLength: number;
+  end(): unknown;
+  /** Cuts the connection. */
+  destroy(): unknown;
+}
+
 /** Maximum number of open streams. Further readers must retry later. */
-export const MAX_VIEWERS = 16;
+export const MAX_READERS = 16;
 /** Interval at which changes are sent, in milliseconds. */
 const TICK_MS = 250;
 /** Pause between two messages to a reader that catches up, in milliseconds, for other work. */
 const PAUSE_MS = 5;
-/** Leases per update: a few milliseconds of work, so that elections do not wait. */
+/** Leases per turn: a few milliseconds of work, so that elections do not wait. */
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
+/** A reader with more buffered bytes gets no messages for now. */
+const MAX_UNSENT_BYTES = 512 * 1024;
 /** A reader that reads nothing for this time is disconnected, in milliseconds. */
-const MAX_CLOG_MS = 30_000;
+const MAX_STALL_MS = 30_000;
 
 /**
- * Sends the board to all readers: first all of it, then changes, at most four times a second. A message has the current
- * state of a Lease, so that a slow reader misses only intermediate states. Without readers, the broadcast does no work.
+ * Sends the board to all readers: first all of it, then changes, four times a second. A message has the current state of a
+ * Lease, so that a slow reader misses only intermediate states. Without readers, the broadcast does no work.
  */
 export class Broadcast {
   readonly #parts: BroadcastParts;
-  readonly #viewers = new Set<Viewer>();
-  #cancelTurn: (() => void) | undefined;
-  #nextTickAt = 0;
+  readonly #readers = new Set<Reader>();
+  #board: Board | undefined;
+  #cancelTurn = () => {};
 
   constructor(parts: BroadcastParts) {
     this.#parts = parts;
   }
 
-  get viewers(): number {
-    return this.#viewers.size;
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  /** Something about the Lease may have changed. */
+  touch(key: LeaseKey): void {
+    this.#board?.touch(key);
   }
 
   /** Starts a stream to `sink`. The returned function ends it. Undefined if there are too many streams. */
-  join(sink: Sink, encoding: StreamEncoding): (() => void) | undefined {
-    if (this.#viewers.size >= MAX_VIEWERS) return undefined;
-    const { clock, board, hello } = this.#parts;
-    board.open();
-    const now = clock.now();
-    const viewer = new Viewer(sink, encoding, board.keys(), now);
-    this.#viewers.add(viewer);
-    const encode = encodeOnce();
-    viewer.tell('hello', hello, encode, now);
-    viewer.tell('beat', { now: this.#wallMs() }, encode, now);
+  join(sink: Sink): (() => void) | undefined {
+    if (this.#readers.size >= MAX_READERS) return undefined;
+    const { clock, source, hello } = this.#parts;
+    this.#board ??= new Board(clock, source);
+    const reader = new Reader(sink, clock, this.#board.rows.keys());
+    this.#readers.add(reader);
+    reader.send('hello', hello);
+    reader.sendBeat();
     this.#schedule(0);
-    return () => this.#leave(viewer);
+    return () => this.#leave(reader);
   }
 
   /** Ends all streams. */
   close(): void {
-    for (const viewer of this.#viewers) {
-      viewer.end();
-      this.#leave(viewer);
+    for (const reader of this.#readers) {
+      reader.end();
+      this.#leave(reader);
     }
   }
 
-  #leave(viewer: Viewer): void {
-    if (!this.#viewers.delete(viewer) || this.#viewers.size > 0) return;
-    this.#nextTickAt = 0;
-    this.#cancelTurn?.();
-    this.#cancelTurn = undefined;
-    this.#parts.board.close();
+  #leave(reader: Reader): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size > 0) return;
+    this.#cancelTurn();
+    this.#board?.close();
+    this.#board = undefined;
   }
 
   #schedule(delayMs: number): void {
-    this.#cancelTurn?.();
+    this.#cancelTurn();
     this.#cancelTurn = this.#parts.clock.setTimer(() => {
       try {
-        this.#turn();
+        if (this.#board) this.#turn(this.#board);
       } catch (error) {
         this.close();
         this.#parts.onError(error);
@@ -87,58 +101,111 @@ export class Broadcast {
     }, delayMs);
   }
 
-  #turn(): void {
-    const { clock, board } = this.#parts;
-    const now = clock.now();
-    const isTick = now >= this.#nextTickAt;
-    if (isTick) {
-      this.#nextTickAt = (Math.floor(now / TICK_MS) + 1) * TICK_MS;
-      board.gatherStale();
-    }
+  #turn(board: Board): void {
+    const { state, electionsAfter } = this.#parts;
     const changed = board.refresh(LEASES_PER_TURN);
-    for (const viewer of this.#viewers) viewer.note(changed);
-    this.#tell(isTick, now);
-    if (this.#viewers.size === 0) return;
-    const isAwaited = [...this.#viewers].some((viewer) => viewer.isBehind && viewer.hasRoom(now));
-    this.#schedule(isAwaited || board.isRefreshing ? PAUSE_MS : Math.max(0, this.#nextTickAt - clock.now()));
-  }
-
-  #tell(isTick: boolean, now: Instant): void {
-    const { board, timeline, state } = this.#parts;
-    const encode = encodeOnce();
-    const stateText = pageJson(state());
-    for (const viewer of this.#viewers) {
-      if (!viewer.hasRoom(now)) {
-        if (viewer.cloggedMs(now) >= MAX_CLOG_MS) this.#cut(viewer);
-        continue;
+    const stateJson = pageJson(state());
+    for (const reader of this.#readers) {
+      reader.note(changed);
+      if (reader.hasRoom) reader.update(board, stateJson, electionsAfter);
+      else if (reader.isStalled) {
+        reader.cut();
+        this.#leave(reader);
       }
-      // A reader that has caught up gets messages only at each tick.
-      if (!isTick && !viewer.isBehind) continue;
-      viewer.tellState(stateText, encode, now);
-      viewer.tellElections(timeline, encode, now);
-      viewer.tellLeases((key) => board.text(key), encode, now);
-      if (board.isLoaded) viewer.tellComplete(board.size, encode, now);
-      if (viewer.quietMs(now) >= BEAT_MS) viewer.tell('beat', { now: this.#wallMs() }, encode, now);
     }
-  }
-
-  #cut(viewer: Viewer): void {
-    viewer.cut();
-    this.#leave(viewer);
-  }
-
-  #wallMs(): number {
-    return Number(this.#parts.clock.wallTime() / 1000n);
+    if (this.#readers.size === 0) return;
+    const isBusy = board.isStale || this.#readers.values().some(({ isBehind }) => isBehind);
+    this.#schedule(isBusy ? PAUSE_MS : TICK_MS);
   }
 }
 
-/** Returns a function that encodes a message once for all readers in the same turn. */
-function encodeOnce(): Encode {
-  const encoded = new Map<string, Buffer>();
-  return (encoding, text) => {
-    const key = `${encoding.name} ${text}`;
-    const known = encoded.get(key) ?? encoding.encode(text);
-    encoded.set(key, known);
-    return known;
-  };
+/** A reader of the stream, and the changes that it has not received yet. */
+class Reader {
+  readonly #sink: Sink;
+  readonly #clock: Clock;
+  /** Leases that have changed since their last message. A slow reader needs memory only for their keys. */
+  readonly #pending: Set<LeaseKey>;
+  #isComplete = false;
+  #stateJson = '';
+  #lastElection = 0;
+  #wroteAt: Instant = 0;
+  /** When the reader last had room for a message. */
+  #roomAt: Instant;
+
+  constructor(sink: Sink, clock: Clock, keys: Iterable<LeaseKey>) {
+    this.#sink = sink;
+    this.#clock = clock;
+    this.#pending = new Set(keys);
+    this.#roomAt = clock.now();
+  }
+
+  /** Whether the first copy is not complete, or more Leases are pending than one message has. */
+  get isBehind(): boolean {
+    return !this.#isComplete || this.#pending.size > LEASES_PER_TURN;
+  }
+
+  get hasRoom(): boolean {
+    const hasRoom = this.#sink.writableLength <= MAX_UNSENT_BYTES;
+    if (hasRoom) this.#roomAt = this.#clock.now();
+    return hasRoom;
+  }
+
+  get isStalled(): boolean {
+    return this.#clock.now() - this.#roomAt >= MAX_STALL_MS;
+  }
+
+  note(keys: readonly LeaseKey[]): void {
+    for (const key of keys) this.#pending.add(key);
+  }
+
+  send<E extends keyof Messages>(event: E, message: Messages[E]): void {
+    this.#write(event, pageJson(message));
+  }
+
+  sendBeat(): void {
+    this.send('beat', { now: Number(this.#clock.wallTime() / 1000n) });
+  }
+
+  /** Sends what the reader does not know yet. */
+  update(board: Board, stateJson: string, electionsAfter: BroadcastParts['electionsAfter']): void {
+    if (stateJson !== this.#stateJson) this.#write('state', stateJson);
+    this.#stateJson = stateJson;
+    const elections = electionsAfter(this.#lastElection);
+    if (elections.length > 0) this.send('elections', elections);
+    this.#lastElection = elections.at(-1)?.id ?? this.#lastElection;
+    if (this.#pending.size > 0) this.#sendLeases(board);
+    if (!this.#isComplete && board.isLoaded && this.#pending.size === 0) {
+      this.#isComplete = true;
+      this.send('complete', { leases: board.rows.size });
+    }
+    if (this.#clock.now() - this.#wroteAt >= BEAT_MS) this.sendBeat();
+  }
+
+  /** Ends the stream. The connection of a slow reader is cut. */
+  end(): void {
+    if (this.hasRoom) this.#sink.end();
+    else this.cut();
+  }
+
+  cut(): void {
+    this.#sink.destroy();
+  }
+
+  #sendLeases({ rows }: Board): void {
+    const changed: string[] = [];
+    const gone: LeaseKey[] = [];
+    for (const key of this.#pending.values().take(LEASES_PER_TURN)) {
+      this.#pending.delete(key);
+      const row = rows.get(key);
+      if (row) changed.push(row.text);
+      else gone.push(key);
+    }
+    this.#write('leases', `{"changed":[${changed.join()}],"gone":${JSON.stringify(gone)}}`);
+  }
+
+  /** JSON has no line breaks here, so one `data` field holds it. */
+  #write(event: keyof Messages, json: string): void {
+    this.#sink.write(`event: ${event}\ndata: ${json}\n\n`);
+    this.#wroteAt = this.#clock.now();
+  }
 }

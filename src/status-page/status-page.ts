@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { pipeline } from 'node:stream';
+import { constants, createGzip, type Gzip } from 'node:zlib';
 import type { ControllerObserver, WatchedResource } from '../controller/controller-parts.ts';
 import type { LockState } from '../controller/lock/lock-settings.ts';
-import { REASONS, type Reason, reasons } from '../election/decision.ts';
+import { reasons } from '../election/decision.ts';
 import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
-import { Board, type LeaseSource } from './board.ts';
-import { Broadcast, MAX_VIEWERS } from './broadcast.ts';
+import type { LeaseSource } from './board.ts';
+import { Broadcast, MAX_READERS } from './broadcast.ts';
 import { Timeline } from './timeline.ts';
-import { acceptsGzip, streamEncodingFor } from './viewer.ts';
-import type { HelloMessage, ReasonEntry, StateMessage } from './wire.ts';
+import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
 
 /** The parts of a coordinator that the page shows. */
 interface WatchedCoordinator {
@@ -45,7 +45,7 @@ const WATCH_RESTART_MS = 3000;
 
 /** kubectl proxy forwards the Host header of the API server, which may be a public name. */
 const NOT_ALLOWED_HOST =
-  'ask for this page by an address, or by a name that is not public, as through kubectl port-forward';
+  'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 
 /** The page may load only its own files and stream, and cannot insert text as markup. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -68,14 +68,20 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 };
 
+const TOO_MANY: Messages['refused'] = { why: `${MAX_READERS} pages are open already` };
+/** A refused page tries again after this time, in milliseconds. */
+const REFUSED_RETRY_MS = 10_000;
+
+/** The compression level. A low one, for speed: the content is so repetitive that a higher level gains little. */
+const LEVEL = 3;
+
 /** A read-only page about a coordinator. */
 export class StatusPage {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
   readonly #timeline: Timeline;
-  readonly #assets: ReadonlyMap<string, Asset> = loadAssets();
-  readonly #hello: Omit<HelloMessage, 'dryRun'>;
-  #board: Board | undefined;
+  readonly #assets = loadAssets();
+  readonly #hello: HelloMessage;
   #broadcast: Broadcast | undefined;
   #api: StateMessage['api'] = 'unknown';
   /** Since when the caches get no changes, on the monotonic clock and in milliseconds since the Unix epoch. */
@@ -97,11 +103,11 @@ export class StatusPage {
       decided: (key, decision, input) => {
         observer.decided(key, decision, input);
         timeline.decided(key, decision, input);
-        this.#board?.touch(key);
+        this.#broadcast?.touch(key);
       },
       written: (key, ...told) => {
         observer.written(key, ...told);
-        this.#board?.touch(key);
+        this.#broadcast?.touch(key);
       },
       applied: (key, decision, input, lease) => {
         observer.applied(key, decision, input, lease);
@@ -110,7 +116,7 @@ export class StatusPage {
       forgotten: (key) => {
         observer.forgotten(key);
         timeline.forgotten(key);
-        this.#board?.touch(key);
+        this.#broadcast?.touch(key);
       },
       synced: (version) => {
         observer.synced(version);
@@ -125,17 +131,15 @@ export class StatusPage {
 
   /** Sets the coordinator. Until then the page is empty. */
   watch({ controller, lock }: WatchedCoordinator): void {
-    const board = new Board(this.#clock, controller);
-    this.#board = board;
     this.#broadcast = new Broadcast({
       clock: this.#clock,
-      board,
+      source: controller,
       onError: this.#onError,
-      timeline: this.#timeline,
-      hello: { ...this.#hello, dryRun: lock === undefined },
+      electionsAfter: (id) => this.#timeline.after(id),
+      hello: this.#hello,
       state: () => ({
         replica: lock?.state.kind ?? 'dryRun',
-        ...(lock?.state.holder !== undefined && { lockHolder: lock.state.holder }),
+        lockHolder: lock?.state.holder,
         api: this.#api,
         ...this.#sight(controller),
       }),
@@ -149,13 +153,14 @@ export class StatusPage {
 
   /** Answers a GET or HEAD request for one of the page's paths. */
   answer(request: IncomingMessage, response: ServerResponse): void {
-    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    response.setHeaders(new Map(Object.entries(HEADERS)));
     const [path = ''] = (request.url ?? '').split('?', 1);
     const asset = this.#assets.get(path);
     if (!isAllowedHost(request.headers.host)) {
-      refuse(response, 421, NOT_ALLOWED_HOST);
+      response.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(NOT_ALLOWED_HOST);
     } else if (asset) {
-      sendAsset(request, response, asset);
+      response.setHeader('Content-Length', asset.body.length);
+      response.writeHead(200, { 'Content-Type': asset.contentType }).end(asset.body);
     } else {
       this.#stream(request, response);
     }
@@ -178,64 +183,55 @@ export class StatusPage {
   }
 
   #stream(request: IncomingMessage, response: ServerResponse): void {
-    const encoding = streamEncodingFor(request.headers['accept-encoding']);
-    const begin = () => {
-      response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
       // Disables the buffering of proxies.
-      response.setHeader('X-Accel-Buffering', 'no');
+      'X-Accel-Buffering': 'no',
       // A closing server must not wait for the next request of this connection.
-      response.setHeader('Connection', 'close');
-      response.setHeader('Vary', 'Accept-Encoding');
-      if (encoding.name) response.setHeader('Content-Encoding', encoding.name);
-    };
+      Connection: 'close',
+      Vary: 'Accept-Encoding',
+      ...(acceptsGzip(request) && { 'Content-Encoding': 'gzip' }),
+    });
     if (request.method === 'HEAD') {
-      begin();
       response.end();
       return;
     }
-    if (!this.#broadcast || this.#broadcast.viewers >= MAX_VIEWERS) {
-      response.setHeader('Retry-After', '10');
-      refuse(response, 503, `${MAX_VIEWERS} pages are open already`);
-      return;
-    }
-    begin();
     response.flushHeaders();
-    const leave = this.#broadcast.join(response, encoding);
+    const sink = acceptsGzip(request) ? compressedTo(response) : response;
+    const leave = this.#broadcast?.join(sink);
+    // An EventSource retries by itself after a complete answer, but not after an error.
+    if (!leave) sink.end(`retry: ${REFUSED_RETRY_MS}\nevent: refused\ndata: ${pageJson(TOO_MANY)}\n\n`);
     response.once('close', () => leave?.());
   }
 }
 
 /** The explanations of all words that the page shows. */
 export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
-  reasons: Object.fromEntries(reasons.map((reason) => [reason, reasonEntry(reason)])) as Record<
-    Reason,
-    ReasonEntry
-  >,
+  reasons: Object.fromEntries(
+    reasons.map((reason) => [
+      reason,
+      { advice: reasonTexts[reason].advice, trouble: troubleLevel(reason), isStep: isStep(reason) },
+    ]),
+  ) as HelloMessage['reasons'],
   states: stateTexts,
   losses: lossTexts,
 };
 
-function sendAsset(request: IncomingMessage, response: ServerResponse, asset: Asset): void {
-  const isGzipped = acceptsGzip(request.headers['accept-encoding']);
-  const body = isGzipped ? asset.gzipped : asset.body;
-  response.setHeader('Content-Type', asset.contentType);
-  response.setHeader('Content-Length', body.length);
-  response.setHeader('Vary', 'Accept-Encoding');
-  if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
-  response.end(body);
+function acceptsGzip({ headers }: IncomingMessage): boolean {
+  return /\bgzip\b/.test(headers['accept-encoding'] ?? '');
 }
 
-function refuse(response: ServerResponse, status: number, why: string): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', 'text/plain; charset=utf-8');
-  response.end(`${why}\n`);
+/** Returns a stream that compresses each message by itself, so that the page gets it at once. */
+function compressedTo(response: ServerResponse): Gzip {
+  const gzip = createGzip({ level: LEVEL, flush: constants.Z_SYNC_FLUSH });
+  pipeline(gzip, response, () => {});
+  return gzip;
 }
 
 /** A file of the page. */
 interface Asset {
   readonly contentType: string;
   readonly body: Buffer;
-  readonly gzipped: Buffer;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -252,20 +248,8 @@ function loadAssets(): ReadonlyMap<string, Asset> {
     readdirSync(folder).flatMap((file): [string, Asset][] => {
       const contentType = CONTENT_TYPES[extname(file)];
       if (contentType === undefined) return [];
-      const body = readFileSync(new URL(file, folder));
       const path = file === 'index.html' ? PAGE_PATH : `${ASSETS_PATH}${file}`;
-      return [[path, { contentType, body, gzipped: gzipSync(body) }]];
+      return [[path, { contentType, body: readFileSync(new URL(file, folder)) }]];
     }),
   );
-}
-
-function reasonEntry(reason: Reason): ReasonEntry {
-  const { advice } = reasonTexts[reason];
-  const trouble = troubleLevel(reason);
-  return {
-    meaning: REASONS[reason],
-    ...(advice !== undefined && { advice }),
-    ...(trouble !== undefined && { trouble }),
-    ...(isStep(reason) && { isStep: true }),
-  };
 }

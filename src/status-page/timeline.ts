@@ -7,38 +7,23 @@ import { resultOf, TroubleWatch } from '../telemetry/election-result.ts';
 import {
   changeEvents,
   type LeaseEvent,
-  MAX_NAMED,
   nameCandidates,
   resolutionEvent,
   troubleEvent,
 } from '../telemetry/lease-event.ts';
 import type { ElectionEntry, PassedOver } from './wire.ts';
 
-/** Limits of a {@link Timeline}. */
-export interface TimelineLimits {
-  readonly entries: number;
-  /** Maximum candidates in one entry. The others are counted. */
-  readonly candidates: number;
-}
-
-const DEFAULT_LIMITS: TimelineLimits = { entries: 200, candidates: MAX_NAMED };
+/** Maximum number of remembered entries. */
+const REMEMBERED = 200;
 
 /** The recent decisions and writes of this replica, and the problems that began or ended. */
 export class Timeline {
   readonly #clock: Pick<Clock, 'wallTime'>;
-  readonly #limits: TimelineLimits;
-  #entries: readonly ElectionEntry[] = [];
-  #lastId = 0;
   readonly #troubles = new TroubleWatch();
+  #entries: readonly ElectionEntry[] = [];
 
-  constructor(clock: Pick<Clock, 'wallTime'>, limits: TimelineLimits = DEFAULT_LIMITS) {
+  constructor(clock: Pick<Clock, 'wallTime'>) {
     this.#clock = clock;
-    this.#limits = limits;
-  }
-
-  /** The id of the newest entry; 0 for none. */
-  get lastId(): number {
-    return this.#lastId;
   }
 
   /** Returns the remembered entries after this id, oldest first. */
@@ -53,7 +38,7 @@ export class Timeline {
     for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);
   }
 
-  /** Records a problem when it begins. */
+  /** Records a problem when it begins, and when it ends. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
     const { resolvedTo, began } = this.#troubles.decided(key, decision);
     if (resolvedTo !== undefined) this.#add(key, resolutionEvent(resolvedTo, input), decision);
@@ -68,31 +53,20 @@ export class Timeline {
   }
 
   #add(key: LeaseKey, { type, reason: what, message }: LeaseEvent, decision: Decision): void {
-    const { entries, candidates } = this.#limits;
-    const { named, more } = nameCandidates(decision, candidates);
+    const { named, more } = nameCandidates(decision);
     const passedOver = named.flatMap(({ name, lostBy, binaryVersion, emulationVersion }): PassedOver[] =>
-      lostBy === undefined
-        ? []
-        : [
-            {
-              name,
-              lostBy,
-              ...(binaryVersion !== undefined && { binary: binaryVersion }),
-              ...(emulationVersion !== undefined && { emulation: emulationVersion }),
-            },
-          ],
+      lostBy === undefined ? [] : [{ name, lostBy, binary: binaryVersion, emulation: emulationVersion }],
     );
     const entry: ElectionEntry = {
-      id: ++this.#lastId,
+      id: (this.#entries.at(-1)?.id ?? 0) + 1,
       at: Number(this.#clock.wallTime() / 1000n),
       key,
       what,
       isWarning: type === 'Warning',
-      reason: decision.reason,
       text: message,
       passedOver,
       more,
     };
-    this.#entries = [...this.#entries, entry].slice(-entries);
+    this.#entries = [...this.#entries, entry].slice(-REMEMBERED);
   }
 }

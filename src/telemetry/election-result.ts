@@ -63,7 +63,7 @@ export function isUndecided(reason: Reason): boolean {
 export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
   const grant = grantOf(decision);
   const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
-  return grant && (grant.former ?? released);
+  return grant && (released ?? grant.former);
 }
 
 /**

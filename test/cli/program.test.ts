@@ -104,7 +104,6 @@ describe('the command line', () => {
     { args: [], env: { CLE_DEMO_ONCE: 'true', CLE_PORT: 'tcp://10.0.0.1:80' }, want: 'demo' },
     { args: ['--once'], env: {}, want: 'demo' },
     { args: ['--once'], env: { KUBECONFIG: '/k' }, want: 'demo' },
-    { args: ['--log-format=json'], env: {}, want: 'demo' },
     { args: ['--no-once'], env: {}, want: 'demo' },
     { args: ['--log-level', 'debug'], env: {}, want: 'run' },
     { args: ['-n', 'a'], env: {}, want: 'run' },

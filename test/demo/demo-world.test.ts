@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Condition, DemoState, LeaseState } from '../../src/demo/demo-state.ts';
 import { candidateRow, compareForElection, type SampleProgram } from '../../src/demo/demo-world.ts';
-import type { LeaseCandidate } from '../../src/election/model.ts';
+import type { CandidateState } from '../../src/election/view.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
-import { makeCandidate, wallAt } from '../support/election-builders.ts';
+import { makeCandidate } from '../support/election-builders.ts';
 import { SimDemo } from './make-demo.ts';
 import { makeLease } from './make-state.ts';
 
@@ -50,18 +50,10 @@ describe("the demo's world", () => {
         durationMs: 4000,
       },
     });
-    expect(conditions()).toEqual(['sample-3 leading', 'sample-2 fresh', 'sample-1 fresh']);
+    expect(conditions()).toEqual(['sample-3 leading', 'sample-2 live', 'sample-1 live']);
     // The first election took no pings, and led to no preemption: all of them were there.
-    expect(state().happenings.map(({ reason }) => reason)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'FirstElectionSettling',
-      'LeaseMissing',
-      'LeaderOptimal',
-      undefined,
-    ]);
+    const reasons = state().happenings.map(({ text }) => /^[A-Z]\w+(?=:)/.exec(text)?.[0]);
+    expect(reasons.filter(Boolean)).toEqual(['FirstElectionSettling', 'LeaseMissing', 'LeaderOptimal']);
   });
 
   test('shows how much of the Lease is left', async () => {
@@ -78,7 +70,7 @@ describe("the demo's world", () => {
     expect(leaders()).toEqual(['sample-2']);
     expect(demo.told).toContain('sample-3 is killed');
     expect(demo.told).toContain(
-      'coordinator LeaseExpired: sample-2 gets the Lease; not sample-1 (higher emulation version), sample-3 (unresponsive)',
+      'coordinator LeaseExpired: sample-2 leads after sample-3 under OldestEmulationVersion: LeaseExpired; not sample-1 (its emulationVersion is higher), sample-3 (unresponsive)',
     );
   });
 
@@ -113,12 +105,11 @@ describe("the demo's world", () => {
     expect(state().candidates[0]).toMatchObject({
       name: 'sample-4',
       binaryVersion: '1.34.0',
-      isPreferred: true,
     });
     await lets('sample-4 leads', () => leaders().includes('sample-4'));
     expect(demo.told).toContain(
-      'coordinator BetterCandidate: sample-4 is preferred to sample-3, which is to give way; ' +
-        'not sample-1 (higher emulation version), sample-2 (higher emulation version), sample-3 (higher emulation version)',
+      'coordinator BetterCandidate: sample-3 is asked to yield to sample-4 under OldestEmulationVersion; ' +
+        'not sample-1 (its emulationVersion is higher), sample-2 (its emulationVersion is higher), sample-3 (its emulationVersion is higher)',
     );
   });
 
@@ -128,7 +119,7 @@ describe("the demo's world", () => {
     await begun;
     await lets('there is a conflict', () => state().reason === 'StrategyConflict');
     expect(demo.told).toContain(
-      'coordinator StrategyConflict: some want OldestEmulationVersion, others example.com/NewestFirst',
+      'coordinator StrategyConflict: waits for agreement on OldestEmulationVersion or example.com/NewestFirst',
     );
     expect(leaders()).toEqual(['sample-3']);
     const ended = demo.world.commands.conflictOrResolve();
@@ -170,8 +161,10 @@ describe("the demo's world", () => {
     demo.api.store.create('leasecandidates', stranger);
     demo.api.store.create('leasecandidates', makeCandidateObject('else', { renewedAt: demo.clock.now() }));
     await demo.clock.advance(100);
-    expect(conditions().at(-1)).toBe('stranger fresh');
-    expect(demo.told).toContain('coordinator LeaseMissing: default/scheduler: else gets the Lease');
+    expect(conditions().at(-1)).toBe('stranger live');
+    expect(demo.told).toContain(
+      'coordinator LeaseMissing: default/scheduler: else leads under OldestEmulationVersion: LeaseMissing',
+    );
   });
 
   test('ends all that it began', async () => {
@@ -200,8 +193,7 @@ describe('a row of the table', () => {
     name: string;
     program: SampleProgram | undefined;
     lease: LeaseState | undefined;
-    fields?: Partial<LeaseCandidate>;
-    isFresh?: boolean;
+    state?: CandidateState;
     want: Condition;
   }>([
     { name: 'leads', program: leading, lease: own, want: 'leading' },
@@ -230,23 +222,8 @@ describe('a row of the table', () => {
       name: 'has not answered',
       program: following,
       lease: other,
-      fields: { pingTime: wallAt(1) },
-      want: 'pinged',
-    },
-    {
-      name: 'has answered',
-      program: following,
-      lease: other,
-      fields: { pingTime: wallAt(0) },
-      isFresh: true,
-      want: 'fresh',
-    },
-    {
-      name: 'has never renewed',
-      program: undefined,
-      lease: undefined,
-      fields: { renewTime: undefined },
-      want: 'idle',
+      state: 'Awaiting',
+      want: 'awaiting',
     },
     { name: 'does nothing', program: following, lease: undefined, want: 'idle' },
     { name: 'has crashed as the holder', program: crashed, lease: own, want: 'crashed' },
@@ -258,24 +235,19 @@ describe('a row of the table', () => {
       lease: { ...own, remainingMs: 0 },
       want: 'idle',
     },
-  ])('says $want of one that $name', ({ program, lease, fields, isFresh = false, want }) => {
-    const candidate = makeCandidate('sample-1')
-      .renewedAt(0)
-      .with({ ...fields })
-      .build();
-    expect(candidateRow(candidate, program, lease, isFresh).condition).toBe(want);
+  ])('says $want of one that $name', ({ program, lease, state = 'Idle', want }) => {
+    const candidate = makeCandidate('sample-1').build();
+    expect(candidateRow({ candidate, state }, program, lease).condition).toBe(want);
   });
 
   test('shows what is known of a candidate, and what is not as nothing', () => {
     const candidate = makeCandidate('sample-1').versions(undefined).wantsInOrder('a', 'b').build();
-    expect(candidateRow(candidate, undefined, { ...other, preferredHolder: 'sample-1' }, false)).toEqual({
+    expect(candidateRow({ candidate, state: 'Live' }, undefined, undefined)).toEqual({
       name: 'sample-1',
       binaryVersion: '',
       emulationVersion: '',
       strategy: 'a > b',
-      condition: 'preferred',
-      isHolder: false,
-      isPreferred: true,
+      condition: 'live',
     });
   });
 });

@@ -1,10 +1,10 @@
 import type { ReadStream } from 'node:tty';
 import { expect, test } from 'vitest';
-import { type StyledLine, span } from '../../src/demo/frame.ts';
-import { type KeyMeaning, LiveScreen, readKeys, showLive } from '../../src/demo/live-screen.ts';
+import { type KeyMeaning, readKeys, showLive } from '../../src/demo/live-screen.ts';
 import type { Host } from '../../src/support/host.ts';
-import { settle, VirtualClock } from '../support/virtual-clock.ts';
+import { settle } from '../support/virtual-clock.ts';
 import { SimDemo } from './make-demo.ts';
+import { makeState } from './make-state.ts';
 import { SimKeyboard } from './sim-keyboard.ts';
 import { SimTerminal } from './sim-terminal.ts';
 
@@ -24,7 +24,7 @@ function show({ env = {}, stopping = new AbortController() } = {}) {
     },
   } as unknown as Host;
   const surroundings = { address: 'http://127.0.0.1:1/', hints: ['a hint'] };
-  const end = showLive({ world: demo.world, host, surroundings, stop: stopping.signal }).then(
+  const end = showLive(demo.world, host, surroundings, stopping.signal).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -38,7 +38,8 @@ function show({ env = {}, stopping = new AbortController() } = {}) {
       await settle();
     },
     screen: () => terminal.lines.join('\n'),
-    isGivenBack: () => !terminal.isAlternate && terminal.isCursorShown && !keyboard.isRaw,
+    isGivenBack: () =>
+      !terminal.isAlternate && terminal.isCursorShown && terminal.isWrapping && !keyboard.isRaw,
   };
 }
 
@@ -53,7 +54,7 @@ test('the live view shows the first leader at once, and does what keys ask for',
   expect(screen()).toMatch(/\* sample-3 .* crashed\n/);
   await demo.clock.advance(6000);
   expect(screen()).toMatch(/\* sample-2 .* leading\n/);
-  expect(screen()).toMatch(/LeaseExpired: sample-2 gets the Lease; not sample-1/);
+  expect(screen()).toMatch(/LeaseExpired: sample-2 leads after sample-3 under/);
   expect(isGivenBack()).toBe(false);
   await press('q');
   expect(await end).toBeUndefined();
@@ -72,11 +73,15 @@ test('the live view ends when the process is told to stop, even before it has be
 });
 
 test('the live view gives the terminal back when the process ends otherwise', async () => {
-  const { demo, undos, isGivenBack } = show();
+  const { demo, undos, isGivenBack, terminal } = show();
   await demo.clock.advance(100);
   expect(isGivenBack()).toBe(false);
   for (const undo of undos) undo();
   expect(isGivenBack()).toBe(true);
+  const before = terminal.writes.length;
+  for (const undo of undos) undo();
+  await demo.clock.advance(1000);
+  expect(terminal.writes).toHaveLength(before);
 });
 
 test.each([
@@ -89,100 +94,35 @@ test.each([
   expect(terminal.styles.has('32')).toBe(want);
 });
 
-function makeScreen({ hasColors = false }: { hasColors?: boolean } = {}) {
-  const clock = new VirtualClock();
-  const terminal = new SimTerminal(20, 4);
-  const shown: { lines: readonly StyledLine[] } = { lines: [] };
-  const screen = new LiveScreen({ output: terminal, clock, hasColors, render: () => shown.lines });
-  const show = (...texts: readonly string[]) => {
-    shown.lines = texts.map((text) => [span(text, 'good')]);
-  };
-  return { clock, terminal, screen, show };
-}
-
-test('the live screen shows the latest frame within a tenth of a second', async () => {
-  const { clock, terminal, screen, show } = makeScreen();
-  show('one', 'two');
-  screen.open();
-  expect(terminal.lines).toEqual(['one', 'two', '', '']);
-  show('one more', 'two');
-  await clock.advance(100);
-  expect(terminal.lines).toEqual(['one more', 'two', '', '']);
-  expect({ isAlternate: terminal.isAlternate, isCursorShown: terminal.isCursorShown }).toEqual({
-    isAlternate: true,
-    isCursorShown: false,
-  });
-});
-
-test('the live screen writes nothing but the lines that differ', async () => {
-  const { clock, terminal, screen, show } = makeScreen();
-  show('one', 'two', 'three');
-  screen.open();
-  show('one', 'TWO', 'three');
-  await clock.advance(100);
-  expect(terminal.writes.at(-1)).toBe('\x1b[2;1HTWO\x1b[K');
+test('the live view writes nothing while nothing changes', async () => {
+  const { demo, terminal } = show();
+  await demo.clock.advance(0);
+  demo.world.state = () => makeState();
+  await demo.clock.advance(100);
   const before = terminal.writes.length;
-  await clock.advance(1000);
+  await demo.clock.advance(1000);
   expect(terminal.writes).toHaveLength(before);
 });
 
-test('the live screen leaves nothing of a longer line or a longer frame', async () => {
-  const { clock, terminal, screen, show } = makeScreen();
-  show('a long line', 'two', 'three');
-  screen.open();
-  show('a', 'two');
-  await clock.advance(100);
-  expect(terminal.lines).toEqual(['a', 'two', '', '']);
+test('the live view leaves nothing of what it showed before in a terminal that has become smaller', async () => {
+  const { demo, terminal } = show();
+  await demo.clock.advance(1000);
+  terminal.columns = 40;
+  terminal.rows = 12;
+  await demo.clock.advance(100);
+  expect(terminal.lines).toHaveLength(12);
+  expect(terminal.lines[0]).toBe('Lease default/demo  LeaderOptimal');
+  expect(terminal.lines.at(-1)).toBe('q quit');
 });
 
-test('the live screen draws everything anew when the terminal changes its size', () => {
-  const { terminal, screen, show } = makeScreen();
-  show('one', 'two');
-  screen.open();
-  show('in a smaller one');
-  terminal.resize(16, 2);
-  expect(terminal.lines).toEqual(['in a smaller one', '']);
-});
-
-test('the live screen skips frames while the terminal cannot keep up', async () => {
-  const { clock, terminal, screen, show } = makeScreen();
-  show('one');
-  screen.open();
+test('the live view skips frames while the terminal cannot keep up', async () => {
+  const { demo, terminal, screen } = show();
   terminal.writableNeedDrain = true;
-  show('two');
-  await clock.advance(500);
-  expect(terminal.lines[0]).toBe('one');
+  await demo.clock.advance(1500);
+  expect(screen()).not.toContain('leading');
   terminal.writableNeedDrain = false;
-  await clock.advance(100);
-  expect(terminal.lines[0]).toBe('two');
-});
-
-test('the live screen gives the terminal back as it was, once', async () => {
-  const { clock, terminal, screen, show } = makeScreen();
-  show('one');
-  screen.open();
-  screen.close();
-  const before = terminal.writes.length;
-  screen.close();
-  show('two');
-  await clock.advance(1000);
-  expect(terminal.writes).toHaveLength(before);
-  expect({
-    isAlternate: terminal.isAlternate,
-    isCursorShown: terminal.isCursorShown,
-    listeners: terminal.listeners,
-  }).toEqual({ isAlternate: false, isCursorShown: true, listeners: 0 });
-});
-
-test.each([
-  { hasColors: true, want: ['0', '32', '39'] },
-  { hasColors: false, want: ['0'] },
-])('the live screen styles its text if colours are wanted: $hasColors', ({ hasColors, want }) => {
-  const { terminal, screen, show } = makeScreen({ hasColors });
-  show('one');
-  screen.open();
-  screen.close();
-  expect([...terminal.styles].sort()).toEqual(want);
+  await demo.clock.advance(100);
+  expect(screen()).toContain('leading');
 });
 
 async function press(...texts: readonly string[]) {

@@ -41,8 +41,6 @@ export class SimDemo {
         return connection;
       },
     });
-    this.world.onHappening(({ who, reason, text }) => {
-      this.told.push(`${who} ${reason === undefined ? '' : `${reason}: `}${text}`);
-    });
+    this.world.onHappening(({ who, text }) => this.told.push(`${who} ${text}`));
   }
 }

@@ -23,8 +23,6 @@ export function makeRow(fields: Partial<CandidateRow> = {}): CandidateRow {
     emulationVersion: '1.36.0',
     strategy: 'OldestEmulationVersion',
     condition: 'idle',
-    isHolder: false,
-    isPreferred: false,
     ...fields,
   };
 }
@@ -45,10 +43,9 @@ export function makeState(fields: Partial<DemoState> = {}): DemoState {
         binaryVersion: '1.35.0',
         emulationVersion: '1.35.0',
         condition: 'leading',
-        isHolder: true,
       }),
-      makeRow({ name: 'sample-2', emulationVersion: '1.35.0', condition: 'fresh' }),
-      makeRow({ condition: 'pinged' }),
+      makeRow({ name: 'sample-2', emulationVersion: '1.35.0', condition: 'live' }),
+      makeRow({ condition: 'awaiting' }),
     ],
     reason: 'LeaderOptimal',
     happenings: [
@@ -56,10 +53,9 @@ export function makeState(fields: Partial<DemoState> = {}): DemoState {
       makeHappening(2, { who: 'coordinator', text: 'holds its lock, and decides' }),
       makeHappening(40, {
         who: 'coordinator',
-        reason: 'LeaseMissing',
-        text: 'sample-3 gets the Lease; not sample-1 (higher emulation version), sample-2 (higher binary version)',
+        text: 'LeaseMissing: sample-3 leads under OldestEmulationVersion: LeaseMissing; not sample-1 (its emulationVersion is higher), sample-2 (its binaryVersion is higher)',
       }),
-      makeHappening(41, { who: 'coordinator', reason: 'LeaderOptimal', text: 'sample-3 holds the Lease' }),
+      makeHappening(41, { who: 'coordinator', text: 'LeaderOptimal: The best candidate leads.' }),
       makeHappening(420),
     ],
     ...fields,

@@ -2,51 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { openerFor, openLines } from '../../src/demo/run-demo.ts';
-import { makeHappening } from './make-state.ts';
-
-const decision = makeHappening(250, {
-  who: 'coordinator',
-  reason: 'StrategyConflict',
-  text: 'some want A, others B',
-  isTrouble: true,
-});
-
-test('what happens is told line by line, for people to read', async () => {
-  let text = '';
-  const lines = await openLines('text', { write: (more) => (text += more) }, '  ');
-  lines.say('The demo begins.');
-  lines.happened(decision);
-  lines.happened(makeHappening(1000));
-  expect(text).toBe(
-    'The demo begins.\n' +
-      '  13:24:05.373Z coordinator StrategyConflict: some want A, others B\n' +
-      '  13:24:06.123Z sample-3 leads\n',
-  );
-});
-
-test('what happens is told as JSON where that is wanted', async () => {
-  let text = '';
-  const lines = await openLines('json', { write: (more) => (text += more) });
-  lines.say('The demo begins.');
-  lines.happened(decision);
-  lines.happened(makeHappening(1000));
-  const logged = text
-    .trim()
-    .split('\n')
-    .map((line): unknown => JSON.parse(line));
-  expect(logged).toMatchObject([
-    { level: 'info', msg: 'The demo says', text: 'The demo begins.' },
-    {
-      level: 'warn',
-      msg: 'Happened',
-      who: 'coordinator',
-      reason: 'StrategyConflict',
-      text: 'some want A, others B',
-    },
-    { level: 'info', msg: 'Happened', who: 'sample-3', text: 'leads' },
-  ]);
-});
+import { openerFor } from '../../src/demo/run-demo.ts';
 
 const PAGE_URL = 'http://127.0.0.1:1/';
 
@@ -120,7 +76,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     const program = startProgram(context, ['--once']);
     expect(await program.ended).toBe(0);
     expect(program.said.err).toBe('');
-    expect(program.said.out).toMatch(/\nAll 5 steps came out as expected, in \d+\.\d s\.\n$/);
+    expect(program.said.out).toMatch(/\nAll 7 steps came out as expected, in \d+\.\d s\.\n$/);
   });
 
   test('ends, and says why, where it has no place for its kubeconfig', async (context) => {
@@ -138,20 +94,20 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     await program.says(/came out/);
     program.kill('SIGINT');
     expect(await program.ended).toBe(1);
-    expect(program.said.err).toMatch(/^error: step 2 of 5, failover: ended by SIGINT\n$/);
+    expect(program.said.err).toMatch(/^error: step 2 of 7, failover: ended by SIGINT\n$/);
   });
 
   test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async (context) => {
     const { expect } = context;
     // Whatever cluster that is of, it is left alone.
     const program = startProgram(context, [], { KUBECONFIG: '/somewhere/kubeconfig' });
-    await program.says(/coordinator LeaseMissing: sample-3 gets the Lease/);
+    await program.says(/^\d\d:\d\d:\d\d\.\d{3}Z coordinator LeaseMissing: sample-3 leads under /m);
     const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];
     expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
     expect(program.said.out).toContain(
       'On a cluster of yours, the one of KUBECONFIG: npm start -- run --dry-run\n',
     );
-    await program.says(/sample-3 leads\n/);
+    await program.says(/Z sample-3 leads\n/);
     const [, page = ''] = /Watch it in a browser: (\S+)\n/.exec(program.said.out) ?? [];
     const answer = await fetch(page);
     expect({ status: answer.status, title: /<title>(.*)<\/title>/.exec(await answer.text())?.[1] }).toEqual({

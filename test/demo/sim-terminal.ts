@@ -1,18 +1,17 @@
-import type { ScreenOutput } from '../../src/demo/live-screen.ts';
-
 const ESCAPE = String.fromCharCode(0x1b);
 const SEQUENCE = new RegExp(`${ESCAPE}\\[(\\??)([\\d;]*)([A-Za-z])|[^${ESCAPE}]`, 'gu');
 
 /** A terminal as far as the live view uses one: it keeps what is shown, and knows no sequence that it need not. */
-export class SimTerminal implements ScreenOutput {
+export class SimTerminal {
   columns: number;
   rows: number;
   writableNeedDrain = false;
   isAlternate = false;
   isCursorShown = true;
+  /** Whether it wraps long lines; otherwise it cuts them. */
+  isWrapping = true;
   /** Every write, as it came. */
   readonly writes: string[] = [];
-  readonly #resizeListeners = new Set<() => void>();
   #screen: string[][] = [];
   #styles = new Set<string>();
   #row = 0;
@@ -33,27 +32,8 @@ export class SimTerminal implements ScreenOutput {
     return this.#styles;
   }
 
-  get listeners(): number {
-    return this.#resizeListeners.size;
-  }
-
   hasColors(): boolean {
     return true;
-  }
-
-  on(_event: 'resize', listener: () => void): void {
-    this.#resizeListeners.add(listener);
-  }
-
-  off(_event: 'resize', listener: () => void): void {
-    this.#resizeListeners.delete(listener);
-  }
-
-  /** Real ones leave on the screen whatever fits in some way. */
-  resize(columns: number, rows: number): void {
-    this.columns = columns;
-    this.rows = rows;
-    for (const listener of this.#resizeListeners) listener();
   }
 
   write(text: string): void {
@@ -66,14 +46,19 @@ export class SimTerminal implements ScreenOutput {
   }
 
   #put(character: string): void {
-    this.#screen[this.#row] ??= [];
-    const line = this.#screen[this.#row] ?? [];
-    if (this.#column >= this.columns || this.#row >= this.rows) {
-      throw new Error(`written beyond the edge, at ${this.#row + 1};${this.#column + 1}`);
+    if (character === '\r') this.#column = 0;
+    else if (character === '\n') this.#row += 1;
+    else if (this.#row >= this.rows) throw new Error(`written beyond the last row: ${character}`);
+    else if (this.#column < this.columns) {
+      this.#line[this.#column] = character;
+      this.#column += 1;
     }
-    while (line.length < this.#column) line.push(' ');
-    line[this.#column] = character;
-    this.#column += 1;
+  }
+
+  get #line(): string[] {
+    const line = this.#screen[this.#row] ?? [];
+    this.#screen[this.#row] = line;
+    return line;
   }
 
   #setMode(mode: string, isOn: boolean): void {
@@ -81,17 +66,16 @@ export class SimTerminal implements ScreenOutput {
       this.isAlternate = isOn;
       this.#screen = [];
     } else if (mode === '25') this.isCursorShown = isOn;
+    else if (mode === '7') this.isWrapping = isOn;
     else throw new Error(`unknown mode ${mode}`);
   }
 
   #control(parameters: string, final: string): void {
     if (final === 'H') {
-      const [row = 1, column = 1] = parameters.split(';').map(Number);
-      this.#row = row - 1;
-      this.#column = column - 1;
-    } else if (final === 'K') this.#screen[this.#row]?.splice(this.#column);
-    else if (final === 'J' && parameters === '2') this.#screen = [];
-    else if (final === 'J') this.#screen.splice(this.#row);
+      this.#row = 0;
+      this.#column = 0;
+    } else if (final === 'K' && parameters === '2') this.#line.length = 0;
+    else if (final === 'J') this.#screen.splice(this.#row + 1);
     else if (final === 'm') this.#styles.add(parameters);
     else throw new Error(`unknown sequence ${final}`);
   }

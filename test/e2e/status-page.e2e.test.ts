@@ -145,9 +145,9 @@ describe('the page of a real coordinator', () => {
     await search.fill('nothing like it');
     await see(page, 'No Lease matches.');
     await search.fill('');
-    await page.getByRole('button', { name: 'Conflict' }).click();
+    await page.getByRole('radio', { name: 'Conflict' }).click();
     await expect.poll(() => page.locator('.body [role=row]').count()).toBe(1);
-    await page.getByRole('button', { name: 'All' }).click();
+    await page.getByRole('radio', { name: 'All' }).click();
     expect(await page.locator('.body [role=row]').first().getAttribute('data-tone')).toBe('warn');
     expect(complaints).toEqual([]);
   });
@@ -215,10 +215,10 @@ describe('the page of a real coordinator', () => {
     expect(await page.locator('#side').boundingBox()).toMatchObject({ x: 0, y: 0, width: 390 });
     expect(await overflow()).toBe(0);
     await page.getByRole('button', { name: 'Close' }).tap();
-    await page.getByRole('button', { name: 'Recent elections' }).tap();
+    await page.getByRole('radio', { name: 'Recent elections' }).tap();
     await page.locator('#elections').getByText('stock-b leads after stock-a').waitFor(SOON);
     expect(await overflow()).toBe(0);
-    const small = await page.evaluate(`[...document.querySelectorAll('.tabs button, .filters button, input')]
+    const small = await page.evaluate(`[...document.querySelectorAll('.tabs label, .filters label, #search')]
       .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 40).length`);
     expect(small).toBe(0);
     expect(complaints).toEqual([]);
@@ -339,7 +339,7 @@ describe('whatever becomes of the browser and the connection', () => {
   /** A page that is told these things and nothing more, until the route is taken away. */
   async function openTold(hash: string, version: string): Promise<Page> {
     const { page } = await open('about:blank');
-    const hello = { version, startedAt: 0, dryRun: false, namespaces: [], notServedAdvice: '', ...catalogue };
+    const hello = { version, startedAt: 0, namespaces: [], notServedAdvice: '', ...catalogue };
     const body = `event: hello\ndata: ${JSON.stringify(hello)}\n\n`;
     await page.route('**/status/events', (route) =>
       route.fulfill({ contentType: 'text/event-stream', body }),
@@ -393,7 +393,7 @@ describe('whatever becomes of the browser and the connection', () => {
     expect(toldAt).toBeLessThan(shownAt + 11_000);
     // What was told as a time of today is one of another day now.
     expect(await page.locator('#elections').innerText()).toContain(
-      `this replica started, at ${day} ${month} `,
+      `this replica started, at ${day} ${month}`,
     );
   });
 

@@ -279,15 +279,8 @@ describe("the demo's settings", () => {
   test('have defaults that need nothing to be given', () => {
     expect(resolveSettings(demoSettings, {}, {})).toEqual({
       once: false,
-      logFormat: 'text',
       listen: { host: '127.0.0.1', port: 0 },
       open: true,
     });
-  });
-
-  test('refuse a format that there is not', () => {
-    expect(problemsIn(() => resolveSettings(demoSettings, {}, { CLE_DEMO_LOG_FORMAT: 'xml' }))).toEqual([
-      '--log-format: "xml" is none of text, json (from CLE_DEMO_LOG_FORMAT)',
-    ]);
   });
 });

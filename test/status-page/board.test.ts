@@ -25,16 +25,17 @@ let board: Board;
 beforeEach(() => {
   clock = new VirtualClock();
   leases = new SimLeases(clock);
-  board = new Board(clock, leases);
 });
 
-function refresh(count = 1000): readonly string[] {
-  board.gatherStale();
-  return board.refresh(count);
+/** A board of what there is now, up to date. */
+function openBoard(): Board {
+  board = new Board(clock, leases);
+  board.refresh(1000);
+  return board;
 }
 
-function entriesOf(shown: Board): readonly LeaseEntry[] {
-  return [...shown.keys()].toSorted().map((key) => JSON.parse(shown.text(key) ?? 'null') as LeaseEntry);
+function entriesOf({ rows }: Board): readonly LeaseEntry[] {
+  return [...rows.keys()].toSorted().map((key) => JSON.parse(rows.get(key)?.text ?? 'null') as LeaseEntry);
 }
 
 describe('the board', () => {
@@ -42,9 +43,7 @@ describe('the board', () => {
     leases.seeLed('one');
     leases.seeLease('abandoned', { holderIdentity: 'x' });
     leases.seeLease('foreign', { holderIdentity: 'x', strategy: undefined });
-    board.open();
-    expect(refresh()).toEqual(['kube-system/one', 'kube-system/abandoned']);
-    expect(entriesOf(board)).toMatchObject([
+    expect(entriesOf(openBoard())).toMatchObject([
       { key: 'kube-system/abandoned', reason: 'NoCandidates', candidates: [] },
       { key: 'kube-system/one', reason: 'LeaderOptimal', holder: 'one-a', isHeld: true },
     ]);
@@ -52,91 +51,73 @@ describe('the board', () => {
 
   test('looks at few Leases in one go, and says that there are more', () => {
     for (const name of ['a', 'b', 'c']) leases.seeLed(name);
-    board.open();
-    board.gatherStale();
+    board = new Board(clock, leases);
     expect(board.refresh(2)).toHaveLength(2);
-    expect({ isRefreshing: board.isRefreshing, isLoaded: board.isLoaded }).toEqual({
-      isRefreshing: true,
-      isLoaded: false,
-    });
+    expect({ isStale: board.isStale, isLoaded: board.isLoaded }).toEqual({ isStale: true, isLoaded: false });
     expect(board.refresh(2)).toHaveLength(1);
-    expect({ isRefreshing: board.isRefreshing, isLoaded: board.isLoaded }).toEqual({
-      isRefreshing: false,
-      isLoaded: true,
-    });
+    expect({ isStale: board.isStale, isLoaded: board.isLoaded }).toEqual({ isStale: false, isLoaded: true });
   });
 
   test('looks once at a Lease that changes a hundred times', () => {
     leases.seeLed('one');
-    board.open();
-    refresh();
+    openBoard();
     leases.looks = 0;
     for (let at = 0; at < 100; at++) leases.seeCandidate('one', 'one-a');
-    refresh();
+    board.refresh(1000);
     expect(leases.looks).toBe(1);
   });
 
   test('tells of a change once, and not of what looks the same', () => {
     leases.seeLed('one');
-    board.open();
-    refresh();
+    openBoard();
     leases.seeCandidate('one', 'one-c');
-    expect(refresh()).toEqual(['kube-system/one']);
+    expect(board.refresh(1000)).toEqual(['kube-system/one']);
     board.touch('kube-system/one');
-    expect(refresh()).toEqual([]);
+    expect(board.refresh(1000)).toEqual([]);
   });
 
   test('does not look at all when a holder has merely renewed', async () => {
     leases.seeLed('one');
-    board.open();
-    refresh();
+    openBoard();
     await clock.advance(1000);
     leases.looks = 0;
     leases.seeLease('one', { holderIdentity: 'one-a' }, true);
-    refresh();
+    board.refresh(1000);
     expect(leases.looks).toBe(0);
   });
 
   test('sees a Lease run out though nothing changes, and its holder come back', async () => {
     leases.seeLed('one');
-    board.open();
-    refresh();
+    openBoard();
     await clock.advance(9_999);
-    refresh();
+    board.refresh(1000);
     expect(entriesOf(board)).toMatchObject([{ isHeld: true }]);
     await clock.advance(1);
-    expect(refresh()).toEqual(['kube-system/one']);
+    expect(board.refresh(1000)).toEqual(['kube-system/one']);
     expect(entriesOf(board)).toMatchObject([
       { isHeld: false, isUnled: true, unledSince: Number(clock.wallTime() / 1000n) },
     ]);
     leases.seeLease('one', { holderIdentity: 'one-a' }, true);
-    expect(refresh()).toEqual(['kube-system/one']);
+    expect(board.refresh(1000)).toEqual(['kube-system/one']);
     expect(entriesOf(board)).toMatchObject([{ isHeld: true }]);
   });
 
   test('tells of a Lease that is gone', () => {
     leases.seeLed('one');
-    board.open();
-    refresh();
+    openBoard();
     leases.dropCandidate('one', 'one-a');
     leases.dropCandidate('one', 'one-b');
     leases.dropLease('one');
-    expect(refresh()).toEqual(['kube-system/one']);
-    expect(board.text('kube-system/one')).toBeUndefined();
-    expect(board.size).toBe(0);
+    expect(board.refresh(1000)).toEqual(['kube-system/one']);
+    expect(board.rows.get('kube-system/one')).toBeUndefined();
   });
 
-  test('listens only while it is open, and remembers nothing after that', () => {
+  test('listens only while it is open', () => {
     leases.seeLed('one');
-    expect(leases.isListenedTo).toBe(false);
-    board.open();
-    refresh();
+    openBoard();
+    expect(leases.isListenedTo).toBe(true);
     board.close();
-    expect({ isListenedTo: leases.isListenedTo, size: board.size }).toEqual({ isListenedTo: false, size: 0 });
-    board.touch('kube-system/one');
-    leases.looks = 0;
-    refresh();
-    expect(leases.looks).toBe(0);
+    expect(leases.isListenedTo).toBe(false);
   });
 });
 
@@ -163,7 +144,6 @@ test('whatever happens, the board is what a new look at everything would show', 
       clock = new VirtualClock();
       leases = new SimLeases(clock);
       board = new Board(clock, leases);
-      board.open();
       const holders = new Map<string, string>();
       for (const each of steps) {
         switch (each.kind) {
@@ -201,17 +181,11 @@ test('whatever happens, the board is what a new look at everything would show', 
             await clock.advance(each.ms);
             break;
           case 'refresh':
-            refresh(each.count);
+            board.refresh(each.count);
         }
       }
-      while (board.isRefreshing) board.refresh(100);
-      refresh();
-      const anew = new Board(clock, leases);
-      const shown = entriesOf(board);
-      anew.open();
-      anew.gatherStale();
-      anew.refresh(1000);
-      expect(shown).toEqual(entriesOf(anew));
+      board.refresh(1000);
+      expect(entriesOf(board)).toEqual(entriesOf(openBoard()));
     }),
     { numRuns: 200 },
   );
@@ -256,16 +230,21 @@ describe('what is shown of a Lease', () => {
             name: 'older',
             binary: '1.35.0',
             emulation: '1.35.0',
+            priority: 0,
             state: 'Live',
             isHolder: true,
+            isPreferred: false,
             renewedAt: WALL_OFFSET_MS - 60_000,
           },
           {
             name: 'newer',
             binary: '1.36.0',
             emulation: '1.35.0',
+            priority: 0,
             state: 'Idle',
             lostBy: 'HigherBinaryVersion',
+            isHolder: false,
+            isPreferred: false,
             renewedAt: WALL_OFFSET_MS - 60_000,
           },
         ],
@@ -382,8 +361,7 @@ describe('what is shown of a Lease', () => {
   ])('is one $name', ({ input, at, want, wantUntil }) => {
     const { entry, until } = describeLease(input.build(), makeNow(at), WALL_OFFSET_MS);
     expect(entry).toMatchObject(want);
-    expect('isUnled' in entry).toBe(want.isUnled === true);
-    expect('unledSince' in entry).toBe(want.unledSince !== undefined);
+    expect([entry.isUnled, entry.unledSince]).toEqual([want.isUnled ?? false, want.unledSince]);
     expect(until).toBe(wantUntil);
   });
 

@@ -1,4 +1,4 @@
-import type { Sink } from '../../src/status-page/viewer.ts';
+import type { Sink } from '../../src/status-page/broadcast.ts';
 import type { LeaseEntry, Messages } from '../../src/status-page/wire.ts';
 
 type Told = { [E in keyof Messages]: { readonly event: E; readonly message: Messages[E] } }[keyof Messages];
@@ -15,13 +15,10 @@ export class SimReader implements Sink {
   /** What it would show. */
   readonly shown = new Map<string, LeaseEntry>();
 
-  write(chunk: Buffer): boolean {
-    if (!this.isFast) this.writableLength += chunk.length;
-    for (const text of chunk.toString().split('\n\n')) {
-      const match = /^event: (\w+)\ndata: (.*)$/.exec(text);
-      if (match) this.#take({ event: match[1], message: JSON.parse(match[2] ?? '') } as Told);
-    }
-    return this.isFast;
+  write(text: string): void {
+    if (!this.isFast) this.writableLength += text.length;
+    const [, event, data = ''] = /^event: (\w+)\ndata: (.*)\n\n$/.exec(text) ?? [];
+    this.#take({ event, message: JSON.parse(data) } as Told);
   }
 
   /** Takes everything that it has yet to take. */

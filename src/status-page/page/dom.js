@@ -1,22 +1,10 @@
-/** @typedef {Readonly<Record<string, string | undefined>>} Attributes */
+import { clockText, durationText } from './words.js';
 
 /**
- * Creates an element. Strings are inserted as text, never as markup.
+ * The content of an element: text, which is never markup, or nodes. `true` shows the element as it is; no content hides it.
  *
- * @template {keyof HTMLElementTagNameMap} T
- * @param {T} tag
- * @param {Attributes} attributes undefined attributes are omitted
- * @param {readonly (Node | string)[]} children
- * @returns {HTMLElementTagNameMap[T]}
+ * @typedef {string | boolean | undefined | readonly (Node | string)[]} Content
  */
-export function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined) element.setAttribute(name, value);
-  }
-  element.append(...children);
-  return element;
-}
 
 /**
  * Returns the element with this id in index.html.
@@ -33,23 +21,70 @@ export function find(id, type) {
 }
 
 /**
- * Sets the text of an element if it has changed: the browser does not lay out or announce unchanged text again.
+ * Returns the part of an element that a selector names.
  *
  * @param {Element} element
- * @param {string} text
+ * @param {string} selector
  */
+export function partOf(element, selector) {
+  const part = element.querySelector(selector);
+  if (!(part instanceof HTMLElement)) throw new Error(`#${element.id} has no part ${selector}`);
+  return part;
+}
+
+/**
+ * Copies a template of index.html, and fills it in.
+ *
+ * @param {string} id
+ * @param {Readonly<Record<string, Content>>} parts by their selectors
+ */
+export function copy(id, parts) {
+  const copied = find(id, HTMLTemplateElement).content.firstElementChild?.cloneNode(true);
+  if (!(copied instanceof HTMLElement)) throw new Error(`the template #${id} is empty`);
+  fill(copied, parts);
+  return copied;
+}
+
+/**
+ * Fills in parts of an element. The browser does not lay out or announce unchanged text again.
+ *
+ * @param {Element} element
+ * @param {Readonly<Record<string, Content>>} parts by their selectors
+ */
+export function fill(element, parts) {
+  for (const [selector, content] of Object.entries(parts)) {
+    const part = partOf(element, selector);
+    part.hidden = !content;
+    if (typeof content === 'string') setText(part, content);
+    else if (typeof content === 'object') part.replaceChildren(...content);
+  }
+}
+
+/** @type {(element: Element, text: string) => void} */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/**
- * Sets an attribute if it has changed; undefined removes it.
- *
- * @param {Element} element
- * @param {string} name
- * @param {string | undefined} value
- */
-export function setAttribute(element, name, value) {
-  if (value === undefined) element.removeAttribute(name);
-  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+/** Makes a `<time>` element show a time. @type {(element: Element, at: number) => void} */
+export function setTime(element, at) {
+  if (element instanceof HTMLTimeElement) element.dateTime = new Date(at).toISOString();
+}
+
+/** Makes an element that shows how long ago something was. @param {number} at */
+export function elapsedSince(at) {
+  const element = document.createElement('span');
+  element.dataset['since'] = String(at);
+  return element;
+}
+
+/** Shows all times and durations of the page as of now. @param {number} now */
+export function updateTimes(now) {
+  for (const element of document.querySelectorAll('time[datetime]')) {
+    const at = element.getAttribute('datetime') ?? '';
+    element.setAttribute('title', at);
+    setText(element, clockText(Date.parse(at), now));
+  }
+  for (const element of document.querySelectorAll('[data-since]')) {
+    setText(element, durationText(now - Number(element.getAttribute('data-since'))));
+  }
 }

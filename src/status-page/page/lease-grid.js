@@ -1,40 +1,20 @@
-import { make, setAttribute } from './dom.js';
-import { COLUMNS, LeaseRow } from './lease-row.js';
+import { copy, elapsedSince, fill, partOf } from './dom.js';
+import { countCandidates, countSilent } from './lease-list.js';
+import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
 
-/**
- * @typedef {import('../wire.ts').LeaseEntry} LeaseEntry
- * @typedef {import('../wire.ts').HelloMessage} HelloMessage
- */
+/** @import { HelloMessage, LeaseEntry } from '../wire.ts' */
 
 /** Rows rendered beyond each end of the visible part. */
 const OVERSCAN = 8;
+/** Maximum dots in a row. More candidates are shown as a number only. */
+const MOST_DOTS = 6;
 
 /** The Leases as a grid. Only the visible rows exist. The focus stays on the grid; the keys move and open its active row. */
 export class LeaseGrid {
   #root;
+  #head;
+  #body;
   #onOpen;
-  #body = make('div', { role: 'rowgroup', class: 'body' });
-  #head = make(
-    'div',
-    { role: 'rowgroup', class: 'head' },
-    make(
-      'div',
-      { role: 'row', class: 'row', 'aria-rowindex': '1' },
-      ...COLUMNS.map((column, index) =>
-        make(
-          'div',
-          {
-            role: 'columnheader',
-            class: `cell ${column === 'Leader' ? 'leader' : column.toLowerCase()}`,
-            'aria-colindex': String(index + 1),
-          },
-          column,
-        ),
-      ),
-    ),
-  );
-  /** @type {LeaseRow[]} */
-  #rows = [];
   /** @type {readonly LeaseEntry[]} */
   #entries = [];
   /** @type {HelloMessage | undefined} */
@@ -44,8 +24,6 @@ export class LeaseGrid {
   #activeIndex = 0;
   /** @type {string | undefined} */
   #openKey;
-  #now = 0;
-  #rowHeight = 40;
 
   /**
    * @param {HTMLElement} root
@@ -53,120 +31,93 @@ export class LeaseGrid {
    */
   constructor(root, onOpen) {
     this.#root = root;
+    this.#head = partOf(root, '.head');
+    this.#body = partOf(root, '.body');
     this.#onOpen = onOpen;
-    root.append(this.#head, this.#body);
     root.addEventListener('scroll', () => this.#render(), { passive: true });
     root.addEventListener('keydown', (event) => this.#onKey(event));
-    root.addEventListener('click', (event) => this.#onClick(event));
-    new ResizeObserver(() => this.#measure()).observe(root);
-  }
-
-  /** The Lease of the active row. */
-  get activeKey() {
-    return this.#activeKey;
+    this.#body.addEventListener('click', (event) => this.#onClick(event));
+    new ResizeObserver(() => this.#render()).observe(root);
   }
 
   /**
    * @param {readonly LeaseEntry[]} entries
-   * @param {{ openKey: string | undefined, now: number, words: HelloMessage }} context
+   * @param {HelloMessage} words
+   * @param {string | undefined} openKey
    */
-  show(entries, { openKey, now, words }) {
+  show(entries, words, openKey) {
     this.#entries = entries;
-    this.#openKey = openKey;
-    this.#now = now;
-    if (words !== this.#words) for (const row of this.#rows) row.forget();
     this.#words = words;
+    this.#openKey = openKey;
     // The active Lease stays active when its position changes.
-    if (entries[this.#activeIndex]?.key !== this.#activeKey) {
-      const index = entries.findIndex(({ key }) => key === this.#activeKey);
-      this.#activeIndex = index >= 0 ? index : Math.min(this.#activeIndex, Math.max(0, entries.length - 1));
-      this.#activeKey = entries[this.#activeIndex]?.key;
-    }
-    setAttribute(this.#root, 'aria-rowcount', String(entries.length + 1));
-    this.#body.style.height = `${entries.length * this.#rowHeight}px`;
+    const index = entries.findIndex(({ key }) => key === this.#activeKey);
+    this.#activate(index < 0 ? this.#activeIndex : index);
+    this.#root.setAttribute('aria-rowcount', String(entries.length + 1));
     this.#render();
   }
 
-  /**
-   * Activates a Lease and scrolls it into view.
-   *
-   * @param {string} key
-   */
+  /** Activates a Lease and scrolls it into view. @param {string} key */
   reveal(key) {
     const index = this.#entries.findIndex((entry) => entry.key === key);
     if (index >= 0) this.#moveTo(index);
   }
 
+  /** Goes to the first Lease that is shown next. */
   toTop() {
     this.#root.scrollTop = 0;
     this.#activeIndex = 0;
-    // The first Lease that is shown next becomes active.
     this.#activeKey = undefined;
   }
 
-  #measure() {
-    const height = Number.parseFloat(getComputedStyle(this.#root).getPropertyValue('--row-height'));
-    if (height > 0) this.#rowHeight = height;
-    this.#body.style.height = `${this.#entries.length * this.#rowHeight}px`;
-    this.#render();
-  }
-
-  get #pageRows() {
-    return Math.max(1, Math.floor(this.#viewHeight / this.#rowHeight));
+  get #rowHeight() {
+    return Number.parseFloat(getComputedStyle(this.#root).getPropertyValue('--row-height'));
   }
 
   get #viewHeight() {
     return this.#root.clientHeight - this.#head.offsetHeight;
   }
 
-  #render() {
-    const words = this.#words;
-    if (!words) return;
-    const first = Math.max(0, Math.floor(this.#root.scrollTop / this.#rowHeight) - OVERSCAN);
-    const count = Math.min(this.#entries.length - first, this.#pageRows + 2 * OVERSCAN + 1);
-    this.#make(Math.max(0, count));
-    for (const [offset, row] of this.#rows.entries()) {
-      const index = first + offset;
-      const entry = this.#entries[index];
-      if (!entry) continue;
-      row.element.style.transform = `translateY(${index * this.#rowHeight}px)`;
-      row.show(entry, {
-        index,
-        isActive: index === this.#activeIndex,
-        isOpen: entry.key === this.#openKey,
-        now: this.#now,
-        words,
-      });
-    }
-    const isActiveMade = this.#activeIndex >= first && this.#activeIndex < first + count;
-    setAttribute(
-      this.#root,
-      'aria-activedescendant',
-      isActiveMade ? `lease-${this.#activeIndex}` : undefined,
-    );
+  get #pageRows() {
+    return Math.max(1, Math.floor(this.#viewHeight / this.#rowHeight));
   }
 
-  /** @param {number} count */
-  #make(count) {
-    while (this.#rows.length < count) {
-      const row = new LeaseRow();
-      this.#rows.push(row);
-      this.#body.append(row.element);
+  #render() {
+    if (!this.#words) return;
+    const rowHeight = this.#rowHeight;
+    const first = Math.max(0, Math.floor(this.#root.scrollTop / rowHeight) - OVERSCAN);
+    const shown = this.#entries.slice(first, first + this.#pageRows + 2 * OVERSCAN + 1);
+    const { children, style } = this.#body;
+    style.height = `${this.#entries.length * rowHeight}px`;
+    style.paddingTop = `${first * rowHeight}px`;
+    while (children.length < shown.length) this.#body.append(copy('row', {}));
+    while (children.length > shown.length) this.#body.lastElementChild?.remove();
+    let activeId = '';
+    for (const [offset, entry] of shown.entries()) {
+      const row = children[offset];
+      if (!(row instanceof HTMLElement)) continue;
+      row.id = `lease-${first + offset}`;
+      row.dataset['key'] = entry.key;
+      row.setAttribute('aria-rowindex', String(first + offset + 2));
+      row.setAttribute('aria-selected', String(entry.key === this.#openKey));
+      row.classList.toggle('active', entry.key === this.#activeKey);
+      if (entry.key === this.#activeKey) activeId = row.id;
+      fillRow(row, entry, this.#words);
     }
-    for (const row of this.#rows.splice(count)) row.element.remove();
+    this.#root.setAttribute('aria-activedescendant', activeId);
+  }
+
+  /** @param {number} index */
+  #activate(index) {
+    this.#activeIndex = Math.max(0, Math.min(this.#entries.length - 1, index));
+    this.#activeKey = this.#entries[this.#activeIndex]?.key;
   }
 
   /** @param {number} index */
   #moveTo(index) {
-    const bounded = Math.max(0, Math.min(this.#entries.length - 1, index));
-    this.#activeIndex = bounded;
-    this.#activeKey = this.#entries[bounded]?.key;
-    const top = bounded * this.#rowHeight;
-    const { scrollTop } = this.#root;
-    if (top < scrollTop) this.#root.scrollTop = top;
-    else if (top + this.#rowHeight > scrollTop + this.#viewHeight) {
-      this.#root.scrollTop = top + this.#rowHeight - this.#viewHeight;
-    }
+    this.#activate(index);
+    const top = this.#activeIndex * this.#rowHeight;
+    const lowest = top + this.#rowHeight - this.#viewHeight;
+    this.#root.scrollTop = Math.min(top, Math.max(lowest, this.#root.scrollTop));
     this.#render();
   }
 
@@ -174,35 +125,72 @@ export class LeaseGrid {
   #onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = this.#activeIndex;
-    /** @type {Readonly<Record<string, () => void>>} */
-    const moves = {
-      ArrowDown: () => this.#moveTo(at + 1),
-      j: () => this.#moveTo(at + 1),
-      ArrowUp: () => this.#moveTo(at - 1),
-      k: () => this.#moveTo(at - 1),
-      PageDown: () => this.#moveTo(at + this.#pageRows),
-      PageUp: () => this.#moveTo(at - this.#pageRows),
-      Home: () => this.#moveTo(0),
-      End: () => this.#moveTo(this.#entries.length - 1),
-      Enter: () => this.#open(true),
-      ' ': () => this.#open(true),
+    /** @type {Readonly<Record<string, number>>} */
+    const targets = {
+      ArrowDown: at + 1,
+      j: at + 1,
+      ArrowUp: at - 1,
+      k: at - 1,
+      PageDown: at + this.#pageRows,
+      PageUp: at - this.#pageRows,
+      Home: 0,
+      End: this.#entries.length - 1,
     };
-    const move = moves[event.key];
-    if (!move) return;
+    const target = targets[event.key];
+    if (target !== undefined) this.#moveTo(target);
+    else if (event.key !== 'Enter' && event.key !== ' ') return;
+    else if (this.#activeKey !== undefined) this.#onOpen(this.#activeKey, true);
     event.preventDefault();
-    move();
   }
 
   /** @param {MouseEvent} event */
   #onClick({ target }) {
-    const row = target instanceof Element ? target.closest('[data-index]') : null;
-    if (!(row instanceof HTMLElement)) return;
-    this.#moveTo(Number(row.dataset['index']));
-    this.#open(false);
+    const row = target instanceof Element ? target.closest('[data-key]') : null;
+    const key = row?.getAttribute('data-key');
+    if (key) this.#onOpen(key, false);
   }
+}
 
-  /** @param {boolean} isByKey */
-  #open(isByKey) {
-    if (this.#activeKey !== undefined) this.#onOpen(this.#activeKey, isByKey);
-  }
+/**
+ * Shows a Lease in a row. Rows are reused for other Leases.
+ *
+ * @param {HTMLElement} row
+ * @param {LeaseEntry} entry
+ * @param {HelloMessage} words
+ */
+function fillRow(row, entry, words) {
+  const { namespace, name } = splitKey(entry.key);
+  const tone = toneOf(entry, words);
+  const silent = countSilent(entry);
+  const count = countCandidates(entry);
+  const dots = entry.candidates.length > MOST_DOTS ? [] : entry.candidates;
+  row.dataset['tone'] = tone;
+  row.title = entry.verdict;
+  row.classList.toggle('unheld', !entry.isHeld);
+  partOf(row, '.lease').setAttribute('aria-label', `${entry.key}, ${toneTexts[tone]}`);
+  fill(row, {
+    '.namespace': namespace.slice(0, -1),
+    '.name': name,
+    '.holder': entry.holder || 'nobody',
+    '.preferred': entry.preferredHolder && ` → ${entry.preferredHolder}`,
+    '.since': sinceText(entry),
+    '.reason': entry.reason,
+    '.dots': dots.map(dotOf),
+    '.number': silent > 0 ? `${count}, ${silent} silent` : String(count),
+    '.strategy': entry.strategy || 'none',
+  });
+}
+
+/** @param {LeaseEntry} entry */
+function sinceText({ holder, unledSince }) {
+  if (unledSince === undefined) return undefined;
+  return holder === '' ? [' for ', elapsedSince(unledSince)] : [' until ', elapsedSince(unledSince), ' ago'];
+}
+
+/** @param {LeaseEntry['candidates'][number]} candidate */
+function dotOf(candidate) {
+  const dot = document.createElement('i');
+  dot.className = 'dot';
+  dot.dataset['tone'] = candidateTone(candidate);
+  return dot;
 }

@@ -1,77 +1,47 @@
 import { connect } from './connection.js';
-import { find, make, setAttribute, setText } from './dom.js';
-import { Elections } from './election-list.js';
+import { copy, fill, find, partOf, setText, setTime, updateTimes } from './dom.js';
 import { LeaseGrid } from './lease-grid.js';
-import { LeaseList } from './lease-list.js';
-import { emptyTexts, noticeElement, noticesFor } from './notices.js';
-import { Detail, Timeline } from './side.js';
-import { dayOf } from './time-text.js';
+import { filters, LeaseList } from './lease-list.js';
+import { emptyTexts, noticesFor } from './notices.js';
+import { electionList, showDetail } from './side.js';
 import { keyInHash, toneOf } from './words.js';
 
 /**
- * @typedef {import('../wire.ts').HelloMessage} HelloMessage
- * @typedef {import('../wire.ts').StateMessage} StateMessage
- * @typedef {import('./connection.js').Connection} Connection
- * @typedef {import('./lease-list.js').Filter} Filter
+ * @import { ElectionEntry, HelloMessage, LeaseEntry, StateMessage } from '../wire.ts'
+ * @import { Connection } from './connection.js'
+ * @import { Filter } from './lease-list.js'
  */
 
-const leases = new LeaseList();
-const elections = new Elections();
+/** Maximum number of elections, as on the server. */
+const REMEMBERED = 200;
 
+let leases = new LeaseList();
+/** The Leases of a new connection, which replace the others when all are known. */
+let arriving = leases;
+/** Newest first. @type {readonly ElectionEntry[]} */
+let elections = [];
 /** @type {HelloMessage | undefined} */
 let words;
 /** @type {StateMessage | undefined} */
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-/** True once the first complete copy has arrived. */
 let isComplete = false;
 /** Difference between the replica's clock and this machine's clock, in milliseconds. */
 let clockOffsetMs = 0;
-/** @type {Filter} */
-let filter = 'all';
-/** The Lease whose details are shown. @type {string | undefined} */
+/** The Lease whose details are shown. */
 let openKey = keyInHash(location.hash);
 let isRenderPlanned = false;
+let shownNotices = '';
 
-const body = document.body;
+const { body } = document;
 const search = find('search', HTMLInputElement);
+const filterBox = find('filters', HTMLElement);
 const gridRoot = find('leases', HTMLElement);
-const detail = new Detail(find('detail', HTMLElement));
-const timelineRoot = find('elections', HTMLElement);
-const timeline = new Timeline(timelineRoot);
 const side = find('side', HTMLElement);
-const board = find('board', HTMLElement);
-/** On a narrow screen the details take the whole screen. */
-const isNarrow = window.matchMedia('(max-width: 64rem)');
-
-const grid = new LeaseGrid(gridRoot, (key, isByKey) => open(key, isByKey));
-
-/** @type {readonly (readonly [Filter, string, string])[]} */
-const FILTERS = [
-  ['all', 'All', 'Every Lease'],
-  ['unled', 'No leader', 'Leases that have candidates but no valid holder'],
-  ['conflict', 'Conflict', 'Leases whose candidates disagree about the strategy'],
-  ['changing', 'Changing', 'Leases whose holder was asked to yield to a better candidate'],
-  ['silent', 'Silent', 'Leases with candidates that answer nobody'],
-];
-const filterButtons = FILTERS.map(([name, label, title]) => {
-  const number = make('b', {}, '0');
-  const button = make('button', {
-    type: 'button',
-    'data-filter': name,
-    title,
-    'aria-pressed': String(name === filter),
-  });
-  button.append(make('span', {}, label), ' ', number);
-  button.addEventListener('click', () => {
-    filter = name;
-    grid.toTop();
-    plan();
-  });
-  return { name, button, number };
-});
-find('filters', HTMLElement).append(...filterButtons.map(({ button }) => button));
+const timeline = find('elections', HTMLElement);
+const showElections = electionList(timeline);
+const grid = new LeaseGrid(gridRoot, open);
 
 connect(
   {
@@ -80,8 +50,10 @@ connect(
       if (words && words.version !== message.version) location.reload();
       words = message;
       isComplete = false;
-      leases.beginAnew();
-      elections.clear();
+      elections = [];
+      arriving = new LeaseList();
+      if (leases.size === 0) leases = arriving;
+      setTime(partOf(timeline, '.none time'), message.startedAt);
       plan();
     },
     state: (message) => {
@@ -89,15 +61,15 @@ connect(
       plan();
     },
     leases: (message) => {
-      leases.take(message, isUrgent);
+      arriving.take(message, isUrgent);
       plan();
     },
     elections: (entries) => {
-      elections.add(entries);
+      elections = [...entries.toReversed(), ...elections].slice(0, REMEMBERED);
       plan();
     },
     complete: () => {
-      leases.endAnew();
+      leases = arriving;
       isComplete = true;
       plan();
     },
@@ -106,59 +78,52 @@ connect(
     },
   },
   (next) => {
-    // All times on the page are by the replica's clock.
-    connection = next.kind === 'lost' ? { ...next, since: next.since + clockOffsetMs } : next;
+    connection = next;
     plan();
   },
 );
 
-search.addEventListener('input', () => {
-  grid.toTop();
-  plan();
-});
+search.addEventListener('input', searchAnew);
+filterBox.addEventListener('change', searchAnew);
 search.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && search.value !== '') {
     search.value = '';
     event.stopPropagation();
-    grid.toTop();
-    plan();
+    searchAnew();
   } else if (event.key === 'Enter' || event.key === 'ArrowDown') {
     event.preventDefault();
     gridRoot.focus();
   }
 });
 document.addEventListener('keydown', (event) => {
-  const isTyping = event.target instanceof HTMLInputElement;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === '/' && !isTyping) {
+  if (event.key === '/' && event.target !== search) {
     event.preventDefault();
-    showTab('leases');
-    search.focus();
+    find('leases-tab', HTMLInputElement).checked = true;
     search.select();
   } else if (event.key === 'Escape' && openKey !== undefined) close();
 });
-for (const button of document.querySelectorAll('.tabs button')) {
-  button.addEventListener('click', () => {
-    if (button instanceof HTMLElement) showTab(button.dataset['tab'] ?? 'leases');
-  });
-}
 side.addEventListener('click', ({ target }) => {
   if (!(target instanceof Element)) return;
-  const link = target.closest('[data-key]');
+  const key = target.closest('[data-key]')?.getAttribute('data-key');
   if (target.closest('.close')) close();
-  else if (link instanceof HTMLElement && link.dataset['key']) open(link.dataset['key'], true);
+  else if (key) open(key, true);
 });
 window.addEventListener('hashchange', () => {
   openKey = keyInHash(location.hash);
   plan();
 });
-isNarrow.addEventListener('change', () => plan());
-setInterval(() => plan(), 1000);
+setInterval(plan, 1000);
 
-/** @param {import('../wire.ts').LeaseEntry} entry */
+/** @param {LeaseEntry} entry */
 function isUrgent(entry) {
   const tone = words && toneOf(entry, words);
   return tone === 'bad' || tone === 'warn';
+}
+
+function searchAnew() {
+  grid.toTop();
+  plan();
 }
 
 /**
@@ -171,7 +136,9 @@ function open(key, isByKey) {
   grid.reveal(key);
   render();
   side.scrollTop = 0;
-  if (isByKey || isNarrow.matches) document.getElementById('detail-title')?.focus();
+  // On a small screen the details cover everything else.
+  const isCovered = getComputedStyle(gridRoot).visibility === 'hidden';
+  if (isByKey || isCovered) find('detail-title', HTMLElement).focus();
 }
 
 function close() {
@@ -179,15 +146,6 @@ function close() {
   history.replaceState(null, '', location.pathname + location.search);
   render();
   gridRoot.focus();
-}
-
-/** @param {string} tab */
-function showTab(tab) {
-  body.dataset['tab'] = tab;
-  for (const button of document.querySelectorAll('.tabs button')) {
-    if (button instanceof HTMLElement)
-      setAttribute(button, 'aria-pressed', String(button.dataset['tab'] === tab));
-  }
 }
 
 /** Schedules one rendering for all messages that arrive together. */
@@ -203,22 +161,11 @@ function plan() {
 function render() {
   const now = Date.now() + clockOffsetMs;
   renderConnection(now);
-  if (!words) return;
-  const { shown, counts } = leases.select(search.value, filter);
-  for (const { name, button, number } of filterButtons) {
-    setText(number, counts[name].toLocaleString());
-    setAttribute(button, 'aria-pressed', String(name === filter));
-    button.classList.toggle('some', name !== 'all' && counts[name] > 0);
+  if (words) {
+    renderBoard(words);
+    renderSide(words);
   }
-  setText(
-    find('count', HTMLElement),
-    shown.length === leases.size
-      ? `${leases.size.toLocaleString()} ${leases.size === 1 ? 'Lease' : 'Leases'}`
-      : `${shown.length.toLocaleString()} of ${leases.size.toLocaleString()} Leases`,
-  );
-  grid.show(shown, { openKey, now, words });
-  renderEmpty(shown.length === 0, leases.size > 0, words);
-  renderSide(words, now);
+  updateTimes(now);
 }
 
 /** @param {number} now */
@@ -240,52 +187,53 @@ function renderConnection(now) {
     settling: 'Taking over',
     dryRun: 'Dry run',
   };
-  const replica = find('replica', HTMLElement);
-  setText(replica, state && words ? `${replicas[state.replica]} · ${words.version}` : '');
-  replica.dataset['kind'] = state?.replica ?? '';
-  const notices = noticesFor(connection, state, words, now);
-  const box = find('notices', HTMLElement);
-  const told = notices.map(({ title, text }) => `${title} ${text}`).join('\n');
-  if (box.dataset['told'] === told) return;
-  box.dataset['told'] = told;
-  box.replaceChildren(...notices.map(noticeElement));
+  const replica = state && words ? `${replicas[state.replica]} · ${words.version}` : '';
+  setText(find('replica', HTMLElement), replica);
+  // All times on the page are by the replica's clock.
+  const told =
+    connection.kind === 'lost' ? { ...connection, since: connection.since + clockOffsetMs } : connection;
+  const notices = noticesFor(told, state, words, now);
+  // A screen reader announces new notices.
+  if (JSON.stringify(notices) === shownNotices) return;
+  shownNotices = JSON.stringify(notices);
+  const elements = notices.map(({ tone, title, text }) => {
+    const notice = copy('notice', { strong: title, span: text });
+    notice.dataset['tone'] = tone;
+    return notice;
+  });
+  find('notices', HTMLElement).replaceChildren(...elements);
 }
 
-/**
- * @param {boolean} isEmpty
- * @param {boolean} isFiltered
- * @param {HelloMessage} hello
- */
-function renderEmpty(isEmpty, isFiltered, { namespaces }) {
-  const box = find('empty', HTMLElement);
-  box.hidden = !isEmpty;
-  if (!isEmpty) return;
-  const texts = emptyTexts(state, isComplete, isFiltered, namespaces);
-  if (box.textContent === texts.join('')) return;
-  box.replaceChildren(...texts.map((text, index) => make(index === 0 ? 'strong' : 'p', {}, text)));
-}
-
-/**
- * @param {HelloMessage} hello
- * @param {number} now
- */
-function renderSide(hello, now) {
-  body.toggleAttribute('data-open', openKey !== undefined);
-  // On a small screen the details cover everything else.
-  board.inert = isNarrow.matches && openKey !== undefined;
-  detail.show(
-    openKey === undefined
-      ? undefined
-      : {
-          key: openKey,
-          entry: leases.get(openKey),
-          isAllKnown: isComplete && state?.hasSynced === true,
-          elections: elections.of(openKey),
-          words: hello,
-          day: dayOf(now),
-        },
-    now,
+/** @param {HelloMessage} hello */
+function renderBoard(hello) {
+  const filter = partOf(filterBox, ':checked').getAttribute('value');
+  const { shown, count } = leases.select(search.value, /** @type {Filter} */ (filter));
+  for (const name of /** @type {Filter[]} */ (Object.keys(filters))) {
+    const number = partOf(filterBox, `[value="${name}"] + b`);
+    const leasesOfFilter = count(name);
+    setText(number, leasesOfFilter.toLocaleString());
+    number.classList.toggle('some', leasesOfFilter > 0);
+  }
+  const all = `${leases.size.toLocaleString()} ${leases.size === 1 ? 'Lease' : 'Leases'}`;
+  setText(
+    find('count', HTMLElement),
+    shown.length === leases.size ? all : `${shown.length.toLocaleString()} of ${all}`,
   );
-  timelineRoot.hidden = openKey !== undefined;
-  timeline.show(elections.all, hello, now);
+  grid.show(shown, hello, openKey);
+  const [title, text] = emptyTexts(state, isComplete, leases.size > 0, hello.namespaces);
+  const empty = find('empty', HTMLElement);
+  empty.hidden = shown.length > 0;
+  fill(empty, { strong: title, p: text });
+}
+
+/** @param {HelloMessage} hello */
+function renderSide(hello) {
+  body.toggleAttribute('data-open', openKey !== undefined);
+  find('detail', HTMLElement).hidden = openKey === undefined;
+  timeline.hidden = openKey !== undefined;
+  showElections(elections, hello);
+  if (openKey === undefined) return;
+  const isAllKnown = isComplete && state?.hasSynced === true;
+  const ofLease = elections.filter(({ key }) => key === openKey);
+  showDetail(openKey, leases.get(openKey), isAllKnown, ofLease, hello);
 }

@@ -1,131 +1,164 @@
-import { detailOf } from './detail.js';
-import { make, setText } from './dom.js';
-import { electionItem } from './election-list.js';
-import { clockText, dayOf, durationText } from './time-text.js';
+import { copy, elapsedSince, fill, find, partOf, setTime } from './dom.js';
+import { countCandidates } from './lease-list.js';
+import { candidateTone, electionTone, splitKey, toneOf, toneTexts, versionText } from './words.js';
+
+/** @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts' */
+
+/** Elections that choose a candidate. @type {ReadonlySet<ElectionEntry['what']>} */
+const CHOICES = new Set(['LeaderElected', 'LeaderPreempted', 'PreferredHolderSet']);
+
+const detail = find('detail', HTMLElement);
+const showElectionsOfLease = electionList(detail);
+/** @type {LeaseEntry | undefined} */
+let shownEntry;
 
 /**
- * @typedef {import('../wire.ts').LeaseEntry} LeaseEntry
- * @typedef {import('../wire.ts').ElectionEntry} ElectionEntry
- * @typedef {import('../wire.ts').HelloMessage} HelloMessage
- * @typedef {{ key: string, entry: LeaseEntry | undefined, isAllKnown: boolean, elections: readonly ElectionEntry[], words: HelloMessage, day: string }} Shown
- */
-
-/** The details of one Lease. They are rendered again only when the Lease has changed. */
-export class Detail {
-  #root;
-  /** @type {Shown | undefined} */
-  #shown;
-
-  /** @param {HTMLElement} root */
-  constructor(root) {
-    this.#root = root;
-  }
-
-  /**
-   * @param {Shown | undefined} next undefined if no Lease is open
-   * @param {number} now
-   */
-  show(next, now) {
-    this.#root.hidden = next === undefined;
-    if (!next) this.#root.replaceChildren();
-    else if (!isSame(this.#shown, next)) {
-      keepingPlace(this.#root, () => {
-        this.#root.replaceChildren(...detailOf(next.key, next.entry, { ...next, now }));
-      });
-    }
-    this.#shown = next;
-    for (const ago of this.#root.querySelectorAll('[data-at]')) {
-      if (ago instanceof HTMLElement) setText(ago, durationText(now - Number(ago.dataset['at'])));
-    }
-  }
-}
-
-/** The elections of all Leases. */
-export class Timeline {
-  #root;
-  /** @type {HelloMessage | undefined} */
-  #words;
-  #newest = -1;
-  /** The current day. Times of other days are shown with the day. */
-  #day = '';
-
-  /** @param {HTMLElement} root */
-  constructor(root) {
-    this.#root = root;
-  }
-
-  /**
-   * @param {readonly ElectionEntry[]} elections newest first
-   * @param {HelloMessage} words
-   * @param {number} now
-   */
-  show(elections, words, now) {
-    const newest = elections[0]?.id ?? 0;
-    const day = dayOf(now);
-    if (newest === this.#newest && words === this.#words && day === this.#day) return;
-    this.#newest = newest;
-    this.#day = day;
-    this.#words = words;
-    const none = `None since this replica started, at ${clockText(words.startedAt, now)}.`;
-    keepingPlace(this.#root, () => {
-      this.#root.replaceChildren(
-        make('header', {}, make('h2', { id: 'elections-title' }, 'Recent elections')),
-        elections.length > 0
-          ? make(
-              'ol',
-              { class: 'timeline' },
-              ...elections.map((each) => electionItem(each, words, now, false)),
-            )
-          : make('p', { class: 'muted' }, none),
-      );
-    });
-  }
-}
-
-/**
- * @param {Shown | undefined} one
- * @param {Shown} other
- */
-function isSame(one, other) {
-  return (
-    one !== undefined &&
-    one.key === other.key &&
-    one.entry === other.entry &&
-    one.words === other.words &&
-    one.isAllKnown === other.isAllKnown &&
-    one.day === other.day &&
-    one.elections.length === other.elections.length &&
-    one.elections[0]?.id === other.elections[0]?.id
-  );
-}
-
-/**
- * Applies a change, and keeps opened parts open and the focus in its place, if those still exist.
+ * Shows everything that is known about one Lease.
  *
- * @param {HTMLElement} root
- * @param {() => void} change
+ * @param {string} key
+ * @param {LeaseEntry | undefined} entry undefined if the Lease does not exist
+ * @param {boolean} isAllKnown
+ * @param {readonly ElectionEntry[]} elections
+ * @param {HelloMessage} words
  */
-function keepingPlace(root, change) {
-  const opened = [...root.querySelectorAll('[data-id]:has(> details[open])')].map(idOf);
-  const focused = root.contains(document.activeElement) ? placeOf(document.activeElement) : undefined;
-  change();
-  for (const item of root.querySelectorAll('[data-id]')) {
-    if (opened.includes(idOf(item))) item.querySelector('details')?.setAttribute('open', '');
-  }
-  if (focused === undefined) return;
-  const target = root.querySelector(focused);
-  if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+export function showDetail(key, entry, isAllKnown, elections, words) {
+  const { namespace, name } = splitKey(key);
+  const missing = isAllKnown ? 'There is no such Lease now.' : 'Reading the Leases.';
+  fill(detail, {
+    '.namespace': namespace,
+    '.name': name,
+    '.missing': entry ? undefined : missing,
+    '.standing': entry !== undefined,
+  });
+  showElectionsOfLease(elections, words);
+  // Keeps what the user has selected.
+  if (entry && entry !== shownEntry) fillStanding(entry, words);
+  shownEntry = entry;
 }
 
-/** @param {Element} element */
-function idOf(element) {
-  return element instanceof HTMLElement ? element.dataset['id'] : undefined;
+/**
+ * @param {LeaseEntry} entry
+ * @param {HelloMessage} words
+ */
+function fillStanding(entry, words) {
+  const tone = toneOf(entry, words);
+  const { advice } = words.reasons[entry.reason];
+  const beyond = countCandidates(entry) - entry.candidates.length;
+  fill(detail, {
+    '.sentence': entry.verdict,
+    '.advice': tone === 'good' ? undefined : advice,
+    '.facts': facts(entry, toneTexts[tone]),
+    '.ranking': [...entry.candidates.map((each) => candidateItem(each, words)), ...andMore(beyond)],
+    '.no-candidates': entry.candidates.length === 0,
+  });
+  for (const part of ['.standing > .verdict', '.advice']) partOf(detail, part).dataset['tone'] = tone;
 }
 
-/** Returns a selector for the element that replaces a focused element. @param {Element | null} element */
-function placeOf(element) {
-  if (!element) return undefined;
-  const tag = element.tagName.toLowerCase();
-  const item = element.closest('[data-id]');
-  return item ? `[data-id="${idOf(item)}"] ${tag}` : tag;
+/**
+ * @param {LeaseEntry} entry
+ * @param {string} toneText
+ */
+function facts({ holder, isHeld, isUnled, unledSince, ...entry }, toneText) {
+  const leader = holder === '' ? 'nobody' : isHeld ? holder : `${holder}, whose time is over`;
+  const unled =
+    unledSince === undefined ? 'since before this replica looked' : ['for ', elapsedSince(unledSince)];
+  /** @type {[string, string | undefined | readonly (Node | string)[]][]} */
+  const told = [
+    ['Leader', leader],
+    ['Preferred instead', entry.preferredHolder],
+    ['State', `${entry.reason}, ${toneText}`],
+    ['Without leader', isUnled ? unled : undefined],
+    ['Waits for', entry.waitingFor],
+    ['Strategy', entry.strategy || 'none'],
+    ['Leaders so far', String(entry.transitions + (holder === '' ? 0 : 1))],
+  ];
+  return told.flatMap(([term, text]) => (text ? [copy('fact', { dt: term, dd: text })] : []));
+}
+
+/**
+ * @param {CandidateEntry} candidate
+ * @param {HelloMessage} words
+ */
+function candidateItem(candidate, { losses, states }) {
+  const { state, lostBy, priority, priorityUntil, renewedAt } = candidate;
+  const item = copy('candidate', {
+    '.candidate': candidate.name,
+    '.badge.good': candidate.isHolder,
+    '.badge.busy': candidate.isPreferred,
+    '.binary': candidate.binary ?? 'none',
+    '.emulation': candidate.emulation ?? 'none',
+    '.priority': priority !== 0 || priorityUntil !== undefined,
+    '.value': String(priority),
+    '.end': priorityUntil !== undefined,
+    // `lostBy` is the state if that excludes the candidate, otherwise the criterion by which it lost.
+    '.why': lostBy === undefined ? 'the best candidate' : (losses[lostBy] ?? lostBy),
+    '.state': state === lostBy ? `${state}.` : `${state}: ${states[state]}.`,
+    '.ago': [elapsedSince(renewedAt)],
+  });
+  if (priorityUntil !== undefined) setTime(partOf(item, 'time'), priorityUntil);
+  item.dataset['tone'] = candidateTone(candidate);
+  return item;
+}
+
+/**
+ * Returns a function that shows elections in the timeline of a section, newest first. An item is made once, so that it keeps
+ * its focus and stays open.
+ *
+ * @param {Element} section
+ */
+export function electionList(section) {
+  const list = partOf(section, '.timeline');
+  /** @type {Map<ElectionEntry, HTMLElement>} */
+  let items = new Map();
+
+  /**
+   * @param {readonly ElectionEntry[]} elections
+   * @param {HelloMessage} words
+   */
+  return (elections, words) => {
+    const next = new Map(elections.map((each) => [each, items.get(each) ?? electionItem(each, words)]));
+    for (const [election, item] of items) if (!next.has(election)) item.remove();
+    list.prepend(...next.values().filter((item) => !item.isConnected));
+    items = next;
+    fill(section, { '.none': elections.length === 0 });
+  };
+}
+
+/**
+ * @param {ElectionEntry} entry
+ * @param {HelloMessage} words
+ */
+function electionItem(entry, { losses }) {
+  const { key, what, isWarning, text, passedOver, more } = entry;
+  const { namespace, name } = splitKey(key);
+  const count = passedOver.length + more;
+  const others = count === 1 ? 'Why not the other' : `Why not the ${count} others`;
+  const losers = passedOver.map(({ name: loser, lostBy, ...versions }) =>
+    copy('loser', {
+      '.candidate': loser,
+      '.version': versionText(versions),
+      '.why': losses[lostBy] ?? lostBy,
+    }),
+  );
+  const item = copy('election', {
+    '.what': what,
+    '.namespace': namespace,
+    '.name': name,
+    '.text': text,
+    details: count > 0,
+    summary: CHOICES.has(what) ? others : isWarning ? 'Why none of them' : 'The candidates then',
+    ul: [...losers, ...andMore(more)],
+  });
+  setTime(partOf(item, 'time'), entry.at);
+  partOf(item, '.lease-link').dataset['key'] = key;
+  item.dataset['tone'] = electionTone(entry);
+  return item;
+}
+
+/** @param {number} count */
+function andMore(count) {
+  if (count === 0) return [];
+  const item = copy('plain-item', {});
+  item.textContent = `and ${count} more`;
+  return [item];
 }

@@ -1,8 +1,5 @@
 /**
- * @typedef {import('../wire.ts').HelloMessage} HelloMessage
- * @typedef {import('../wire.ts').LeaseEntry} LeaseEntry
- * @typedef {import('../wire.ts').CandidateEntry} CandidateEntry
- * @typedef {import('../wire.ts').ElectionEntry} ElectionEntry
+ * @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts'
  * @typedef {'good' | 'busy' | 'warn' | 'bad' | 'quiet'} Tone
  */
 
@@ -20,7 +17,7 @@ export function toneOf({ isUnled, isHeld, reason, preferredHolder }, { reasons }
   const { trouble, isStep } = reasons[reason];
   if (isUnled) return 'bad';
   if (trouble === 'warn') return 'warn';
-  if (isStep || preferredHolder !== undefined) return 'busy';
+  if (isStep || preferredHolder !== '') return 'busy';
   return isHeld && trouble === undefined ? 'good' : 'quiet';
 }
 
@@ -33,10 +30,7 @@ export const toneTexts = {
   quiet: 'left alone',
 };
 
-/**
- * @param {CandidateEntry} candidate
- * @returns {Tone}
- */
+/** @type {(candidate: CandidateEntry) => Tone} */
 export function candidateTone({ state, isHolder, isPreferred, lostBy }) {
   if (OUT_OF_IT.has(state)) return 'bad';
   if (isHolder) return 'good';
@@ -44,40 +38,25 @@ export function candidateTone({ state, isHolder, isPreferred, lostBy }) {
   return lostBy === 'NotElectable' || state === 'Lapsed' ? 'warn' : 'quiet';
 }
 
-/**
- * @param {ElectionEntry} entry
- * @returns {Tone}
- */
+/** @type {(entry: ElectionEntry) => Tone} */
 export function electionTone({ what, isWarning }) {
   if (isWarning) return 'warn';
   if (what === 'LeaderElected' || what === 'LeaderPreempted') return 'good';
   return what === 'PreferredHolderSet' ? 'busy' : 'quiet';
 }
 
-/**
- * `1.36.0`, or `1.36.0 as 1.35.0` if it emulates another version.
- *
- * @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate
- */
+/** `1.36.0`, or `1.36.0 as 1.35.0`. @param {Pick<CandidateEntry, 'binary' | 'emulation'>} candidate */
 export function versionText({ binary = 'no version', emulation = 'none' }) {
   return binary === emulation ? binary : `${binary} as ${emulation}`;
 }
 
-/**
- * Splits a key into `kube-system/` and `kube-scheduler`.
- *
- * @param {string} key
- */
+/** Splits a key into `kube-system/` and `kube-scheduler`. @param {string} key */
 export function splitKey(key) {
   const slash = key.indexOf('/') + 1;
   return { namespace: key.slice(0, slash), name: key.slice(slash) };
 }
 
-/**
- * Returns the Lease in the fragment of a URL, `#namespace/name`.
- *
- * @param {string} hash
- */
+/** Returns the Lease in the fragment of a URL, `#namespace/name`. @param {string} hash */
 export function keyInHash(hash) {
   try {
     const key = decodeURIComponent(hash.slice(1));
@@ -86,4 +65,24 @@ export function keyInHash(hash) {
     // The URL was cut off, or has another encoding.
     return undefined;
   }
+}
+
+/** Formats a duration in the largest unit that fits: `4 s`, `12 min`, `3 h`, `2 d`. @param {number} durationMs */
+export function durationText(durationMs) {
+  const seconds = Math.max(0, Math.floor(durationMs / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** @type {Intl.DateTimeFormatOptions} */
+const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' };
+const timeOfDay = new Intl.DateTimeFormat(undefined, TIME);
+const timeOfYear = new Intl.DateTimeFormat(undefined, { ...TIME, month: 'short', day: 'numeric' });
+
+/** Formats a time in the user's locale, with the date if the day is not today. @type {(at: number, now: number) => string} */
+export function clockText(at, now) {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return (isToday ? timeOfDay : timeOfYear).format(at);
 }

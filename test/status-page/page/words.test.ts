@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { emptyTexts, noticesFor } from '../../../src/status-page/page/notices.js';
-import { durationText } from '../../../src/status-page/page/time-text.js';
-import { keyInHash, splitKey, toneOf, versionText } from '../../../src/status-page/page/words.js';
+import {
+  durationText,
+  keyInHash,
+  splitKey,
+  toneOf,
+  versionText,
+} from '../../../src/status-page/page/words.js';
 import { catalogue } from '../../../src/status-page/status-page.ts';
 import type { HelloMessage, LeaseEntry, StateMessage } from '../../../src/status-page/wire.ts';
 
 const words: HelloMessage = {
   version: '1.2.3',
   startedAt: 0,
-  dryRun: false,
   namespaces: [],
   notServedAdvice: 'Turn the API on.',
   ...catalogue,
@@ -32,11 +36,14 @@ describe('the tone of a Lease', () => {
       key: 'a/a',
       holder: 'x',
       isHeld: true,
+      isUnled: false,
+      preferredHolder: '',
       strategy: '',
       reason: 'LeaderOptimal',
       verdict: '',
       transitions: 0,
       candidates: [],
+      more: {},
       ...fields,
     };
     expect(toneOf(entry, words)).toBe(want);
