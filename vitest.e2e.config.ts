@@ -58,18 +58,6 @@ export default defineConfig({
           ...timeouts,
         },
       },
-      {
-        test: {
-          name: 'embedded',
-          // Those that need neither a scheduler nor RBAC nor the built-in coordinator.
-          include: ['shortcomings', 'mixed', 'preferred-strategies', 'two-leaders'].map(
-            (name) => `test/e2e/${name}.e2e.test.ts`,
-          ),
-          env: { CLE_E2E_SERVER: 'embedded' },
-          fileParallelism,
-          ...timeouts,
-        },
-      },
       { test: { name: 'endurance', include: endurance, fileParallelism, ...timeouts } },
       { test: { name: 'chart', include: chart, fileParallelism, ...timeouts } },
       { test: { name: 'operations', include: operations, fileParallelism, ...timeouts } },
