@@ -40,7 +40,6 @@ const chart = [
 const endurance = [
   'test/chaos/chaos.e2e.test.ts',
   'test/e2e/figures.e2e.test.ts',
-  'test/histories/checker.e2e.test.ts',
   'test/histories/histories.e2e.test.ts',
   'test/soak/soak.e2e.test.ts',
 ];
