@@ -95,51 +95,11 @@ describe('an Event', () => {
   ])('%s', (_, hub, want) => {
     expect(check(hub)).toEqual(want);
   });
-
-  test('may change in anything', () => {
-    expect(events.validate(makeOld({ reason: 'Other' }), makeOld())).toEqual([]);
-  });
-});
-
-describe('Events can be selected', () => {
-  test('by what they are about', () => {
-    expect(core.selectableFields(makeOld())).toEqual({
-      'metadata.name': 'x',
-      'metadata.namespace': 'default',
-      'involvedObject.kind': 'Lease',
-      'involvedObject.namespace': 'default',
-      'involvedObject.name': 'l',
-      'involvedObject.uid': '',
-      'involvedObject.apiVersion': 'coordination.k8s.io/v1',
-      'involvedObject.resourceVersion': '',
-      'involvedObject.fieldPath': '',
-      reason: 'LeaderElection',
-      reportingComponent: '',
-      source: 'me',
-      type: 'Normal',
-    });
-    expect(core.selectableFields(makeNew())).toMatchObject({ source: 'example.com/me' });
-  });
 });
 
 describe('Events are printed', () => {
   const now = Date.UTC(2024, 0, 1, 0, 5) / 1000;
   const cells = (event: ApiObject) => core.columns.map(({ cell }) => cell(event, now));
-
-  test('with their name last', () => {
-    expect(core.columns.map(({ name, priority, isName }) => [name, priority, isName ?? false])).toEqual([
-      ['Last Seen', 0, false],
-      ['Type', 0, false],
-      ['Reason', 0, false],
-      ['Object', 0, false],
-      ['Subobject', 1, false],
-      ['Source', 1, false],
-      ['Message', 0, false],
-      ['First Seen', 1, false],
-      ['Count', 1, false],
-      ['Name', 1, true],
-    ]);
-  });
 
   test('with the same cells in both styles', () => {
     expect(cells(makeOld())).toEqual([
