@@ -5,7 +5,17 @@ import { CUSTOM_API_VERSION as apiVersion } from '../../src/coordination/candida
 import { GROUP } from '../../src/election/model.ts';
 import type { ApiAccess } from '../control-plane/api-request.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
-import { candidatePath, coordinatorAccount, coordinatorLease, createCandidate, createLease, createNamespaces, leasesPath, microTime, readLease } from '../control-plane/cluster-objects.ts';
+import {
+  candidatePath,
+  coordinatorAccount,
+  coordinatorLease,
+  createCandidate,
+  createLease,
+  createNamespaces,
+  leasesPath,
+  microTime,
+  readLease,
+} from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { accessBy, review } from './access-review.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
@@ -275,7 +285,6 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     expect((await replica.get('/readyz')).status).toBe(200);
     expect(await replica.stop()).toBe(0);
   });
-
 });
 
 describe('the rights that the chart adds for leader labels', () => {

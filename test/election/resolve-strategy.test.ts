@@ -86,8 +86,22 @@ describe('the strategy of candidates that name one (rule 4, v1beta1 and v1alpha2
 describe('the strategy of candidates with ordered lists (rule 4, v1alpha1)', () => {
   test.each([
     { name: 'a list of one is its element', lists: [['X']], want: resolved('X') },
-    { name: 'equal lists are their first element', lists: [['X', 'Y'], ['X', 'Y']], want: resolved('X') },
-    { name: 'lists that all start with X are X', lists: [['X', 'Y'], ['X', 'Z']], want: resolved('X') },
+    {
+      name: 'equal lists are their first element',
+      lists: [
+        ['X', 'Y'],
+        ['X', 'Y'],
+      ],
+      want: resolved('X'),
+    },
+    {
+      name: 'lists that all start with X are X',
+      lists: [
+        ['X', 'Y'],
+        ['X', 'Z'],
+      ],
+      want: resolved('X'),
+    },
     {
       name: 'lists that all start with X are X even when they disagree further down',
       lists: [
@@ -103,7 +117,14 @@ describe('the strategy of candidates with ordered lists (rule 4, v1alpha1)', () 
       want: resolved('X'),
     },
     { name: 'two lists of one that differ conflict', lists: [['X'], ['Y']], want: conflict('X', 'Y') },
-    { name: '[X, Y] and [Y, X] are a cycle', lists: [['X', 'Y'], ['Y', 'X']], want: conflict('X', 'Y') },
+    {
+      name: '[X, Y] and [Y, X] are a cycle',
+      lists: [
+        ['X', 'Y'],
+        ['Y', 'X'],
+      ],
+      want: conflict('X', 'Y'),
+    },
     {
       name: 'a cycle of three is one too',
       lists: [

@@ -1,4 +1,16 @@
-import { ApiException, CoordinationV1Api, CoordinationV1alpha2Api, CoordinationV1beta1Api, CoreV1Api, type KubernetesObject, makeInformer, PatchStrategy, setHeaderOptions, V1MicroTime, Watch } from '@kubernetes/client-node';
+import {
+  ApiException,
+  CoordinationV1Api,
+  CoordinationV1alpha2Api,
+  CoordinationV1beta1Api,
+  CoreV1Api,
+  type KubernetesObject,
+  makeInformer,
+  PatchStrategy,
+  setHeaderOptions,
+  V1MicroTime,
+  Watch,
+} from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
 import { Changes } from './changes.ts';
 import { type EmbeddedCluster, startEmbeddedCluster } from './embedded-cluster.ts';
@@ -159,7 +171,6 @@ describe.concurrent('the watches of client-node', () => {
     await leases.deleteNamespacedLease({ namespace, name: 'before' });
     expect(await seen.until(4)).toEqual(['ADDED before', 'ADDED a', 'MODIFIED a', 'DELETED before']);
   });
-
 });
 
 describe.concurrent('an informer of client-node', () => {

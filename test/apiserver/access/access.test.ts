@@ -43,15 +43,6 @@ describe('authentication', () => {
   ])('takes "$authorization" for $want', ({ authorization, want }) => {
     expect(access.authenticate(authorization)?.user.name).toBe(want);
   });
-
-  test('adds the group of those who were authenticated, or were not', () => {
-    expect(principal('Bearer a').user.groups).toEqual(['system:masters', 'system:authenticated']);
-    expect(principal('Bearer r').user).toEqual({
-      name: 'reader',
-      groups: ['system:authenticated'],
-    });
-    expect(principal().user.groups).toEqual(['system:unauthenticated']);
-  });
 });
 
 const ADMIN = 'a';

@@ -162,14 +162,3 @@ test('a selector that is written down selects what its requirements select, howe
     { seed: 4355, numRuns: 500 },
   );
 });
-
-test('several requirements of one label all have to be met', () => {
-  const selected = (selector: string) =>
-    ['1', '5', '9', 'x'].filter((a) => parseLabelSelector(selector)({ a })).join('');
-  expect(selected('a>1,a<9')).toBe('5');
-  expect(selected('a>1,a>5')).toBe('9');
-  expect(selected('a in (1,5),a in (5,9)')).toBe('5');
-  expect(selected('a=1,a=5')).toBe('');
-  expect(selected('a!=1,a notin (5,x)')).toBe('9');
-  expect(selected('a,!a')).toBe('');
-});
