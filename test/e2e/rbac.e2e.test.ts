@@ -190,6 +190,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     `list leasecandidates.${GROUP}`,
     `watch leasecandidates.${GROUP}`,
   ];
+
   test('to see Leases and LeaseCandidates: without one, an error names it, and granting it is enough', async () => {
     await createNamespaces(plane, ...reads.map(namespaceWithout));
     const missing = reads.map((permission) => [
@@ -384,6 +385,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
   });
 
   const lease = { group: 'coordination.k8s.io', resource: 'leases' };
+
   test.for([
     { name: 'update the lock', attributes: { ...lease, verb: 'update', ...coordinatorLease }, want: true },
     {

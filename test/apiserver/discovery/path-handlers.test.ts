@@ -139,6 +139,7 @@ test('the index names every page once', () => {
 
 describe('an OpenAPI document', () => {
   const path = '/openapi/v3/apis/coordination.k8s.io/v1';
+
   test('is what it is now under a former name, too, but may not be kept', () => {
     expect(ask(`GET ${path}?hash=OLD`)).toEqual(ask(`GET ${path}`));
   });
