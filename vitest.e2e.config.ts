@@ -40,7 +40,6 @@ const chart = [
 const endurance = [
   'test/chaos/chaos.e2e.test.ts',
   'test/e2e/figures.e2e.test.ts',
-  'test/histories/checker.e2e.test.ts',
   'test/histories/histories.e2e.test.ts',
   'test/soak/soak.e2e.test.ts',
 ];
@@ -54,18 +53,6 @@ export default defineConfig({
           name: 'kubernetes',
           include: ['test/**/*.e2e.test.ts'],
           exclude: [...operations, ...chart, ...endurance],
-          fileParallelism,
-          ...timeouts,
-        },
-      },
-      {
-        test: {
-          name: 'embedded',
-          // Those that need neither a scheduler nor RBAC nor the built-in coordinator.
-          include: ['shortcomings', 'mixed', 'preferred-strategies', 'two-leaders'].map(
-            (name) => `test/e2e/${name}.e2e.test.ts`,
-          ),
-          env: { CLE_E2E_SERVER: 'embedded' },
           fileParallelism,
           ...timeouts,
         },

@@ -8,7 +8,6 @@ runNamed(
     coordinators: { ...benchIn('coordinators'), needsBuild: true },
     'api-server': benchIn('api-server'),
     decisions: benchIn('decisions'),
-    'event-loop': benchIn('event-loop'),
     events: benchIn('events'),
     figures: benchIn('figures'),
     'hand-overs': benchIn('hand-overs'),

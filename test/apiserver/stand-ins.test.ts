@@ -41,18 +41,6 @@ describe('what stands in for the rest of a cluster', () => {
     });
   const names = (storage: string) => store.list(storage).map(({ key }) => key);
 
-  test.each([
-    { finalizers: ['foregroundDeletion'], want: undefined },
-    { finalizers: ['orphan'], want: undefined },
-    { finalizers: ['orphan', 'example.com/mine'], want: ['example.com/mine'] },
-    { finalizers: ['example.com/mine'], want: ['example.com/mine'] },
-  ])('settles the finalizers of the garbage collector among $finalizers', async ({ finalizers, want }) => {
-    start();
-    store.put('leases', lease('one', { ...deleted, finalizers }));
-    await clock.advance(1);
-    expect(store.get('leases', 'a/one')?.object.metadata.finalizers).toEqual(want);
-  });
-
   test('leaves finalizers alone until the object is deleted', async () => {
     start();
     store.put('leases', lease('one', { finalizers: ['orphan'] }));
@@ -69,28 +57,6 @@ describe('what stands in for the rest of a cluster', () => {
     for (let index = 0; index < 10; index += 1) store.put('leases', lease(`other-${index}`));
     await clock.advance(1);
     expect(store.get('leases', 'a/first')).toBeUndefined();
-  });
-
-  test('empties a namespace that is deleted, and then lets it go', async () => {
-    start();
-    store.put('namespaces', namespace('a', deleted));
-    store.put('namespaces', namespace('b'));
-    store.put('leases', lease('one'));
-    store.put('leases', lease('elsewhere', { namespace: 'b' }));
-    await clock.advance(1);
-    expect(names('leases')).toEqual(['b/elsewhere']);
-    expect(names('namespaces')).toEqual(['b']);
-  });
-
-  test('keeps a namespace as long as something in it has a finalizer', async () => {
-    start();
-    store.put('namespaces', namespace('a', deleted));
-    store.put('leases', lease('kept', { finalizers: ['example.com/mine'] }));
-    await clock.advance(1);
-    expect(names('namespaces')).toEqual(['a']);
-    store.remove('leases', 'a/kept');
-    await clock.advance(1);
-    expect(names('namespaces')).toEqual([]);
   });
 
   test.each([

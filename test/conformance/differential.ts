@@ -62,7 +62,7 @@ export async function compareServers(
 }
 
 /** Sends the steps to both servers, in a namespace of their own, until they differ; and compares what their watchers saw. */
-export async function firstDifference(
+async function firstDifference(
   real: ConformanceTarget,
   embedded: ConformanceTarget,
   steps: readonly Step[],

@@ -19,7 +19,6 @@ import { describeMergePatch } from './topics/merge-patch.ts';
 import { describeNamespaces } from './topics/namespaces.ts';
 import { describeNegotiation } from './topics/negotiation.ts';
 import { describeOpenApi } from './topics/openapi.ts';
-import { describeOwnership } from './topics/ownership.ts';
 import { describeParameters } from './topics/parameters.ts';
 import { describeRead } from './topics/read.ts';
 import { describeReplace } from './topics/replace.ts';
@@ -43,7 +42,6 @@ export const topics: Readonly<Record<string, (suite: Suite) => void>> = {
   'merge patch': describeMergePatch,
   'strategic merge patch': describeStrategicMergePatch,
   apply: describeApply,
-  ownership: describeOwnership,
   delete: describeDelete,
   finalizers: describeFinalizers,
   'delete collection': describeDeleteCollection,

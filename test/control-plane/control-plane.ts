@@ -177,7 +177,6 @@ async function assemble(
       started.push(electors);
       return electors;
     },
-    serverExit: () => server.exit(),
     suspend: () => server.kill('SIGSTOP'),
     resume: () => server.kill('SIGCONT'),
     restartApiServer,

@@ -20,8 +20,6 @@ export interface CoordinationPlane extends CoordinationServer {
   readonly directory: string;
   /** A process for many real candidates, with this plane's `kubeconfig` or another. */
   startElectors(kubeconfig?: string): Promise<Electors>;
-  /** How its server ended; undefined while it runs. */
-  serverExit(): unknown;
   /** Kills all of it, what was started through it included. */
   stop(): Promise<void>;
 }

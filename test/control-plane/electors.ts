@@ -62,9 +62,6 @@ export interface ElectorEvent {
 /** What to wait for: every field given must be equal. */
 export type ElectorEventPattern = Partial<Pick<ElectorEvent, 'id' | 'event' | 'leader'>>;
 
-/** What can be taken from a running candidate: its writes to Leases, those to LeaseCandidates, or all it sends. */
-export type Pausable = 'lease' | 'candidate' | 'everything';
-
 /** Many real candidates in one process. Every command resolves once it has taken effect, and rejects when refused. */
 export interface Electors {
   readonly pid: number;
@@ -79,9 +76,6 @@ export interface Electors {
    * when begun; the event `ended` tells of its end.
    */
   release(id: string, candidate?: 'stop' | 'keep' | 'delete'): Promise<void>;
-  /** Requests fail at once, or hang until resumed and are then sent, late, as by a program that was frozen. */
-  pause(id: string, what?: Pausable, manner?: 'fail' | 'hang'): Promise<void>;
-  resume(id: string, what?: Pausable): Promise<void>;
   /**
    * The first event that matches, be it past or still to come; `since` skips that many of the earliest.
    * @throws Error when none has come within `timeoutMs`, 30 s by default.
@@ -179,8 +173,6 @@ export async function startElectors(kubeconfig: string): Promise<Electors> {
     start: (spec) => send('start', withDefaults(spec)),
     crash: (id) => send('crash', { id }),
     release: (id, candidate = 'stop') => send('release', { id, candidate }),
-    pause: (id, what = 'lease', manner = 'fail') => send('pause', { id, what, manner }),
-    resume: (id, what = 'lease') => send('resume', { id, what }),
     waitFor(pattern, { since = 0, timeoutMs = 30_000 } = {}) {
       const matches = (event: ElectorEvent) =>
         Object.entries(pattern).every(

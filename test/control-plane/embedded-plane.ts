@@ -90,7 +90,6 @@ export async function startEmbeddedPlane(options: EmbeddedPlaneOptions = {}): Pr
         started.push(electors);
         return electors;
       },
-      serverExit: () => server.exit(),
       async restart() {
         await killed(server);
         server = start(new URL(access.url).host);

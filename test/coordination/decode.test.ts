@@ -1,9 +1,7 @@
 import { getHeapStatistics, queryObjects } from 'node:v8';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeLease, FIELD_MANAGER, PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
-import type { RawObject } from '../../src/coordination/raw-object.ts';
 import { FENCE, NO_PRIORITY } from '../../src/election/model.ts';
 import { OLDEST, WALL_START } from '../support/election-builders.ts';
 
@@ -371,47 +369,6 @@ describe('a LeaseCandidate', () => {
       uid: '',
       resourceVersion: '',
     });
-  });
-});
-
-describe('whatever a server sends', () => {
-  const fields = fc.oneof(
-    fc.jsonValue(),
-    fc.dictionary(
-      fc.constantFrom(
-        'holderIdentity',
-        'renewTime',
-        'leaseDurationSeconds',
-        'preferredStrategies',
-        'strategy',
-        'leaseName',
-      ),
-      fc.jsonValue(),
-    ),
-  );
-  const objects = fc.record({
-    metadata: fc.record({
-      name: fc.string(),
-      managedFields: fc.jsonValue(),
-      deletionTimestamp: fc.jsonValue(),
-    }),
-    spec: fields,
-  }) as fc.Arbitrary<RawObject>;
-
-  test('is decoded without throwing, into the types that were promised', () => {
-    fc.assert(
-      fc.property(objects, (object) => {
-        const lease = decodeLease(object);
-        expect(['string', 'undefined']).toContain(typeof lease.holderIdentity);
-        expect(['bigint', 'undefined']).toContain(typeof lease.renewTime);
-        expect(lease.leaseDurationSeconds === undefined || Number.isInteger(lease.leaseDurationSeconds)).toBe(
-          true,
-        );
-        const candidate = decodeLeaseCandidate(object);
-        expect(typeof candidate.leaseName).toBe('string');
-        expect(typeof candidate.isDeleting).toBe('boolean');
-      }),
-    );
   });
 });
 

@@ -8,7 +8,7 @@ export type Tree = ReadonlyMap<string, string>;
 export const RULES_PAGE = 'docs/rules.md';
 
 /** What a rule consists of, in this order. */
-export const RULE_PARTS = ['What it says', 'Why', 'Code', 'Tests', 'The built-in'] as const;
+const RULE_PARTS = ['What it says', 'Why', 'Code', 'Tests', 'The built-in'] as const;
 
 /** A rule as the page has it. */
 export interface Rule {
@@ -27,7 +27,7 @@ export function readTree(root: string): Tree {
 }
 
 /** The numbers of the rules that a text cites, as `rule 8`, `rules 1 and 3`, `Rules 2, 4 and 8` or `rules 2 to 4`. */
-export function citationsIn(text: string): readonly number[] {
+function citationsIn(text: string): readonly number[] {
   const citations = inOneLine(text).matchAll(/\brules? (\d+(?:(?:, | and | or |, and | to |[-–])\d+)*)\b/gi);
   return [...citations].flatMap(([, numbers = '']) => numbers.match(/\d+/g)?.map(Number) ?? []);
 }

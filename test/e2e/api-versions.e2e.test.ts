@@ -1,6 +1,6 @@
 import { describe, type TestContext, test } from 'vitest';
 import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
-import { createCandidate, readLease } from '../control-plane/cluster-objects.ts';
+import { readLease } from '../control-plane/cluster-objects.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -25,14 +25,9 @@ const testTimeout = 300_000;
 const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;
 
 const isWatching =
-  (version: LeaseCandidateVersion, since = 0) =>
-  ({ msg, apiVersion, time }: LogLine) =>
-    msg === 'Watching LeaseCandidates' &&
-    apiVersion === `coordination.k8s.io/${version}` &&
-    Date.parse(time) >= since;
-
-const isNotServed = ({ level, msg }: LogLine) =>
-  level === 'error' && msg.startsWith('The API server does not serve LeaseCandidates');
+  (version: LeaseCandidateVersion) =>
+  ({ msg, apiVersion }: LogLine) =>
+    msg === 'Watching LeaseCandidates' && apiVersion === `coordination.k8s.io/${version}`;
 
 async function start(
   options: ControlPlaneOptions,
@@ -124,66 +119,4 @@ describe.concurrent('on a server that serves LeaseCandidates (rule 11)', () => {
       expect(lease?.spec).toMatchObject({ holderIdentity: 'older', strategy: 'OldestEmulationVersion' });
     },
   );
-});
-
-describe.concurrent('a server whose configuration changes (rule 11)', () => {
-  /** A candidate of `version`, for a Lease of its own, is elected. */
-  async function elects(
-    { plane, coordinator }: { readonly plane: ControlPlane; readonly coordinator: Coordinator },
-    version: LeaseCandidateVersion,
-    lease: string,
-  ): Promise<void> {
-    // Where no API was served the built-in has taken the lock; taking it back takes 15 s, and the candidate answers no pings.
-    await eventually(
-      async () =>
-        (await coordinator.get('/readyz')).body.includes('coordinator-lock ok: active') || undefined,
-      'the coordinator is active',
-      60_000,
-    );
-    await createCandidate(plane, { apiVersion: `coordination.k8s.io/${version}`, lease, name: lease });
-    await eventually(
-      async () => (await readLease(plane, { namespace: 'default', name: lease }))?.spec.holderIdentity,
-      `${lease} has a holder`,
-    );
-  }
-
-  test('is waited for until it serves LeaseCandidates, followed to another version, and waited for again', {
-    timeout: testTimeout,
-  }, async (context) => {
-    const { expect } = context;
-    const gateOff = { coordinatedLeaderElection: false } as const;
-    const gateOn = { coordinatedLeaderElection: true } as const;
-    const { plane, coordinator } = await start({ version: '1.32.13', ...gateOff }, context);
-
-    const { msg: advice } = await coordinator.waitForLog(isNotServed);
-    expect(advice).toContain('--feature-gates=CoordinatedLeaderElection=true');
-    expect(advice).toContain('--runtime-config=coordination.k8s.io/v1beta1=true');
-    expect(advice).toContain('coordination.k8s.io/v1alpha2=true (1.32)');
-    await readyzSays(
-      coordinator,
-      503,
-      '[-]leasecandidates-served failed: the API server serves no LeaseCandidates',
-    );
-
-    const gateOnAt = Date.now();
-    await plane.restartApiServer(gateOn);
-    await coordinator.waitForLog(isWatching('v1alpha2', gateOnAt), 60_000);
-    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: coordination.k8s.io/v1alpha2');
-    await elects({ plane, coordinator }, 'v1alpha2', 'before-the-upgrade');
-
-    // An upgrade of Kubernetes replaces one version by the other; what is stored stays.
-    const upgradedAt = Date.now();
-    await plane.restartApiServer({ version: '1.33.13' });
-    await coordinator.waitForLog(isWatching('v1beta1', upgradedAt), 90_000);
-    await readyzSays(coordinator, 200, '[+]leasecandidates-served ok: coordination.k8s.io/v1beta1');
-    await elects({ plane, coordinator }, 'v1beta1', 'after-the-upgrade');
-
-    const gateOffAt = Date.now();
-    await plane.restartApiServer(gateOff);
-    await coordinator.waitForLog((line) => isNotServed(line) && Date.parse(line.time) >= gateOffAt, 90_000);
-    await readyzSays(coordinator, 503, '[-]leasecandidates-served failed');
-    // It is the same process that has seen all of this, and it complains once each time, not in a loop.
-    expect(coordinator.log.filter(({ msg }) => msg === 'Started')).toHaveLength(1);
-    expect(coordinator.log.filter(isNotServed)).toHaveLength(2);
-  });
 });

@@ -10,11 +10,6 @@ test('the program is measured with the environment of the image', () => {
   });
 });
 
-test('what an earlier stage of a Dockerfile sets is not in the image', () => {
-  const text = 'FROM one AS build\nENV A=1\n\nFROM two\nENV B=x=y PATH=/bin\nENV C=3\n';
-  expect(environmentOf(text)).toEqual({ B: 'x=y', C: '3' });
-});
-
 /** The most that V8's space for new objects has while a process keeps some of a great many objects, in MiB. */
 function mostMebibytes(env: Readonly<Record<string, string>>): number {
   const script = `

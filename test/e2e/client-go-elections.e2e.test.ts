@@ -14,7 +14,7 @@ describe('client-go’s electors on a real API server', () => {
   let coordinator: Coordinator;
 
   beforeAll(async () => {
-    cluster = await startCoordinatedCluster('1.36.3');
+    cluster = await startCoordinatedCluster();
     electors = await cluster.plane.startElectors();
     coordinator = cluster.coordinator;
   });
@@ -33,8 +33,8 @@ describe('client-go’s electors on a real API server', () => {
       name: `${lease}-${name}`,
       ...spec,
     });
-  const untilLed = (lease: string, name: string, since = 0) =>
-    electors.waitFor({ id: `${lease}/${name}`, event: 'startedLeading' }, { since, timeoutMs: 60_000 });
+  const untilLed = (lease: string, name: string) =>
+    electors.waitFor({ id: `${lease}/${name}`, event: 'startedLeading' }, { timeoutMs: 60_000 });
 
   test('the best of six candidates that appear within 300 ms leads, and no other before it (rule 6)', async () => {
     for (const minor of [36, 35, 34, 33, 32]) {
@@ -72,6 +72,21 @@ describe('client-go’s electors on a real API server', () => {
     await untilActive(coordinator);
     await untilAnotherLeads('deleted', since);
     expect(overlapsOf(led('deleted'), RELEASE_REPORTED_LATE_MS)).toEqual([]);
+  });
+
+  test('a plain elector leads, and is followed, and follows when every candidate has died', async () => {
+    await start('mixed', 'plain', { mode: 'plain' });
+    await untilLed('mixed', 'plain');
+    await start('mixed', 'old', { emulationVersion: '1.35.0' });
+    await start('mixed', 'new');
+    await electors.crash('mixed/plain');
+    await untilLed('mixed', 'old');
+    await start('mixed', 'heir', { mode: 'plain' });
+    await electors.waitFor({ id: 'mixed/heir', event: 'newLeader', leader: 'mixed-old' });
+    await electors.crash('mixed/old');
+    await electors.crash('mixed/new');
+    await untilLed('mixed', 'heir');
+    expect(overlapsOf(led('mixed'), RELEASE_REPORTED_LATE_MS)).toEqual([]);
   });
 
   async function untilSomeoneLeads(lease: string): Promise<readonly string[]> {

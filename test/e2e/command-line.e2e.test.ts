@@ -1,25 +1,21 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
-  candidatesPath,
   coordinatorAccount,
   coordinatorLease,
   createCandidate,
   createNamespaces,
-  type Lease,
   leasePath,
-  leasesPath,
   microTime,
 } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { freePorts } from '../control-plane/free-port.ts';
 import { writeKubeconfig } from '../control-plane/kubeconfig.ts';
 import type { LogLine } from '../support/log-line.ts';
-import { type AuditedRequest, type AuditLog, auditedClient, isWrite, prepareAuditLog } from './audit-log.ts';
+import { type AuditedRequest, type AuditLog, auditedClient, prepareAuditLog } from './audit-log.ts';
 import { type Coordinator, eventually, installRole, startCoordinator } from './coordinator.ts';
-import { runProgram } from './program-run.ts';
 
 let directory: string;
 beforeAll(async () => {
@@ -27,60 +23,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
-});
-
-describe('the program without a cluster that it could use', () => {
-  const stray = { clusters: [], users: [], contexts: [{ name: 'here', context: { cluster: 'gone' } }] };
-
-  test.concurrent.for([
-    {
-      name: 'no cluster anywhere',
-      file: undefined,
-      args: [],
-      want: 'error: No cluster to talk to: give --kubeconfig FILE or set KUBECONFIG, or run in a pod',
-    },
-    {
-      name: 'a kubeconfig that does not exist',
-      file: undefined,
-      args: ['--kubeconfig', 'FILE'],
-      want: /^error: Cannot read the kubeconfig .*kubeconfig: ENOENT/,
-    },
-    {
-      name: 'a kubeconfig that is no YAML',
-      file: 'clusters: [',
-      args: ['--kubeconfig', 'FILE'],
-      want: /^error: The kubeconfig .*kubeconfig is not valid: /,
-    },
-    {
-      name: 'an empty kubeconfig',
-      file: '\n',
-      args: ['--kubeconfig', 'FILE'],
-      want: /^error: The kubeconfig .*kubeconfig is empty: give one that names a cluster/,
-    },
-    {
-      name: 'a context that the kubeconfig does not have',
-      file: JSON.stringify(stray),
-      args: ['--kubeconfig', 'FILE', '--context', 'there'],
-      want: /^error: .*kubeconfig has no context there \(it has: here\)/,
-    },
-    {
-      name: 'a context that refers to a cluster that is missing',
-      file: JSON.stringify(stray),
-      args: ['--kubeconfig', 'FILE', '--context', 'here'],
-      want: /^error: .*the context here refers to the cluster gone, which is missing/,
-    },
-  ])('ends with code 1 and says what is wrong: $name', async ({ name, file, args, want }, { expect }) => {
-    const home = join(directory, name.replaceAll(' ', '-'));
-    const path = `${home}.kubeconfig`;
-    if (file !== undefined) await writeFile(path, file);
-    const given = args.map((arg) => (arg === 'FILE' ? path : arg));
-    const { code, stdout, stderr } = await runProgram(['run', '--listen', 'off', ...given], { HOME: home });
-    expect(stderr).toMatch(want);
-    // For a human: no stack.
-    expect(stderr).not.toMatch(/^\s+at /m);
-    expect(stdout).toBe('');
-    expect(code).toBe(1);
-  });
 });
 
 describe('the program on a cluster whose elections nobody else holds', () => {
@@ -121,62 +63,10 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     };
   }
 
-  /** Every Lease and LeaseCandidate with its resourceVersion, but for the Leases of API servers, which renew them. */
-  async function versions(namespace: string): Promise<Record<string, string>> {
-    const paths = [leasesPath(namespace), leasesPath('kube-system'), candidatesPath({ namespace })];
-    const lists = await Promise.all(paths.map((path) => plane.request<{ items: Lease[] }>('GET', path)));
-    return Object.fromEntries(
-      lists.flatMap(({ items }, index) =>
-        items
-          .filter(({ metadata }) => !metadata.name.startsWith('apiserver-'))
-          .map(({ metadata }) => [`${paths[index]}/${metadata.name}`, metadata.resourceVersion]),
-      ),
-    );
-  }
-
   const wouldAct =
     (lease: string) =>
     ({ msg, lease: about }: LogLine) =>
       msg === 'Would act' && about === lease;
-
-  test('decides and says so, but writes nothing and takes no lock, with --dry-run', async () => {
-    await createNamespaces(plane, 'dry');
-    const { replica, requests } = await start('--dry-run');
-    const namespace = 'dry';
-    await plane.request('POST', leasesPath(namespace), {
-      metadata: { name: 'held' },
-      spec: { holderIdentity: 'newer', leaseDurationSeconds: 3600, renewTime: microTime() },
-    });
-    await createCandidate(plane, { namespace, lease: 'held', name: 'newer' });
-    await createCandidate(plane, { namespace, lease: 'held', name: 'older', emulationVersion: '1.35.0' });
-    await createCandidate(plane, { namespace, lease: 'missing', name: 'fresh' });
-    await createCandidate(plane, { namespace, lease: 'silent', name: 'stale', renewedAgoMs: 600_000 });
-    const before = await versions(namespace);
-    expect(Object.keys(before)).toHaveLength(6);
-
-    const hasSettled = (line: LogLine) => line.reason !== 'FirstElectionSettling';
-    expect(
-      await replica.waitForLog((line) => wouldAct('dry/missing')(line) && hasSettled(line)),
-    ).toMatchObject({ level: 'info', reason: 'LeaseMissing', holder: 'fresh', actions: ['CreateLease'] });
-    await replica.waitForLog(
-      (line) => wouldAct('dry/held')(line) && String(line['actions']).includes('PingCandidate older'),
-    );
-    expect(await replica.waitForLog(wouldAct('dry/silent'))).toMatchObject({
-      reason: 'AwaitingAcks',
-      actions: ['PingCandidate stale'],
-    });
-    const { status, body } = await replica.get('/readyz');
-    expect(body).not.toContain('coordinator-lock');
-    expect(status).toBe(200);
-    expect(await replica.stop()).toBe(0);
-
-    expect(await versions(namespace)).toEqual(before);
-    const made = await requests();
-    expect(made.map(({ verb }) => verb)).toContain('list');
-    expect(made.filter(isWrite)).toEqual([]);
-    // Not even a look at it.
-    expect(made.filter(({ name }) => name === coordinatorLease.name)).toEqual([]);
-  });
 
   test('looks at no other namespace than those given with --namespace', async () => {
     const namespaces = ['only-a', 'only-b', 'other'];

@@ -1,16 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CUSTOM_API_VERSION as apiVersion } from '../../src/coordination/candidate-sources.ts';
-import { FENCE, GROUP } from '../../src/election/model.ts';
 import { sortedYaml } from '../chart/plain-manifests.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
-import {
-  candidatePath,
-  coordinatorAccount,
-  createCandidate,
-  createLease,
-  createNamespaces,
-  microTime,
-} from '../control-plane/cluster-objects.ts';
+import { coordinatorAccount, createNamespaces } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { eventually } from './coordinator.ts';
 import { startHelm } from './helm.ts';
@@ -56,16 +47,6 @@ describe('doctor says what is missing', () => {
     await Promise.all([helm.remove(), kubectl.remove()]);
   }
 
-  test('with the feature gate off, and no LeaseCandidates of our own', async () => {
-    const found = await examine(plane.kubeconfig);
-    expect(found.get('APIServed')).toMatchObject([
-      { severity: 'error', advice: expect.stringContaining('kubectl apply -f deploy/crd.yaml') },
-    ]);
-    expect(found.get('CoordinatorLock')).toMatchObject([
-      { severity: 'error', advice: expect.stringContaining('Turn the API on first') },
-    ]);
-  });
-
   test('with LeaseCandidates of our own that the coordinator may not read', async () => {
     await installCandidateResource(plane);
     const found = await examine(coordinator);
@@ -109,33 +90,6 @@ describe('doctor says what is missing', () => {
       async () => (await rights('--leader-label')).length === 1 || undefined,
       'nothing is missing where the chart is installed with config.leaderLabel',
     );
-  });
-
-  test('with a Lease that is fenced, and a priority that has ended', async () => {
-    const candidate = { apiVersion, namespace: 'infra', lease: 'web', name: 'web-0' };
-    await createCandidate(plane, candidate);
-    const priority = { [`${GROUP}/priority`]: '7', [`${GROUP}/priority-until`]: microTime(1000) };
-    await plane.request('PATCH', candidatePath(candidate), { metadata: { annotations: priority } });
-    const now = microTime();
-    await createLease(
-      plane,
-      { namespace: 'infra', name: 'web' },
-      { holderIdentity: FENCE, leaseDurationSeconds: 600, acquireTime: now, renewTime: now },
-    );
-    const found = await examine(plane.kubeconfig);
-    expect(found.get('Leases')).toMatchObject([
-      {
-        severity: 'warning',
-        what: 'infra/web: LeaseFenced.',
-        advice: expect.stringMatching(/^Wait: explain/),
-      },
-    ]);
-    expect(found.get('Priorities')).toMatchObject([
-      {
-        severity: 'ok',
-        what: 'infra/web-0: the priority that was set has ended. undrain removes what drain and transfer have left of it.',
-      },
-    ]);
   });
 
   test('with both groups served, which is in order but for a lock elsewhere', async () => {

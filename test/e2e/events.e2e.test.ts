@@ -11,7 +11,7 @@ let cluster: CoordinatedCluster;
 let kubectl: Kubectl;
 
 beforeAll(async () => {
-  cluster = await startCoordinatedCluster('1.36.3');
+  cluster = await startCoordinatedCluster();
   kubectl = await kubectlFor(cluster.plane.kubeconfig);
   await cluster.createNamespace(NAMESPACE);
 });

@@ -6,7 +6,6 @@ import { keepCoordinatorAway } from '../conformance/real-target.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
-import { eventually } from './coordinator.ts';
 import { type Kubectl, type KubectlRun, kubectlFor } from './kubectl.ts';
 
 let real: ControlPlane;
@@ -187,105 +186,5 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
     expect(got).toBe(wanted);
     const { stdout } = await onEmbedded.run(['get', 'lease', 'applied', '-n', 'drill', '-o', 'yaml']);
     expect(stdout).toContain('holderIdentity: edited');
-  });
-});
-
-describe('kubectl on the embedded server', () => {
-  test.each([
-    {
-      resource: 'leases',
-      manifest: lease('first'),
-      later: lease('second'),
-      want: /watched +applied +first[\s\S]*second/,
-    },
-    {
-      resource: 'leasecandidates',
-      manifest: candidate,
-      later: candidate.replace('1.35.0', '1.34.0'),
-      want: /watched +one +nobody-elects +1.36.0 +1.35.0[\s\S]*1.34.0/,
-    },
-  ])(
-    'watches the $resource of every namespace as they change',
-    async ({ resource, manifest, later, want }) => {
-      // Of several resources at once, kubectl refuses to watch: that is kubectl's own, whatever the server.
-      const watching = onEmbedded.start(['get', resource, '-A', '-w']);
-      await onEmbedded.run(['create', 'namespace', 'watched']);
-      await onEmbedded.run(['apply', '-f', '-'], { input: manifest.replace('drill', 'watched') });
-      await onEmbedded.run(['apply', '-f', '-'], { input: later.replace('drill', 'watched') });
-      await eventually(() => want.test(watching.stdout()) || undefined, `${want} in ${watching.stdout()}`);
-      await watching.stop();
-    },
-  );
-
-  test.each([
-    {
-      path: 'leasecandidate.spec',
-      want: ['leaseName', 'binaryVersion', 'emulationVersion', 'strategy', 'pingTime'],
-    },
-    { path: 'lease.spec', want: ['holderIdentity', 'preferredHolder', 'leaseTransitions'] },
-    { path: 'lease.metadata.managedFields', want: ['fieldsV1', 'manager'] },
-  ])('explains $path', async ({ path, want }) => {
-    const { code, stdout, stderr } = await onEmbedded.run(['explain', path]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const field of want) expect(stdout).toMatch(new RegExp(`^ +${field}\\s+<`, 'm'));
-    expect(stdout).not.toContain('<empty>');
-  });
-
-  test('deletes a namespace with everything in it', async () => {
-    await onEmbedded.run(['create', 'namespace', 'going']);
-    await onEmbedded.run(['apply', '-f', '-'], { input: lease('one').replace('drill', 'going') });
-    const gone = await onEmbedded.run(['delete', 'namespace', 'going', '--timeout=20s']);
-    expect(gone).toMatchObject({ code: 0, stderr: '' });
-    expect((await onEmbedded.run(['get', 'lease', 'applied', '-n', 'going'])).stderr).toContain('NotFound');
-  });
-
-  test('frees a namespace that a finalizer of its spec holds', async () => {
-    const manifest = (finalizers: string) =>
-      `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"held"},"spec":{"finalizers":${finalizers}}}`;
-    await onEmbedded.run(['create', '-f', '-'], { input: manifest('["example.com/mine"]') });
-    await onEmbedded.run(['delete', 'namespace', 'held', '--wait=false']);
-    const held = await onEmbedded.run(['get', 'namespace', 'held', '-o', 'jsonpath={.status.phase}']);
-    expect(held.stdout).toBe('Terminating');
-    const path = '/api/v1/namespaces/held/finalize';
-    const freed = await onEmbedded.run(['replace', '--raw', path, '-f', '-'], { input: manifest('[]') });
-    expect(freed).toMatchObject({ code: 0, stderr: '' });
-    expect((await onEmbedded.run(['get', 'namespace', 'held'])).stderr).toContain('NotFound');
-  });
-
-  test('deletes in the foreground', async () => {
-    await onEmbedded.run(['create', 'namespace', 'cascade']);
-    await onEmbedded.run(['apply', '-f', '-'], { input: lease('one').replace('drill', 'cascade') });
-    const gone = await onEmbedded.run([
-      'delete',
-      'lease',
-      'applied',
-      '-n',
-      'cascade',
-      '--cascade=foreground',
-      '--timeout=20s',
-    ]);
-    expect(gone).toMatchObject({ code: 0, stderr: '' });
-  });
-
-  test('lets a reader read and nothing else, and says why', async () => {
-    const reader = await kubectlFor(embedded.readOnlyKubeconfig);
-    expect(await reader.run(['get', 'leases', '-A'])).toMatchObject({ code: 0 });
-    const refused = await reader.run(['delete', 'lease', 'x', '-n', 'default']);
-    expect(refused.stderr).toContain(
-      'User "reader" cannot delete resource "leases" in API group "coordination.k8s.io"',
-    );
-    expect((await reader.run(['auth', 'can-i', 'delete', 'leases'])).stdout.trim()).toBe('no');
-    expect((await reader.run(['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'])).stdout).toBe(
-      'reader',
-    );
-    await reader.remove();
-  });
-
-  test('finds everything again after the server was killed', async () => {
-    await onEmbedded.run(['create', 'namespace', 'kept']);
-    await onEmbedded.run(['apply', '-f', '-'], { input: lease('one').replace('drill', 'kept') });
-    const before = await onEmbedded.run(['get', 'lease', 'applied', '-n', 'kept', '-o', 'yaml']);
-    await embedded.restart();
-    expect(await onEmbedded.run(['get', 'lease', 'applied', '-n', 'kept', '-o', 'yaml'])).toEqual(before);
   });
 });

@@ -23,8 +23,6 @@ export interface ParticipantProgram {
   waitFor(event: ProgramEvent['event'], from?: number): Promise<ProgramEvent>;
   /** SIGTERM; resolves when it has ended. */
   stop(): Promise<void>;
-  /** SIGKILL; resolves when it has ended. */
-  kill(): Promise<void>;
 }
 
 const WITHIN_MS = 60_000;
@@ -60,7 +58,6 @@ export function startParticipantProgram(
       }
     },
     stop: () => endWith(child, 'SIGTERM'),
-    kill: end,
   };
 }
 

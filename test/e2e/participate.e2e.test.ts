@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import type { ParticipateOptions } from '../../src/participant/participant-options.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
@@ -9,8 +8,6 @@ import { overlapsOf, type ParticipantProgram, startParticipantProgram } from './
 import { runProgram } from './program-run.ts';
 
 const namespace = 'default';
-/** Shorter than the default, to wait less; in about the same proportions. */
-const brief = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 500 };
 const timeout = 120_000;
 
 describe.each([
@@ -78,83 +75,6 @@ describe.each([
     expect(code).toBe(0);
     await one.waitFor('leads', one.events.indexOf(stopped));
     expect(overlapsOf([one, better])).toEqual([]);
-  });
-
-  test('leave in good order: the next one leads at once', { timeout }, async (context) => {
-    const lease = 'left';
-    const one = start(context, { lease, identity: 'left-one' });
-    await one.waitFor('leads');
-    const two = start(context, { lease, identity: 'left-two' });
-    await sleep(2000);
-    const before = performance.timeOrigin + performance.now();
-    await one.stop();
-    const { at } = await two.waitFor('leads');
-    expect(one.events.slice(-3).map(({ event }) => event)).toContain('ended');
-    expect(at - before).toBeLessThan(2000);
-    expect(overlapsOf([one, two])).toEqual([]);
-  });
-
-  test('crash: another leads when the Lease has run out, and not before', { timeout }, async (context) => {
-    const lease = 'crashed';
-    const one = start(context, { lease, identity: 'crashed-one', ...brief });
-    await one.waitFor('leads');
-    const two = start(context, { lease, identity: 'crashed-two', ...brief });
-    await sleep(3000);
-    const killedAt = performance.timeOrigin + performance.now();
-    await one.kill();
-    const { at } = await two.waitFor('leads');
-    expect(at - killedAt).toBeGreaterThan(brief.leaseDurationMs - brief.retryPeriodMs - 500);
-    expect(at - killedAt).toBeLessThan(brief.leaseDurationMs + 3000);
-  });
-
-  test('hand over once, and at once, soon after another has crashed', { timeout }, async (context) => {
-    const lease = 'doubted';
-    const one = start(context, { lease, identity: 'doubted-one', ...brief });
-    await one.waitFor('leads');
-    const two = start(context, { lease, identity: 'doubted-two', ...brief });
-    await sleep(3000);
-    await one.kill();
-    await two.waitFor('leads');
-    // For as long as the crashed one believed in its Lease, a release might be its doing (rule 8).
-    const better = start(context, { lease, identity: 'doubted-better', emulationVersion: '1.3.0', ...brief });
-    const next = await better.waitFor('leads');
-    const stopped = await two.waitFor('stopped');
-    expect(next.at - stopped.at).toBeLessThan(2000);
-    await sleep(2000);
-    expect(two.events.filter(({ event }) => event === 'leads')).toHaveLength(1);
-    expect(overlapsOf([two, better])).toEqual([]);
-  });
-
-  test('are started anew under the same identity and lead again at once, under a number of their own', {
-    timeout,
-  }, async (context) => {
-    const lease = 'resumed';
-    const one = start(context, { lease, identity: 'resumed-one' });
-    const { fencingToken = 0 } = await one.waitFor('leads');
-    await sleep(2500);
-    await one.kill();
-    const killedAt = performance.timeOrigin + performance.now();
-    const anew = start(context, { lease, identity: 'resumed-one' });
-    const led = await anew.waitFor('leads');
-    // Far sooner than its former Lease, of 15 s, can have run out.
-    expect(led.at - killedAt).toBeLessThan(7500);
-    expect(led.fencingToken).toBe(fencingToken + 1);
-    expect(spec(lease)?.holderIdentity).toBe('resumed-one');
-  });
-
-  test('keep leading while the API server is silent for less than the renew deadline', {
-    timeout,
-  }, async (context) => {
-    const lease = 'kept';
-    const one = start(context, { lease, identity: 'kept-one' });
-    await one.waitFor('leads');
-    await sleep(2500);
-    plane.suspend();
-    await sleep(6000);
-    plane.resume();
-    await sleep(8000);
-    expect(one.events.map(({ event }) => event).filter((event) => event !== 'observed')).toEqual(['leads']);
-    expect(spec(lease)?.holderIdentity).toBe('kept-one');
   });
 });
 

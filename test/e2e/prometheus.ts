@@ -88,7 +88,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
 }
 
 /** Divides `for` and the windows in the expressions of a file of rules by `pace`. */
-export function pacedRules(text: string, pace: number): string {
+function pacedRules(text: string, pace: number): string {
   const paced = (duration: string) => `${(milliseconds(duration) / pace).toFixed()}ms`;
   const { groups } = parse(text) as { groups: { rules: { expr: string; for?: string }[] }[] };
   for (const rule of groups.flatMap(({ rules }) => rules)) {

@@ -1,10 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { KubeConfig, loadAllYaml } from '@kubernetes/client-node';
+import { loadAllYaml } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  CUSTOM_API_VERSION as apiVersion,
-  type CandidateApiVersion,
-} from '../../src/coordination/candidate-sources.ts';
+import { CUSTOM_API_VERSION as apiVersion } from '../../src/coordination/candidate-sources.ts';
 import { GROUP } from '../../src/election/model.ts';
 import type { ApiAccess } from '../control-plane/api-request.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
@@ -15,18 +12,11 @@ import {
   createCandidate,
   createLease,
   createNamespaces,
-  leasePath,
   leasesPath,
   microTime,
   readLease,
 } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { type SimCandidates, startSimCandidates } from '../control-plane/sim-candidate.ts';
-import {
-  type EmbeddedCoordinator,
-  startCoordinator as startInProcess,
-  untilSynced,
-} from '../embedded/embedded-coordinator.ts';
 import { accessBy, review } from './access-review.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 import { type ChartObject, startHelm } from './helm.ts';
@@ -160,7 +150,7 @@ function namespaceWithout(permission: Permission): string {
   return `no-${permission.replaceAll(/[ .]/g, '-')}`;
 }
 
-describe('each rule of deploy/rbac.yaml is needed', () => {
+describe('a right of deploy/rbac.yaml that is missing', () => {
   /** What has the coordinator try to write, in a namespace where it may do all but that. */
   const writes: Readonly<Record<Permission, (namespace: string) => Promise<void>>> = {
     'create leases': (namespace) => createCandidate(plane, { namespace, lease: 'web', name: 'fresh' }),
@@ -192,11 +182,6 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
       await createCandidate(plane, rival);
     },
   };
-  const deletions: Readonly<Record<Permission, CandidateApiVersion>> = {
-    'delete leasecandidates': 'coordination.k8s.io/v1beta1',
-    [`delete leasecandidates.${GROUP}`]: apiVersion,
-  };
-  const ownPing: Permission = `patch leasecandidates.${GROUP}`;
   const reads: readonly Permission[] = [
     'list leases',
     'watch leases',
@@ -205,52 +190,6 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     `list leasecandidates.${GROUP}`,
     `watch leasecandidates.${GROUP}`,
   ];
-  const lock = coordinatorLease.name;
-
-  test('and none of them lacks a test here', () => {
-    expect(permissionsIn(electionRules).sort()).toEqual(
-      [...Object.keys(writes), ...Object.keys(tells), ...reads, ownPing, ...Object.keys(deletions)].sort(),
-    );
-    expect(permissionsIn(lockRules).sort()).toEqual(
-      [`get leases ${lock}`, `list leases ${lock}`, `watch leases ${lock}`, `update leases ${lock}`]
-        .concat('create leases')
-        .sort(),
-    );
-  });
-
-  test('to hold the lock: without one, an error names it', async () => {
-    await eventually(() => readLease(plane, coordinatorLease), 'the built-in has the lock');
-    const refusal = 'A call about the coordinator lock failed';
-    const watching = 'Watching the coordinator lock failed';
-    const cases = [
-      { permission: `get leases ${lock}`, args: ['--no-take-over'], want: refusal },
-      { permission: `list leases ${lock}`, args: ['--no-take-over'], want: watching },
-      { permission: `watch leases ${lock}`, args: ['--no-take-over'], want: watching },
-      { permission: `update leases ${lock}`, args: ['--take-over'], want: refusal },
-    ];
-    await createNamespaces(plane, 'idle');
-    const startWithout = async (permission: Permission, args: readonly string[]) => {
-      const name = namespaceWithout(permission);
-      const rules = { [system]: without(lockRules, permission), idle: electionRules };
-      return start(await account(name, rules), '--namespace', 'idle', ...args);
-    };
-    await Promise.all(
-      cases.map(async ({ permission, args, want }) => {
-        const replica = await startWithout(permission, args);
-        await untilRefused(replica, permission, system, want);
-        expect((await replica.get('/livez')).status).toBe(200);
-        expect(await replica.stop()).toBe(0);
-      }),
-    );
-
-    // Nobody may hold the lock for this one, and the built-in needs up to 2 s to notice that it does not any more.
-    const replica = await startWithout('create leases', ['--no-take-over']);
-    await replica.waitForLog(({ state }) => state === 'waiting');
-    await plane.request('DELETE', leasePath(coordinatorLease));
-    await untilRefused(replica, 'create leases', system, refusal);
-    expect((await replica.get('/livez')).status).toBe(200);
-    expect(await replica.stop()).toBe(0);
-  });
 
   test('to see Leases and LeaseCandidates: without one, an error names it, and granting it is enough', async () => {
     await createNamespaces(plane, ...reads.map(namespaceWithout));
@@ -346,122 +285,6 @@ describe('each rule of deploy/rbac.yaml is needed', () => {
     expect(lease.spec.holderIdentity).toBe('candidate');
     expect((await replica.get('/readyz')).status).toBe(200);
     expect(await replica.stop()).toBe(0);
-  });
-
-  // Apart from the others: pings that fail in the same way are told once a minute.
-  test('to ping candidates of our own group: without it, an error names it, and those of the other group are pinged', async () => {
-    const namespace = namespaceWithout(ownPing);
-    await createNamespaces(plane, namespace);
-    const rules = { [system]: lockRules, [namespace]: without(electionRules, ownPing) };
-    const replica = await start(await account('pinger', rules), '--namespace', namespace);
-    await untilActive(replica);
-    const silent = { namespace, name: 'stale', renewedAgoMs: 600_000 };
-    await createCandidate(plane, { ...silent, apiVersion, lease: 'web' });
-    const { level } = await untilRefused(replica, ownPing, namespace, 'Write failed');
-    expect(level).toBe('error');
-    await createCandidate(plane, { ...silent, lease: 'native' });
-    const pinged = () =>
-      plane
-        .request<{ spec: { pingTime?: string } }>('GET', candidatePath(silent))
-        .then(({ spec }) => spec.pingTime);
-    await eventually(pinged, 'one of the other group is pinged');
-    expect(await replica.stop()).toBe(0);
-  });
-
-  describe('to collect dead candidates', () => {
-    /** Ten minutes pass in three seconds for this coordinator, and candidates have half a second to answer it. */
-    const pace = 200;
-    const day = 86_400;
-    const denied = Object.keys(deletions).map(namespaceWithout);
-    const allowed = 'collected';
-    const dead = { lease: 'web', renewedAgoMs: 3 * 3_600_000, answers: false };
-    let candidates: SimCandidates;
-    let ownCandidates: SimCandidates;
-    const collectors = new Map<string, EmbeddedCoordinator>();
-    let keeper: Coordinator;
-
-    beforeAll(async () => {
-      await createNamespaces(plane, 'elsewhere', ...denied, allowed);
-      // This one holds the lock, for which the other has no time, and does nothing where that one coordinates.
-      keeper = await start(
-        await account('keeper', { [system]: lockRules, elsewhere: electionRules }),
-        ...['--namespace', 'elsewhere'],
-      );
-      await untilActive(keeper);
-      candidates = await startSimCandidates(plane, 'coordination.k8s.io/v1beta1', pace);
-      ownCandidates = await startSimCandidates(plane, apiVersion, pace);
-      await startCollector('collector', { [allowed]: electionRules });
-      for (const deletion of Object.keys(deletions)) {
-        const namespace = namespaceWithout(deletion);
-        await startCollector(namespace, { [namespace]: without(electionRules, deletion) });
-      }
-    });
-    afterAll(async () => {
-      await Promise.all(collectors.values().map((collector) => collector.stop()));
-      await keeper?.stop();
-      candidates?.stop();
-      ownCandidates?.stop();
-    });
-
-    /** One for each case, as deletions that fail in the same way are told once a minute. */
-    async function startCollector(name: string, rules: Readonly<Record<string, readonly Rule[]>>) {
-      const kubeConfig = new KubeConfig();
-      kubeConfig.loadFromFile(await account(name, rules));
-      const namespaces = Object.keys(rules);
-      const settings = { namespaces, electionDurationMs: 500 * pace, leaseDurationSeconds: day };
-      const collector = startInProcess({ kubeConfigOf: () => kubeConfig }, { pace, settings });
-      collectors.set(name, collector);
-      await untilSynced(collector);
-    }
-
-    const current = (namespace: string, name: string, those = candidates) =>
-      those.objects.current(namespace, name);
-    const untilCollected = (namespace: string, name: string, those = candidates) =>
-      those.objects.waitFor(namespace, name, (_, type) => type === 'DELETED');
-    const hold = (namespace: string) => {
-      const now = microTime();
-      return createLease(
-        plane,
-        { namespace, name: 'web' },
-        { holderIdentity: 'holder', leaseDurationSeconds: day, acquireTime: now, renewTime: now },
-      );
-    };
-
-    test('after three pings, and nobody who answered the last or came under the same name', async () => {
-      const namespace = allowed;
-      await hold(namespace);
-      const back = await candidates.start({ ...dead, namespace, name: 'back' });
-      const replaced = await candidates.start({ ...dead, namespace, name: 'replaced' });
-      await Promise.all([back.pinged(1), replaced.pinged(1)]);
-      const silent = await candidates.start({ ...dead, namespace, name: 'silent' });
-      await Promise.all([
-        back.pinged(3).then(() => back.answer()),
-        replaced.pinged(3).then(() => replaced.remove()),
-      ]);
-      await candidates.start({ namespace, lease: 'web', name: 'replaced' });
-      await untilCollected(namespace, 'silent');
-      expect(silent.pings()).toBe(3);
-      expect(current(namespace, 'back')).toBeDefined();
-      expect(current(namespace, 'replaced')).toBeDefined();
-    });
-
-    test.each(Object.entries(deletions))(
-      'without %s, an error names it, and they stay; granting it is enough',
-      async (deletion, version) => {
-        const namespace = namespaceWithout(deletion);
-        const those = version === apiVersion ? ownCandidates : candidates;
-        await hold(namespace);
-        const silent = await those.start({ ...dead, namespace, name: 'dead' });
-        const collector = collectors.get(namespace);
-        if (!collector) throw new Error(`nobody collects in ${namespace}`);
-        const { level, lease } = await untilRefused(collector, deletion, namespace, 'Write failed');
-        expect({ level, lease }).toEqual({ level: 'error', lease: `${namespace}/web` });
-        expect(current(namespace, 'dead', those)).toBeDefined();
-        await grant(namespace, namespace, electionRules);
-        await untilCollected(namespace, 'dead', those);
-        expect(silent.pings()).toBe(3);
-      },
-    );
   });
 });
 
@@ -562,6 +385,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
   });
 
   const lease = { group: 'coordination.k8s.io', resource: 'leases' };
+
   test.for([
     { name: 'update the lock', attributes: { ...lease, verb: 'update', ...coordinatorLease }, want: true },
     {

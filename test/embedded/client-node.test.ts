@@ -9,7 +9,6 @@ import {
   PatchStrategy,
   setHeaderOptions,
   V1MicroTime,
-  VersionApi,
   Watch,
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
@@ -90,13 +89,6 @@ async function watch(
 }
 
 describe.concurrent('the typed API of client-node', () => {
-  test('finds out what the server is', async () => {
-    const { kubeConfig, leases } = await start('found-out');
-    expect(await kubeConfig.makeApiClient(VersionApi).getCode()).toMatchObject({ major: '1', minor: '36' });
-    const { resources } = await leases.getAPIResources();
-    expect(resources).toMatchObject([{ name: 'leases', kind: 'Lease', namespaced: true }]);
-  });
-
   test('creates, reads, replaces and deletes a Lease', async () => {
     const { namespace, leases } = await start('lease-life');
     const renewTime = new V1MicroTime('2026-01-02T03:04:05.678Z');
@@ -121,84 +113,6 @@ describe.concurrent('the typed API of client-node', () => {
 
     await leases.deleteNamespacedLease(lease);
     expect(await refusal(leases.readNamespacedLease(lease))).toEqual({ code: 404, reason: 'NotFound' });
-  });
-
-  test.each([
-    {
-      strategy: PatchStrategy.MergePatch,
-      body: { spec: { holderIdentity: 'b', leaseDurationSeconds: null } },
-    },
-    {
-      strategy: PatchStrategy.StrategicMergePatch,
-      body: { spec: { holderIdentity: 'b', leaseDurationSeconds: null } },
-    },
-    {
-      strategy: PatchStrategy.JsonPatch,
-      body: [
-        { op: 'test', path: '/spec/holderIdentity', value: 'a' },
-        { op: 'replace', path: '/spec/holderIdentity', value: 'b' },
-        { op: 'remove', path: '/spec/leaseDurationSeconds' },
-      ],
-    },
-  ])('patches a Lease by $strategy', async ({ strategy, body }) => {
-    const { namespace, leases } = await start(strategy.replace(/\W/g, '-'));
-    const spec = { holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 1 };
-    await leases.createNamespacedLease({ namespace, body: { metadata: { name: 'a' }, spec } });
-    const patched = await leases.patchNamespacedLease({ namespace, name: 'a', body }, patchedAs(strategy));
-    expect(patched.spec).toEqual({ holderIdentity: 'b', leaseTransitions: 1 });
-  });
-
-  test('applies a Lease, and takes a field over only by force', async () => {
-    const { namespace, leases } = await start('applied');
-    const apply = (fieldManager: string, holderIdentity: string, force?: boolean) =>
-      leases.patchNamespacedLease(
-        {
-          namespace,
-          name: 'a',
-          body: {
-            apiVersion: 'coordination.k8s.io/v1',
-            kind: 'Lease',
-            metadata: { name: 'a' },
-            spec: { holderIdentity },
-          },
-          fieldManager,
-          ...(force !== undefined && { force }),
-        },
-        patchedAs(PatchStrategy.ServerSideApply),
-      );
-    await apply('one', 'a');
-    expect(await refusal(apply('two', 'b'))).toEqual({ code: 409, reason: 'Conflict' });
-    const forced = await apply('two', 'b', true);
-    expect(forced.spec).toEqual({ holderIdentity: 'b' });
-    expect(forced.metadata?.managedFields).toMatchObject([{ manager: 'two', operation: 'Apply' }]);
-  });
-
-  test('says why a Lease is refused', async () => {
-    const { namespace, leases } = await start('refused');
-    const create = (spec: object) =>
-      leases.createNamespacedLease({ namespace, body: { metadata: { name: 'a' }, spec } });
-    expect(await refusal(create({ leaseDurationSeconds: 0 }))).toEqual({ code: 422, reason: 'Invalid' });
-    await create({});
-    expect(await refusal(create({}))).toEqual({ code: 409, reason: 'AlreadyExists' });
-  });
-
-  test('lists Leases by label and page by page, and deletes a collection of them', async () => {
-    const { namespace, leases } = await start('listed');
-    for (const name of ['a', 'b', 'c', 'd', 'e']) {
-      const labels = { half: name < 'c' ? 'first' : 'second' };
-      await leases.createNamespacedLease({ namespace, body: { metadata: { name, labels } } });
-    }
-    const namesOf = ({ items }: { readonly items: readonly KubernetesObject[] }) =>
-      items.map(({ metadata }) => metadata?.name);
-    const firstPage = await leases.listNamespacedLease({ namespace, limit: 3 });
-    expect(namesOf(firstPage)).toEqual(['a', 'b', 'c']);
-    const { _continue = '' } = firstPage.metadata ?? {};
-    const secondPage = await leases.listNamespacedLease({ namespace, limit: 3, _continue });
-    expect(namesOf(secondPage)).toEqual(['d', 'e']);
-    await leases.deleteCollectionNamespacedLease({ namespace, labelSelector: 'half in (first)' });
-    expect(namesOf(await leases.listNamespacedLease({ namespace }))).toEqual(['c', 'd', 'e']);
-    const all = await leases.listLeaseForAllNamespaces({ fieldSelector: `metadata.namespace=${namespace}` });
-    expect(namesOf(all)).toEqual(['c', 'd', 'e']);
   });
 
   test('has one LeaseCandidate in two versions', async () => {
@@ -256,33 +170,6 @@ describe.concurrent('the watches of client-node', () => {
     await leases.patchNamespacedLease({ namespace, name: 'a', body }, patchedAs(PatchStrategy.MergePatch));
     await leases.deleteNamespacedLease({ namespace, name: 'before' });
     expect(await seen.until(4)).toEqual(['ADDED before', 'ADDED a', 'MODIFIED a', 'DELETED before']);
-  });
-
-  test('show LeaseCandidates that were made in another version', async (context) => {
-    const { namespace, kubeConfig, candidates } = await start('watched-candidates');
-    const path = `/apis/coordination.k8s.io/v1alpha1/namespaces/${namespace}/leasecandidates`;
-    const seen = await watch(context, kubeConfig, path);
-    const body = { metadata: { name: 'a' }, spec: candidateSpec };
-    await candidates.createNamespacedLeaseCandidate({ namespace, body });
-    await candidates.deleteNamespacedLeaseCandidate({ namespace, name: 'a' });
-    expect(await seen.until(2)).toEqual(['ADDED a', 'DELETED a']);
-  });
-
-  test('are told when what they ask for is remembered no more', async (context) => {
-    const historyLimit = 30;
-    const cluster = await startEmbeddedCluster({ historyLimit });
-    context.onTestFinished(() => cluster.stop());
-    const { namespace, kubeConfig, leases } = await start('forgotten', cluster);
-    const { metadata } = await leases.createNamespacedLease({ namespace, body: { metadata: { name: 'a' } } });
-    for (let leaseTransitions = 0; leaseTransitions <= historyLimit; leaseTransitions += 1) {
-      await leases.patchNamespacedLease(
-        { namespace, name: 'a', body: { spec: { leaseTransitions } } },
-        patchedAs(PatchStrategy.MergePatch),
-      );
-    }
-    const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
-    const seen = await watch(context, kubeConfig, path, { resourceVersion: metadata?.resourceVersion ?? '' });
-    expect(await seen.until(2)).toEqual(['ERROR 410', 'end']);
   });
 });
 

@@ -14,44 +14,6 @@ beforeAll(async () => {
 
 const unknown = (expression: string) => unknownIn(readPromql(expression), known);
 
-describe('what is read from an expression', () => {
-  test('is its metrics, what it asks of their labels, and what it groups by', () => {
-    const expression =
-      'sum by (le) (rate(a_bucket{x="1",y=~"2|3"}[5m])) / on (job) group_left (z) absent(b) or c > 0';
-    expect(readPromql(expression)).toEqual({
-      selectors: [
-        {
-          metric: 'a_bucket',
-          matchers: [
-            { label: 'x', operator: '=', value: '1' },
-            { label: 'y', operator: '=~', value: '2|3' },
-          ],
-        },
-        { metric: 'b', matchers: [] },
-        { metric: 'c', matchers: [] },
-      ],
-      groupingLabels: ['le', 'job', 'z'],
-    });
-  });
-
-  test.for(['sum(', 'rate(a[1x])', 'a{b=c}'])('is nothing when it is no PromQL: %s', (expression) => {
-    expect(() => readPromql(expression)).toThrow(SyntaxError);
-  });
-
-  test.for([
-    ['a metric that there is not', 'cle_leases_total', 'cle_leases_total'],
-    ['a label that a metric does not have', 'cle_leases{state="Live"}', 'cle_leases{state=""}'],
-    ['a value that a label does not have', 'cle_candidates{state="Alive"}', 'cle_candidates{state="Alive"}'],
-    ['one of several', 'cle_lock_holder{holder=~"self|us"}', 'cle_lock_holder{holder=~"us"}'],
-    ['a label to group by', 'sum by (lease) (cle_leases)', 'by lease'],
-    ['a bucket of what is no histogram', 'cle_pings_total_bucket', 'cle_pings_total_bucket'],
-    ['a histogram as such', 'cle_need_to_decision_seconds', 'cle_need_to_decision_seconds'],
-    ['what is there only when asked for', 'cle_lease_info', 'cle_lease_info'],
-  ])('tells %s', ([, expression = '', want]) => {
-    expect(unknown(expression)).toEqual([want]);
-  });
-});
-
 describe('an alert reads nothing but what coordinators show', () => {
   test.for<AlertRule>([...rules])('$alert', ({ expr }) => {
     expect(unknown(expr)).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Checkout, newLines, planRelease, ReleaseRefusal } from '../../release/plan.ts';
+import { type Checkout, planRelease, ReleaseRefusal } from '../../release/plan.ts';
 import { makeCheckout } from './make-checkout.ts';
 
 const DATE = '2026-03-04';
@@ -17,14 +17,6 @@ describe('a release', () => {
 
   test('may be one before a release, which is greater than the one before that', () => {
     expect(planRelease(makeCheckout(), '1.3.0-rc.1', DATE).tag).toBe('v1.3.0-rc.1');
-  });
-
-  test('is told by the lines that are new', () => {
-    const checkout = makeCheckout();
-    expect(newLines(planRelease(checkout, '1.3.0', DATE), checkout)).toContainEqual({
-      path: 'README.md',
-      lines: ['docker pull coordinated-leader-election:1.3.0'],
-    });
   });
 
   test.each<{ name: string; checkout?: Partial<Checkout>; version?: string; want: string }>([

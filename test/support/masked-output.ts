@@ -15,7 +15,7 @@ const variable: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** A text without what is different each time, and with one space wherever there are some. */
-export function maskedLines(text: string): string[] {
+function maskedLines(text: string): string[] {
   return text
     .split('\n')
     .map((line) => {

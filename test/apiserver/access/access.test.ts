@@ -3,9 +3,7 @@ import {
   type AccessRule,
   type Attributes,
   createAccess,
-  forbidden,
   type Principal,
-  unauthorized,
 } from '../../../src/apiserver/access/access.ts';
 
 const rules: readonly AccessRule[] = [
@@ -44,15 +42,6 @@ describe('authentication', () => {
     { authorization: 'Bearer A', want: undefined },
   ])('takes "$authorization" for $want', ({ authorization, want }) => {
     expect(access.authenticate(authorization)?.user.name).toBe(want);
-  });
-
-  test('adds the group of those who were authenticated, or were not', () => {
-    expect(principal('Bearer a').user.groups).toEqual(['system:masters', 'system:authenticated']);
-    expect(principal('Bearer r').user).toEqual({
-      name: 'reader',
-      groups: ['system:authenticated'],
-    });
-    expect(principal().user.groups).toEqual(['system:unauthenticated']);
   });
 });
 
@@ -106,64 +95,5 @@ describe('authorization', () => {
       principal(token === NOBODY ? undefined : `Bearer ${token}`).may(wanted),
     );
     expect(who.join('')).toBe(want);
-  });
-});
-
-describe('refusals', () => {
-  const user = { name: 'dev', groups: [] };
-
-  test('of a token that nobody has say no more', () => {
-    expect(unauthorized().status).toEqual({
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message: 'Unauthorized',
-      reason: 'Unauthorized',
-      code: 401,
-    });
-  });
-
-  test.each<{ wanted: Attributes; message: string; details: object }>([
-    {
-      wanted: { ...inDefault, verb: 'create' },
-      message:
-        'leases.coordination.k8s.io is forbidden: User "dev" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
-      details: { group: 'coordination.k8s.io', kind: 'leases' },
-    },
-    {
-      wanted: { ...inDefault, verb: 'get', name: 'a', subresource: 'status' },
-      message:
-        'leases.coordination.k8s.io "a" is forbidden: User "dev" cannot get resource "leases/status" in API group "coordination.k8s.io" in the namespace "default"',
-      details: { name: 'a', group: 'coordination.k8s.io', kind: 'leases' },
-    },
-    {
-      wanted: { ...leases, verb: 'watch' },
-      message:
-        'leases.coordination.k8s.io is forbidden: User "dev" cannot watch resource "leases" in API group "coordination.k8s.io" at the cluster scope',
-      details: { group: 'coordination.k8s.io', kind: 'leases' },
-    },
-    {
-      wanted: { kind: 'resource', group: '', resource: 'namespaces', verb: 'create' },
-      message:
-        'namespaces is forbidden: User "dev" cannot create resource "namespaces" in API group "" at the cluster scope',
-      details: { kind: 'namespaces' },
-    },
-    {
-      wanted: { kind: 'path', path: '/<b>&', verb: 'get' },
-      message: 'forbidden: User "dev" cannot get path "/&lt;b&gt;&amp;"',
-      details: {},
-    },
-  ])('$message', ({ wanted, message, details }) => {
-    expect(forbidden(user, wanted).status).toEqual({
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message,
-      reason: 'Forbidden',
-      details,
-      code: 403,
-    });
   });
 });

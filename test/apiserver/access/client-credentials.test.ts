@@ -42,12 +42,6 @@ describe('parseTokenFile', () => {
     ]);
   });
 
-  test('reads JSON', () => {
-    expect(parseTokenFile('[{"name": "a", "token": "t", "access": "admin"}]')).toEqual([
-      { token: 't', user: { name: 'a', groups: [] }, rules: 'admin' },
-    ]);
-  });
-
   test.each([
     { text: '', want: ['line 1: must be a list of at least one token'] },
     { text: '[]', want: ['line 1: must be a list of at least one token'] },

@@ -9,7 +9,6 @@ import type { RequestLine } from '../../../src/apiserver/http/server.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { waitFor } from '../../support/virtual-clock.ts';
 import { LEASES, makeFront } from './make-front.ts';
-import { protobufBodies } from './protobuf-bodies.ts';
 
 const json = { 'content-type': 'application/json' };
 const lease = { group: 'coordination.k8s.io', name: 'leases' };
@@ -91,30 +90,6 @@ describe('a request for a resource', () => {
     expect(headers['audit-id']).toBe('mine');
   });
 
-  test('in protobuf reaches the operations in JSON', async () => {
-    const front = await makeFront();
-    await front.ask('POST', LEASES, {
-      body: Buffer.from(protobufBodies.lease, 'hex'),
-      headers: { 'content-type': 'application/vnd.kubernetes.protobuf' },
-    });
-    expect(front.handled[0]?.contentType).toBe('application/json');
-    expect(JSON.parse(front.handled[0]?.body.toString() ?? '')).toMatchObject({
-      kind: 'Lease',
-      metadata: { name: 'pb' },
-      spec: { leaseDurationSeconds: 15 },
-    });
-  });
-
-  test('in broken protobuf is refused', async () => {
-    const front = await makeFront();
-    const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
-    const { code, text } = await front.ask('POST', LEASES, { body: 'abc', headers });
-    expect(code).toBe(400);
-    expect(JSON.parse(text).message).toBe(
-      'the body is not a Lease in protobuf: provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
-    );
-  });
-
   test('to delete may have a body of its own, of whatever type if there is none', async () => {
     const front = await makeFront();
     const text = { 'content-type': 'text/plain' };
@@ -125,49 +100,6 @@ describe('a request for a resource', () => {
       ['', ''],
       ['{}', 'application/json'],
     ]);
-  });
-
-  test.each([
-    { want: 'a wrong method', method: 'PUT', path: LEASES, headers: {}, code: 405 },
-    { want: 'a wrong path', method: 'GET', path: `${LEASES}/a/b`, headers: {}, code: 404 },
-    {
-      want: 'a wrong type',
-      method: 'POST',
-      path: LEASES,
-      headers: { 'content-type': 'text/plain' },
-      code: 415,
-    },
-    { want: 'a wrong type of patch', method: 'PATCH', path: `${LEASES}/a`, headers: json, code: 415 },
-    { want: 'nothing it can read', method: 'GET', path: LEASES, headers: { accept: 'text/html' }, code: 406 },
-    {
-      want: 'no form that there is',
-      method: 'GET',
-      path: LEASES,
-      headers: { accept: 'application/json;as=Other;v=v1;g=meta.k8s.io' },
-      code: 406,
-    },
-    {
-      want: 'a stream in YAML',
-      method: 'GET',
-      path: `${LEASES}?watch=1`,
-      headers: { accept: 'application/yaml' },
-      code: 406,
-    },
-  ])('that wants $want is refused with $code', async ({ method, path, headers, code }) => {
-    const front = await makeFront();
-    expect((await front.ask(method, path, { headers })).code).toBe(code);
-    expect(front.handled).toEqual([]);
-  });
-
-  test('is answered with the refusal of the operation', async () => {
-    const front = await makeFront({
-      handle() {
-        throw notFound(lease, 'a');
-      },
-    });
-    const { code, text } = await front.ask('PUT', `${LEASES}/a`, { body: '{}', headers: json });
-    expect(code).toBe(404);
-    expect(text).toBe(`${JSON.stringify(notFound(lease, 'a').status)}\n`);
   });
 
   test.each(['GET', 'PUT'])(
@@ -285,13 +217,6 @@ describe('an answer', () => {
     expect(JSON.parse(gunzipSync(bytes).toString())).toEqual(big);
   });
 
-  test('that is big is not compressed for others', async () => {
-    const front = await makeFront({ handle: () => ({ kind: 'object', code: 200, body: big }) });
-    const { headers, text } = await front.ask('GET', LEASES);
-    expect(headers['content-encoding']).toBeUndefined();
-    expect(JSON.parse(text)).toEqual(big);
-  });
-
   test('that is small is never compressed', async () => {
     const front = await makeFront();
     expect((await front.ask('GET', LEASES, { headers: gzip })).headers['content-encoding']).toBeUndefined();
@@ -315,42 +240,6 @@ describe('an answer', () => {
 });
 
 describe('whoever asks', () => {
-  test.each(['Impersonate-User', 'Impersonate-Group', 'Impersonate-Uid', 'Impersonate-Extra-Scopes'])(
-    'as somebody else, by the header %s, is refused',
-    async (header) => {
-      const front = await makeFront();
-      for (const path of [`${LEASES}/a`, '/version']) {
-        const { code, text } = await front.ask('DELETE', path, { headers: { [header]: 'x' } });
-        expect({ code, status: JSON.parse(text) }).toMatchObject({
-          code: 403,
-          status: {
-            reason: 'Forbidden',
-            message: `forbidden: this server does not support impersonation: send the request without the header "${header.toLowerCase()}"`,
-          },
-        });
-      }
-      expect(front.handled).toEqual([]);
-    },
-  );
-
-  test.each([
-    { token: 'admin', path: LEASES, method: 'POST', code: 200 },
-    { token: 'reader', path: LEASES, method: 'GET', code: 200 },
-    { token: 'reader', path: LEASES, method: 'POST', code: 403 },
-    { token: 'reader', path: '/api', method: 'GET', code: 200 },
-    { token: '', path: LEASES, method: 'GET', code: 403 },
-    { token: '', path: '/api', method: 'GET', code: 403 },
-    { token: '', path: '/livez', method: 'GET', code: 200 },
-    { token: '', path: '/version', method: 'GET', code: 200 },
-    { token: 'wrong', path: '/livez', method: 'GET', code: 401 },
-    { token: 'admin', path: '/nonsense', method: 'GET', code: 404 },
-    { token: 'admin', path: '/apis/apps/v1/deployments', method: 'GET', code: 404 },
-    { token: 'admin', path: '/apis/coordination.k8s.io/v9', method: 'GET', code: 404 },
-  ])('with the token "$token" gets $code for $method $path', async ({ token, path, method, code }) => {
-    const front = await makeFront();
-    expect((await front.ask(method, path, { token })).code).toBe(code);
-  });
-
   test('is told in plain words of a path that is nothing, and in a Status of one below what is served', async () => {
     const front = await makeFront();
     const text = { code: 404, text: '404 page not found\n' };

@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  isPrettyWanted,
-  negotiate,
-  noForms,
-  resourceForms,
-} from '../../../src/apiserver/http/negotiation.ts';
+import { negotiate, noForms, resourceForms } from '../../../src/apiserver/http/negotiation.ts';
 
 const table = 'as=Table;g=meta.k8s.io;v=v1';
 
@@ -59,23 +54,4 @@ describe('negotiate', () => {
       'application/yaml',
     );
   });
-
-  test('lays an answer out for people where the media type says so', () => {
-    expect(negotiate('application/json;pretty=1', noForms)?.isPretty).toBe(true);
-    expect(negotiate('application/json;pretty=0', noForms)?.isPretty).toBe(false);
-  });
-});
-
-test.each([
-  { query: '', userAgent: 'kubectl/v1.36.3', want: false },
-  { query: '', userAgent: 'curl/8.0', want: true },
-  { query: '', userAgent: 'Wget/1.2', want: true },
-  { query: '', userAgent: 'Mozilla/5.0 (X11)', want: true },
-  { query: 'pretty=true', userAgent: '', want: true },
-  { query: 'pretty=1', userAgent: '', want: true },
-  { query: 'pretty=yes', userAgent: 'curl/8.0', want: false },
-  { query: 'pretty=0', userAgent: 'curl/8.0', want: false },
-  { query: 'pretty=', userAgent: 'curl/8.0', want: true },
-])('"$query" of "$userAgent" is answered for people: $want', ({ query, userAgent, want }) => {
-  expect(isPrettyWanted(new URLSearchParams(query), userAgent)).toBe(want);
 });

@@ -59,39 +59,6 @@ async function watch({ port }: Front): Promise<Watching> {
 }
 
 describe('a stream', () => {
-  test('has its head sent before its first line', async () => {
-    const front = await makeFront(makeStream());
-    const { response } = await watch(front);
-    expect([response.statusCode, response.headers]).toMatchObject([
-      200,
-      {
-        'content-type': 'application/json',
-        'transfer-encoding': 'chunked',
-        'cache-control': 'no-cache, private',
-      },
-    ]);
-  });
-
-  test('is written line by line', async () => {
-    const stream = makeStream();
-    const watching = await watch(await makeFront(stream));
-    expect(stream.sinks[0]?.write(Buffer.from('{"a":1}\n'))).toBe(true);
-    await waitFor(() => watching.text() === '{"a":1}\n');
-    stream.sinks[0]?.write(Buffer.from('{"b":1}\n'));
-    await waitFor(() => watching.text() === '{"a":1}\n{"b":1}\n');
-    expect(stream.closed).toEqual([]);
-  });
-
-  test('ends in good order where its operation ends it', async () => {
-    const stream = makeStream();
-    const watching = await watch(await makeFront(stream));
-    stream.sinks[0]?.write(Buffer.from('x'));
-    stream.sinks[0]?.end();
-    await waitFor(() => watching.hasEnded());
-    expect(watching.text()).toBe('x');
-    await waitFor(() => stream.closed.length === 1);
-  });
-
   test('is cut where its operation cuts it', async () => {
     const stream = makeStream();
     const watching = await watch(await makeFront(stream));

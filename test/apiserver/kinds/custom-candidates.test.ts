@@ -4,7 +4,6 @@ import { parse } from 'yaml';
 import { customCandidates as define } from '../../../src/apiserver/kinds/custom-candidates.ts';
 import { decodeObject } from '../../../src/apiserver/schema/decode.ts';
 import type { StructSchema } from '../../../src/apiserver/schema/schema.ts';
-import type { JsonObject } from '../../../src/support/json.ts';
 import { linesOf, makeObject, versionOf } from './make.ts';
 
 interface Property {
@@ -122,111 +121,5 @@ describe('LeaseCandidates of our own group are as their custom resource definiti
     ].join('\n');
     expect([...new Set(messages)].filter((message) => !said.includes(message))).toEqual([]);
     expect(new Set(messages).size).toBe(8);
-  });
-});
-
-test('a LeaseCandidate of our own group is not created by PUT, and only ever replaced from a known state', () => {
-  expect(customCandidates).toMatchObject({
-    createsOnUpdate: false,
-    updatesUnconditionally: false,
-    isNamespaced: true,
-  });
-});
-
-describe('the generation of a LeaseCandidate of our own group', () => {
-  const made = customCandidates.prepareForCreate(read({ leaseName: 'a' }, { generation: 7 }));
-
-  test('begins with 1, whatever was sent', () => {
-    expect(made.metadata.generation).toBe(1);
-  });
-
-  test.each<[string, JsonObject, number]>([
-    ['the same spec', { leaseName: 'a' }, 1],
-    ['another spec', { leaseName: 'a', priority: 0 }, 2],
-  ])('after an update with %s', (_, spec, want) => {
-    const next = read(spec, { generation: 9, labels: { a: 'b' } });
-    expect(customCandidates.prepareForUpdate(next, made).metadata.generation).toBe(want);
-  });
-});
-
-describe('a LeaseCandidate of our own group', () => {
-  const NOT_CHECKED = expect.stringContaining('<nil>: Invalid value: null: the rules were not checked');
-
-  test.each<[string, unknown, readonly unknown[]]>([
-    ['that has what it needs', { leaseName: 'a' }, []],
-    ['without a spec', undefined, ['spec: Required value', NOT_CHECKED]],
-    ['with a spec of another type', [], ['spec: Invalid value: array: must be of type object', NOT_CHECKED]],
-    [
-      'with a text of another type',
-      { leaseName: 1.5 },
-      ['spec.leaseName: Invalid value: number: must be of type string', NOT_CHECKED],
-    ],
-    [
-      'with a text that is too long, counted in characters',
-      { leaseName: 'a', strategy: '\u{1F600}'.repeat(318) },
-      ['spec.strategy: Too long: may not be more than 317 bytes', NOT_CHECKED],
-    ],
-    [
-      'with a text that is not too long in characters, but no strategy',
-      { leaseName: 'a', strategy: '\u{1F600}'.repeat(317) },
-      [expect.stringContaining('set it to OldestEmulationVersion')],
-    ],
-    [
-      'with half a priority',
-      { leaseName: 'a', priority: 0.5 },
-      [
-        'spec.priority: Invalid value: number: must be of type integer',
-        '<nil>: Invalid value: 0.5: spec.priority must be a whole number of 32 bits',
-        NOT_CHECKED,
-      ],
-    ],
-    [
-      'with a priority that is no number',
-      { leaseName: 'a', priority: true },
-      ['spec.priority: Invalid value: boolean: must be of type integer', NOT_CHECKED],
-    ],
-    [
-      'with a version of a number that JavaScript does not hold exactly',
-      { leaseName: 'a', binaryVersion: '18446744073709551615.0.0' },
-      [expect.stringContaining('no number of more than 15 digits')],
-    ],
-  ])('%s', (_, spec, want) => {
-    expect(check(spec)).toEqual(want);
-  });
-
-  test('that is of another kind', () => {
-    const lines = linesOf(customCandidates.validate({ ...read({ leaseName: 'a' }), kind: 'Lease' }));
-    expect(lines).toEqual(['kind: Invalid value: "Lease": must be LeaseCandidate']);
-  });
-});
-
-describe('a custom resource that is read', () => {
-  const decode = (spec: unknown) => decodeObject(version.schema, make(spec, { other: 1 }));
-
-  test('has defaults, nothing that is unknown, and no null', () => {
-    const spec = { leaseName: 'a', strategy: null, renewTime: null, deep: { x: 1 }, pingTime: { y: 1 } };
-    const { value, strictProblems } = decode(spec);
-    expect(value['spec']).toEqual({
-      binaryVersion: '0.0.0',
-      leaseName: 'a',
-      pingTime: {},
-      strategy: 'OldestEmulationVersion',
-    });
-    expect(strictProblems).toEqual([
-      'unknown field "metadata.other"',
-      'unknown field "spec.deep"',
-      'unknown field "spec.pingTime.y"',
-    ]);
-  });
-
-  test('is read whatever the types of its fields are', () => {
-    expect(decode('x').value['spec']).toBe('x');
-    expect(decode({ leaseName: 1 }).value['spec']).toMatchObject({ leaseName: 1 });
-  });
-
-  test('has metadata of the types that all metadata is of', () => {
-    expect(() => decodeObject(version.schema, make({}, { labels: { a: 1 } }))).toThrow(
-      'metadata.labels.a: expected a string, found 1',
-    );
   });
 });

@@ -41,16 +41,6 @@ describe('what is served', () => {
   });
 });
 
-test('versions that the real server is about to drop say so', () => {
-  const versions = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] })
-    .flatMap((definition) => definition.versions)
-    .flatMap(({ deprecation }) => deprecation ?? []);
-  expect(versions).toEqual([
-    'coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+',
-    'coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+',
-  ]);
-});
-
 describe('every field of every version', () => {
   const versions = createResources({ leaseCandidateVersions: servedCandidates }).flatMap(
     (definition) => definition.versions,

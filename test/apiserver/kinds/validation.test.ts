@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  dnsSubdomainName,
-  validateMetadataOf,
-  validateObject,
-} from '../../../src/apiserver/kinds/validation.ts';
+import { dnsSubdomainName, validateMetadataOf } from '../../../src/apiserver/kinds/validation.ts';
 import type { ApiObject, ManagedFieldsEntry, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
-import { definitionOf, linesOf, makeObject } from './make.ts';
+import { linesOf } from './make.ts';
 
 const definition = { isNamespaced: true, nameProblems: dnsSubdomainName };
 const good: ObjectMeta = { name: 'x', namespace: 'default' };
@@ -211,97 +207,5 @@ describe('metadata beside that which it replaces', () => {
   ])('%s', (_, before, changes, want) => {
     const next = withMetadata({ ...before, ...changes });
     expect(linesOf(validateMetadataOf(next, withMetadata(before), definition))).toEqual(want);
-  });
-});
-
-const LABEL = `metadata.labels: Invalid value: "a b": ${KEY}`;
-const UNKNOWN = 'Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified';
-
-const leases = definitionOf('leases');
-const candidates = definitionOf('leasecandidates');
-const namespaces = definitionOf('namespaces', '');
-const events = definitionOf('events', '');
-
-const badLabel = { 'a b': '' };
-const inDefault = { namespace: 'default', resourceVersion: '1' };
-
-const makeLease = (metadata = {}) =>
-  makeObject(
-    'coordination.k8s.io/v1',
-    'Lease',
-    { spec: { leaseDurationSeconds: 0 } },
-    { ...inDefault, ...metadata },
-  );
-const DURATION = 'spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0';
-
-const makeEvent = (metadata = {}) =>
-  makeObject('v1', 'Event', { involvedObject: { namespace: 'other' } }, { ...inDefault, ...metadata });
-const INVOLVED = 'involvedObject.namespace: Invalid value: "other": does not match event.namespace';
-
-const makeNamespace = (metadata = {}) =>
-  makeObject('v1', 'Namespace', { spec: { finalizers: ['x'] } }, { resourceVersion: '1', ...metadata });
-
-describe('of a new object is told', () => {
-  test.each<[string, ReturnType<typeof definitionOf>, ApiObject, readonly string[]]>([
-    [
-      'once what is wrong with its metadata, and then the rest',
-      leases,
-      makeLease({ labels: badLabel }),
-      [LABEL, DURATION],
-    ],
-    [
-      'what its resource says of its name',
-      candidates,
-      makeObject('coordination.k8s.io/v1beta1', 'LeaseCandidate', { spec: {} }, { ...inDefault, name: '..' }),
-      [
-        "metadata.name: Invalid value: \"..\": must not be '.' or start with '..'",
-        'spec.leaseName: Required value',
-        'spec.binaryVersion: Required value',
-        'spec.strategy: Required value',
-      ],
-    ],
-    [
-      'that a namespace is in no namespace',
-      namespaces,
-      makeNamespace({ namespace: 'n', finalizers: ['x'] }),
-      [
-        'metadata.namespace: Forbidden: not allowed on this type',
-        `metadata.finalizers[0]: ${UNKNOWN}`,
-        `spec.finalizers: ${UNKNOWN}`,
-      ],
-    ],
-    [
-      'what is wrong with the metadata of an Event',
-      events,
-      makeEvent({ labels: badLabel, name: '..' }),
-      ['metadata.name: Invalid value: "..": may not be \'..\'', LABEL, INVOLVED],
-    ],
-  ])('%s', (_, definition, object, want) => {
-    expect(linesOf(validateObject(definition, object))).toEqual(want);
-  });
-});
-
-describe('of a changed object is told', () => {
-  const change = { labels: badLabel, uid: 'other' };
-  const UID = 'metadata.uid: Invalid value: "other": field is immutable';
-
-  test.each<[string, ReturnType<typeof definitionOf>, ApiObject, ApiObject, readonly string[]]>([
-    ['everything once', leases, makeLease(change), makeLease(), [LABEL, UID, DURATION]],
-    [
-      'of a namespace, all that would be told of a new one, too',
-      namespaces,
-      makeNamespace({ ...change, finalizers: ['x'] }),
-      makeNamespace(),
-      [LABEL, UID, `metadata.finalizers[0]: ${UNKNOWN}`, `spec.finalizers: ${UNKNOWN}`],
-    ],
-    [
-      'nothing of a name that could not be given any more',
-      leases,
-      { ...makeLease({ name: 'A b' }), spec: {} },
-      makeLease({ name: 'A b' }),
-      [],
-    ],
-  ])('%s', (_, definition, object, old, want) => {
-    expect(linesOf(validateObject(definition, object, old))).toEqual(want);
   });
 });

@@ -35,21 +35,6 @@ describe('a configuration is refused with', () => {
 });
 
 describe('an apply', () => {
-  test('names the fields in conflict and their owners', () => {
-    const { object } = apply(undefined, { ...lease, spec: { holderIdentity: 'a', leaseTransitions: 1 } });
-    const config = { ...lease, spec: { holderIdentity: 'b', leaseTransitions: 2 } };
-    expect(() => apply(object, config, { manager: 'second' })).toThrow(
-      'Apply failed with 2 conflicts: conflict with "applier": .spec.holderIdentity, conflict with "applier": .spec.leaseTransitions',
-    );
-  });
-
-  test('says which field of the configuration is wrong', () => {
-    expect(() => apply(undefined, { ...lease, spec: { nope: 1 } })).toThrow('.spec.nope: unknown field');
-    expect(() => apply(undefined, { ...lease, spec: { holderIdentity: true } })).toThrow(
-      '.spec.holderIdentity: expected a string',
-    );
-  });
-
   test('that changes nothing gives back the object as it was', () => {
     const config = { ...lease, spec: { holderIdentity: 'a' } };
     const { object, hasChanged } = apply(undefined, config);

@@ -14,12 +14,12 @@ export interface Refusal {
   readonly code: number;
 }
 
-/** A patch of {@link patched}; what `want` does not name stays as it is, and undefined goes. */
-export interface PatchCase {
-  readonly name: string;
-  readonly patch: unknown;
-  readonly want: { readonly [field in keyof Summary]?: Summary[field] | undefined } | Refusal;
-}
+/** A patch of {@link patched}, and what comes of it; what that does not name stays as it is, and undefined goes. */
+export type PatchCase = readonly [
+  name: string,
+  patch: unknown,
+  want: { readonly [field in keyof Summary]?: Summary[field] | undefined } | Refusal,
+];
 
 export const patched = {
   apiVersion: 'coordination.k8s.io/v1',
@@ -54,627 +54,333 @@ function copiesOfCopies(times: number): readonly object[] {
 const third = { apiVersion: 'v1', kind: 'ConfigMap', name: 'three', uid: 'u3' };
 const owners = ['u1:one:undefined', 'u2:two:true'] as const;
 
+const add = (path: string, value: unknown) => ({ op: 'add', path, value });
+const remove = (path: string) => ({ op: 'remove', path });
+const replace = (path: string, value: unknown) => ({ op: 'replace', path, value });
+const move = (from: string, path: string) => ({ op: 'move', from, path });
+const copy = (from: string, path: string) => ({ op: 'copy', from, path });
+const test = (path: string, value: unknown) => ({ op: 'test', path, value });
+
 export const jsonPatchCases: readonly PatchCase[] = [
-  { name: 'no operations', patch: [], want: nothing },
-  { name: 'null', patch: null, want: nothing },
-  {
-    name: 'an object',
-    patch: {},
-    want: bad,
-  },
-  {
-    name: 'a text',
-    patch: 'x',
-    want: bad,
-  },
-  {
-    name: 'numbers as operations',
-    patch: [1],
-    want: bad,
-  },
-  {
-    name: 'lists as operations',
-    patch: [[]],
-    want: bad,
-  },
-  {
-    name: 'a path that is no text',
-    patch: [{ op: 'remove', path: true }],
-    want: bad,
-  },
-  { name: 'copies of copies, which double with each of them', patch: copiesOfCopies(40), want: rejected },
-  { name: 'an operation that is null', patch: [null], want: rejected },
-  { name: 'no op', patch: [{ path: '/spec' }], want: rejected },
-  { name: 'an op that nobody knows', patch: [{ op: 'frob', path: '/spec' }], want: rejected },
-  { name: 'an op that is null', patch: [{ op: null, path: '/spec' }], want: rejected },
+  ['no operations', [], nothing],
+  ['null', null, nothing],
+  ['an object', {}, bad],
+  ['a text', 'x', bad],
+  ['numbers as operations', [1], bad],
+  ['lists as operations', [[]], bad],
+  ['a path that is no text', [{ op: 'remove', path: true }], bad],
+  ['copies of copies, which double with each of them', copiesOfCopies(40), rejected],
+  ['an operation that is null', [null], rejected],
+  ['no op', [{ path: '/spec' }], rejected],
+  ['an op that nobody knows', [{ op: 'frob', path: '/spec' }], rejected],
+  ['an op that is null', [{ op: null, path: '/spec' }], rejected],
 
-  {
-    name: 'add',
-    patch: [{ op: 'add', path: '/metadata/labels/c', value: '3' }],
-    want: { labels: { a: '1', b: '2', c: '3' } },
-  },
-  {
-    name: 'add over something',
-    patch: [{ op: 'add', path: '/metadata/labels/a', value: '3' }],
-    want: { labels: { a: '3', b: '2' } },
-  },
-  { name: 'add without a path', patch: [{ op: 'add', value: 1 }], want: rejected },
-  {
-    name: 'add without a value',
-    patch: [{ op: 'add', path: '/spec/holderIdentity' }],
-    want: { spec: { leaseDurationSeconds: 10 } },
-  },
-  { name: 'add to something absent', patch: [{ op: 'add', path: '/spec/x/y', value: 1 }], want: rejected },
-  { name: 'add to a text', patch: [{ op: 'add', path: '/spec/holderIdentity/x', value: 1 }], want: rejected },
-  { name: 'add at the root', patch: [{ op: 'add', path: '', value: {} }], want: rejected },
-  { name: 'a path without a slash', patch: [{ op: 'add', path: 'spec', value: {} }], want: rejected },
-  {
-    name: 'a path that does not begin with a slash',
-    patch: [{ op: 'add', path: 'ignored/spec/holderIdentity', value: 'i' }],
-    want: { spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
-  },
-  {
-    name: 'add at the end',
-    patch: [{ op: 'add', path: '/metadata/finalizers/-', value: 'e/c' }],
-    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
-  },
-  {
-    name: 'add after the last',
-    patch: [{ op: 'add', path: '/metadata/finalizers/2', value: 'e/c' }],
-    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
-  },
-  {
-    name: 'add in between',
-    patch: [{ op: 'add', path: '/metadata/finalizers/01', value: 'e/c' }],
-    want: { finalizers: ['e/a', 'e/c', 'e/b'] },
-  },
-  {
-    name: 'add beyond',
-    patch: [{ op: 'add', path: '/metadata/finalizers/3', value: 'e/c' }],
-    want: rejected,
-  },
-  {
-    name: 'add at the end, from there',
-    patch: [{ op: 'add', path: '/metadata/finalizers/-1', value: 'e/c' }],
-    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
-  },
-  {
-    name: 'add at the begin, from the end',
-    patch: [{ op: 'add', path: '/metadata/finalizers/-3', value: 'e/c' }],
-    want: { finalizers: ['e/c', 'e/a', 'e/b'] },
-  },
-  {
-    name: 'add before the begin',
-    patch: [{ op: 'add', path: '/metadata/finalizers/-4', value: 'e/c' }],
-    want: rejected,
-  },
-  {
-    name: 'add at what is no index',
-    patch: [{ op: 'add', path: '/metadata/finalizers/x', value: 'e/c' }],
-    want: rejected,
-  },
-  {
-    name: 'add at an empty index',
-    patch: [{ op: 'add', path: '/metadata/finalizers/', value: 'e/c' }],
-    want: rejected,
-  },
+  ['add', [add('/metadata/labels/c', '3')], { labels: { a: '1', b: '2', c: '3' } }],
+  ['add over something', [add('/metadata/labels/a', '3')], { labels: { a: '3', b: '2' } }],
+  ['add without a path', [{ op: 'add', value: 1 }], rejected],
+  [
+    'add without a value',
+    [{ op: 'add', path: '/spec/holderIdentity' }],
+    { spec: { leaseDurationSeconds: 10 } },
+  ],
+  ['add to something absent', [add('/spec/x/y', 1)], rejected],
+  ['add to a text', [add('/spec/holderIdentity/x', 1)], rejected],
+  ['add at the root', [add('', {})], rejected],
+  ['a path without a slash', [add('spec', {})], rejected],
+  [
+    'a path that does not begin with a slash',
+    [add('ignored/spec/holderIdentity', 'i')],
+    { spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
+  ],
+  ['add at the end', [add('/metadata/finalizers/-', 'e/c')], { finalizers: ['e/a', 'e/b', 'e/c'] }],
+  ['add after the last', [add('/metadata/finalizers/2', 'e/c')], { finalizers: ['e/a', 'e/b', 'e/c'] }],
+  ['add in between', [add('/metadata/finalizers/01', 'e/c')], { finalizers: ['e/a', 'e/c', 'e/b'] }],
+  ['add beyond', [add('/metadata/finalizers/3', 'e/c')], rejected],
+  [
+    'add at the end, from there',
+    [add('/metadata/finalizers/-1', 'e/c')],
+    { finalizers: ['e/a', 'e/b', 'e/c'] },
+  ],
+  [
+    'add at the begin, from the end',
+    [add('/metadata/finalizers/-3', 'e/c')],
+    { finalizers: ['e/c', 'e/a', 'e/b'] },
+  ],
+  ['add before the begin', [add('/metadata/finalizers/-4', 'e/c')], rejected],
+  ['add at what is no index', [add('/metadata/finalizers/x', 'e/c')], rejected],
+  ['add at an empty index', [add('/metadata/finalizers/', 'e/c')], rejected],
 
-  { name: 'remove', patch: [{ op: 'remove', path: '/metadata/labels/a' }], want: { labels: { b: '2' } } },
-  { name: 'remove all', patch: [{ op: 'remove', path: '/metadata/labels' }], want: { labels: undefined } },
-  { name: 'remove something absent', patch: [{ op: 'remove', path: '/metadata/labels/c' }], want: rejected },
-  { name: 'remove from something absent', patch: [{ op: 'remove', path: '/nope/nope' }], want: rejected },
-  { name: 'remove the root', patch: [{ op: 'remove', path: '' }], want: rejected },
-  {
-    name: 'remove an item',
-    patch: [{ op: 'remove', path: '/metadata/finalizers/0' }],
-    want: { finalizers: ['e/b'] },
-  },
-  {
-    name: 'remove the last item',
-    patch: [{ op: 'remove', path: '/metadata/finalizers/-1' }],
-    want: { finalizers: ['e/a'] },
-  },
-  {
-    name: 'remove an item before the first',
-    patch: [{ op: 'remove', path: '/metadata/finalizers/-3' }],
-    want: rejected,
-  },
-  {
-    name: 'remove an item after the last',
-    patch: [{ op: 'remove', path: '/metadata/finalizers/2' }],
-    want: rejected,
-  },
-  { name: 'remove the end', patch: [{ op: 'remove', path: '/metadata/finalizers/-' }], want: rejected },
+  ['remove', [remove('/metadata/labels/a')], { labels: { b: '2' } }],
+  ['remove all', [remove('/metadata/labels')], { labels: undefined }],
+  ['remove something absent', [remove('/metadata/labels/c')], rejected],
+  ['remove from something absent', [remove('/nope/nope')], rejected],
+  ['remove the root', [remove('')], rejected],
+  ['remove an item', [remove('/metadata/finalizers/0')], { finalizers: ['e/b'] }],
+  ['remove the last item', [remove('/metadata/finalizers/-1')], { finalizers: ['e/a'] }],
+  ['remove an item before the first', [remove('/metadata/finalizers/-3')], rejected],
+  ['remove an item after the last', [remove('/metadata/finalizers/2')], rejected],
+  ['remove the end', [remove('/metadata/finalizers/-')], rejected],
 
-  {
-    name: 'replace',
-    patch: [{ op: 'replace', path: '/spec/holderIdentity', value: 'i' }],
-    want: { spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
-  },
-  {
-    name: 'replace something absent',
-    patch: [{ op: 'replace', path: '/spec/leaseTransitions', value: 3 }],
-    want: { spec: { holderIdentity: 'h', leaseDurationSeconds: 10, leaseTransitions: 3 } },
-  },
-  {
-    name: 'replace in something absent',
-    patch: [{ op: 'replace', path: '/nope/nope', value: 3 }],
-    want: rejected,
-  },
-  {
-    name: 'replace the last item',
-    patch: [{ op: 'replace', path: '/metadata/finalizers/-1', value: 'e/c' }],
-    want: { finalizers: ['e/a', 'e/c'] },
-  },
-  {
-    name: 'replace an item after the last',
-    patch: [{ op: 'replace', path: '/metadata/finalizers/2', value: 'e/c' }],
-    want: rejected,
-  },
-  { name: 'replace the root by a number', patch: [{ op: 'replace', path: '', value: 5 }], want: rejected },
-  { name: 'replace the root by null', patch: [{ op: 'replace', path: '', value: null }], want: rejected },
-  {
-    name: 'replace the root by a list',
-    patch: [{ op: 'replace', path: '', value: [] }],
-    want: ofWrongType,
-  },
+  [
+    'replace',
+    [replace('/spec/holderIdentity', 'i')],
+    { spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
+  ],
+  [
+    'replace something absent',
+    [replace('/spec/leaseTransitions', 3)],
+    { spec: { holderIdentity: 'h', leaseDurationSeconds: 10, leaseTransitions: 3 } },
+  ],
+  ['replace in something absent', [replace('/nope/nope', 3)], rejected],
+  ['replace the last item', [replace('/metadata/finalizers/-1', 'e/c')], { finalizers: ['e/a', 'e/c'] }],
+  ['replace an item after the last', [replace('/metadata/finalizers/2', 'e/c')], rejected],
+  ['replace the root by a number', [replace('', 5)], rejected],
+  ['replace the root by null', [replace('', null)], rejected],
+  ['replace the root by a list', [replace('', [])], ofWrongType],
 
-  {
-    name: 'move',
-    patch: [{ op: 'move', from: '/metadata/labels/a', path: '/metadata/labels/c' }],
-    want: { labels: { b: '2', c: '1' } },
-  },
-  {
-    name: 'move an item',
-    patch: [{ op: 'move', from: '/metadata/finalizers/0', path: '/metadata/finalizers/1' }],
-    want: { finalizers: ['e/b', 'e/a'] },
-  },
-  {
-    name: 'move something absent',
-    patch: [{ op: 'move', from: '/metadata/labels/c', path: '/metadata/labels/d' }],
-    want: rejected,
-  },
-  {
-    name: 'move from something absent',
-    patch: [{ op: 'move', from: '/nope/c', path: '/metadata/labels/d' }],
-    want: rejected,
-  },
-  {
-    name: 'move to something absent',
-    patch: [{ op: 'move', from: '/metadata/labels/a', path: '/nope/d' }],
-    want: rejected,
-  },
-  {
-    name: 'move into itself',
-    patch: [{ op: 'move', from: '/metadata/labels', path: '/metadata/labels/d' }],
-    want: rejected,
-  },
-  { name: 'move without a from', patch: [{ op: 'move', path: '/metadata/labels/d' }], want: rejected },
-  { name: 'move without a path', patch: [{ op: 'move', from: '/metadata/labels/a' }], want: rejected },
+  ['move', [move('/metadata/labels/a', '/metadata/labels/c')], { labels: { b: '2', c: '1' } }],
+  [
+    'move an item',
+    [move('/metadata/finalizers/0', '/metadata/finalizers/1')],
+    { finalizers: ['e/b', 'e/a'] },
+  ],
+  ['move something absent', [move('/metadata/labels/c', '/metadata/labels/d')], rejected],
+  ['move from something absent', [move('/nope/c', '/metadata/labels/d')], rejected],
+  ['move to something absent', [move('/metadata/labels/a', '/nope/d')], rejected],
+  ['move into itself', [move('/metadata/labels', '/metadata/labels/d')], rejected],
+  ['move without a from', [{ op: 'move', path: '/metadata/labels/d' }], rejected],
+  ['move without a path', [{ op: 'move', from: '/metadata/labels/a' }], rejected],
 
-  {
-    name: 'copy',
-    patch: [{ op: 'copy', from: '/metadata/labels/a', path: '/metadata/labels/c' }],
-    want: { labels: { a: '1', b: '2', c: '1' } },
-  },
-  {
-    name: 'copy something absent',
-    patch: [{ op: 'copy', from: '/metadata/labels/c', path: '/metadata/labels/d' }],
-    want: { labels: { a: '1', b: '2', d: '' } },
-  },
-  {
-    name: 'copy an item that is absent',
-    patch: [{ op: 'copy', from: '/metadata/finalizers/7', path: '/metadata/labels/d' }],
-    want: rejected,
-  },
-  {
-    name: 'copy to something absent',
-    patch: [{ op: 'copy', from: '/metadata/labels/a', path: '/nope/d' }],
-    want: rejected,
-  },
+  ['copy', [copy('/metadata/labels/a', '/metadata/labels/c')], { labels: { a: '1', b: '2', c: '1' } }],
+  [
+    'copy something absent',
+    [copy('/metadata/labels/c', '/metadata/labels/d')],
+    { labels: { a: '1', b: '2', d: '' } },
+  ],
+  ['copy an item that is absent', [copy('/metadata/finalizers/7', '/metadata/labels/d')], rejected],
+  ['copy to something absent', [copy('/metadata/labels/a', '/nope/d')], rejected],
 
-  {
-    name: 'test',
-    patch: [{ op: 'test', path: '/spec', value: { leaseDurationSeconds: 10, holderIdentity: 'h' } }],
-    want: nothing,
-  },
-  {
-    name: 'test an escaped path',
-    patch: [{ op: 'test', path: '/metadata/annotations/x~1y', value: 'z' }],
-    want: nothing,
-  },
-  {
-    name: 'test of another value',
-    patch: [{ op: 'test', path: '/spec/holderIdentity', value: 'i' }],
-    want: rejected,
-  },
-  {
-    name: 'test of another type',
-    patch: [{ op: 'test', path: '/spec/leaseDurationSeconds', value: '10' }],
-    want: rejected,
-  },
-  {
-    name: 'test of another order',
-    patch: [{ op: 'test', path: '/metadata/finalizers', value: ['e/b', 'e/a'] }],
-    want: rejected,
-  },
-  { name: 'test of something absent', patch: [{ op: 'test', path: '/spec/x', value: 1 }], want: rejected },
-  {
-    name: 'test that something is absent',
-    patch: [{ op: 'test', path: '/spec/x', value: null }],
-    want: nothing,
-  },
-  {
-    name: 'test that something is absent that is there',
-    patch: [{ op: 'test', path: '/spec/holderIdentity', value: null }],
-    want: rejected,
-  },
-  { name: 'test in something absent', patch: [{ op: 'test', path: '/nope/x', value: null }], want: rejected },
-  { name: 'test of the root', patch: [{ op: 'test', path: '', value: {} }], want: rejected },
-  {
-    name: 'nothing is done where one operation cannot be',
-    patch: [
-      { op: 'remove', path: '/metadata/labels/a' },
-      { op: 'test', path: '/metadata/labels/a', value: '1' },
-    ],
-    want: rejected,
-  },
+  ['test', [test('/spec', { leaseDurationSeconds: 10, holderIdentity: 'h' })], nothing],
+  ['test an escaped path', [test('/metadata/annotations/x~1y', 'z')], nothing],
+  ['test of another value', [test('/spec/holderIdentity', 'i')], rejected],
+  ['test of another type', [test('/spec/leaseDurationSeconds', '10')], rejected],
+  ['test of another order', [test('/metadata/finalizers', ['e/b', 'e/a'])], rejected],
+  ['test of something absent', [test('/spec/x', 1)], rejected],
+  ['test that something is absent', [test('/spec/x', null)], nothing],
+  ['test that something is absent that is there', [test('/spec/holderIdentity', null)], rejected],
+  ['test in something absent', [test('/nope/x', null)], rejected],
+  ['test of the root', [test('', {})], rejected],
+  [
+    'nothing is done where one operation cannot be',
+    [remove('/metadata/labels/a'), test('/metadata/labels/a', '1')],
+    rejected,
+  ],
 ];
 
 export const mergePatchCases: readonly PatchCase[] = [
-  { name: 'null', patch: null, want: bad },
-  {
-    name: 'a list',
-    patch: [],
-    want: bad,
-  },
-  {
-    name: 'a number',
-    patch: 5,
-    want: bad,
-  },
-  { name: 'nothing', patch: {}, want: nothing },
-  { name: 'null for a struct', patch: { spec: null }, want: { spec: {} } },
-  {
-    name: 'null for a label',
-    patch: { metadata: { labels: { a: null, c: '3' } } },
-    want: { labels: { b: '2', c: '3' } },
-  },
-  { name: 'null for what is not there', patch: { spec: { x: null } }, want: nothing },
-  {
-    name: 'null for all',
-    patch: { metadata: { labels: null, finalizers: null } },
-    want: { labels: undefined, finalizers: undefined },
-  },
-  {
-    name: 'a list replaces a list',
-    patch: { metadata: { finalizers: ['e/c'] } },
-    want: { finalizers: ['e/c'] },
-  },
-  {
-    name: 'nulls in the objects of a list',
-    patch: { metadata: { ownerReferences: [{ ...third, controller: null }] } },
-    want: { owners: ['u3:three:undefined'] },
-  },
-  { name: 'fields that nobody knows', patch: { spec: { x: 1, HolderIdentity: 'i' } }, want: nothing },
+  ['null', null, bad],
+  ['a list', [], bad],
+  ['a number', 5, bad],
+  ['nothing', {}, nothing],
+  ['null for a struct', { spec: null }, { spec: {} }],
+  ['null for a label', { metadata: { labels: { a: null, c: '3' } } }, { labels: { b: '2', c: '3' } }],
+  ['null for what is not there', { spec: { x: null } }, nothing],
+  [
+    'null for all',
+    { metadata: { labels: null, finalizers: null } },
+    { labels: undefined, finalizers: undefined },
+  ],
+  ['a list replaces a list', { metadata: { finalizers: ['e/c'] } }, { finalizers: ['e/c'] }],
+  [
+    'nulls in the objects of a list',
+    { metadata: { ownerReferences: [{ ...third, controller: null }] } },
+    { owners: ['u3:three:undefined'] },
+  ],
+  ['fields that nobody knows', { spec: { x: 1, HolderIdentity: 'i' } }, nothing],
 ];
 
 export const strategicMergePatchCases: readonly PatchCase[] = [
-  { name: 'null', patch: null, want: nothing },
-  {
-    name: 'a list',
-    patch: [],
-    want: bad,
-  },
-  { name: 'nothing', patch: {}, want: nothing },
-  {
-    name: 'fields and nulls',
-    patch: { metadata: { labels: { a: null, c: '3' } }, spec: { holderIdentity: 'i' } },
-    want: { labels: { b: '2', c: '3' }, spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
-  },
-  {
-    name: 'nulls in what is new',
-    patch: { spec: { x: { y: null } }, metadata: { labels: null } },
-    want: { labels: undefined },
-  },
+  ['null', null, nothing],
+  ['a list', [], bad],
+  ['nothing', {}, nothing],
+  [
+    'fields and nulls',
+    { metadata: { labels: { a: null, c: '3' } }, spec: { holderIdentity: 'i' } },
+    { labels: { b: '2', c: '3' }, spec: { holderIdentity: 'i', leaseDurationSeconds: 10 } },
+  ],
+  ['nulls in what is new', { spec: { x: { y: null } }, metadata: { labels: null } }, { labels: undefined }],
 
-  {
-    name: 'a finalizer',
-    patch: { metadata: { finalizers: ['e/c'] } },
-    want: { finalizers: ['e/c', 'e/a', 'e/b'] },
-  },
-  {
-    name: 'finalizers that are there, or twice',
-    patch: { metadata: { finalizers: ['e/b', 'e/c', 'e/c'] } },
-    want: { finalizers: ['e/a', 'e/b', 'e/c'] },
-  },
-  { name: 'no finalizers', patch: { metadata: { finalizers: [] } }, want: nothing },
-  {
-    name: 'null for the finalizers',
-    patch: { metadata: { finalizers: null } },
-    want: { finalizers: undefined },
-  },
-  {
-    name: 'a finalizer of another type',
-    patch: { metadata: { finalizers: [null] } },
-    want: broken,
-  },
-  {
-    name: 'a finalizer that is a list',
-    patch: { metadata: { finalizers: [['x']] } },
-    want: broken,
-  },
+  ['a finalizer', { metadata: { finalizers: ['e/c'] } }, { finalizers: ['e/c', 'e/a', 'e/b'] }],
+  [
+    'finalizers that are there, or twice',
+    { metadata: { finalizers: ['e/b', 'e/c', 'e/c'] } },
+    { finalizers: ['e/a', 'e/b', 'e/c'] },
+  ],
+  ['no finalizers', { metadata: { finalizers: [] } }, nothing],
+  ['null for the finalizers', { metadata: { finalizers: null } }, { finalizers: undefined }],
+  ['a finalizer of another type', { metadata: { finalizers: [null] } }, broken],
+  ['a finalizer that is a list', { metadata: { finalizers: [['x']] } }, broken],
 
-  {
-    name: 'an owner',
-    patch: { metadata: { ownerReferences: [third] } },
-    want: { owners: ['u3:three:undefined', ...owners] },
-  },
-  {
-    name: 'an owner that is there',
-    patch: { metadata: { ownerReferences: [{ uid: 'u2', name: 'renamed', controller: null }] } },
-    want: { owners: ['u1:one:undefined', 'u2:renamed:undefined'] },
-  },
-  {
-    name: 'an owner without a uid',
-    patch: { metadata: { ownerReferences: [{ name: 'renamed' }] } },
-    want: broken,
-  },
-  {
-    name: 'an owner that is a text',
-    patch: { metadata: { ownerReferences: ['x'] } },
-    want: broken,
-  },
+  ['an owner', { metadata: { ownerReferences: [third] } }, { owners: ['u3:three:undefined', ...owners] }],
+  [
+    'an owner that is there',
+    { metadata: { ownerReferences: [{ uid: 'u2', name: 'renamed', controller: null }] } },
+    { owners: ['u1:one:undefined', 'u2:renamed:undefined'] },
+  ],
+  ['an owner without a uid', { metadata: { ownerReferences: [{ name: 'renamed' }] } }, broken],
+  ['an owner that is a text', { metadata: { ownerReferences: ['x'] } }, broken],
 
-  {
-    name: '$patch: delete in a list',
-    patch: { metadata: { ownerReferences: [{ $patch: 'delete', uid: 'u1' }] } },
-    want: { owners: ['u2:two:true'] },
-  },
-  {
-    name: '$patch: delete without a key',
-    patch: { metadata: { ownerReferences: [{ $patch: 'delete' }] } },
-    want: broken,
-  },
-  {
-    name: '$patch: replace in a list',
-    patch: { metadata: { ownerReferences: [third, { $patch: 'replace' }, { $patch: 'delete', uid: 'u1' }] } },
-    want: { owners: ['u3:three:undefined'] },
-  },
-  {
-    name: '$patch: replace by nothing',
-    patch: { metadata: { ownerReferences: [{ $patch: 'replace' }] } },
-    want: { owners: undefined },
-  },
-  {
-    name: '$patch: merge in a list',
-    patch: { metadata: { ownerReferences: [{ $patch: 'merge', uid: 'u1' }] } },
-    want: broken,
-  },
-  {
-    name: '$patch that nobody knows, in a list',
-    patch: { metadata: { ownerReferences: [{ $patch: 'frob', uid: 'u1' }] } },
-    want: broken,
-  },
-  { name: '$patch: delete', patch: { spec: { $patch: 'delete' } }, want: { spec: {} } },
-  {
-    name: '$patch: replace',
-    patch: {
-      spec: { $patch: 'replace', holderIdentity: 'i' },
-      metadata: { labels: { $patch: 'replace', c: '3' } },
-    },
-    want: { spec: { holderIdentity: 'i' }, labels: { c: '3' } },
-  },
-  {
-    name: '$patch that nobody knows',
-    patch: { spec: { $patch: 'merge', holderIdentity: 'i' } },
-    want: broken,
-  },
-  {
-    name: '$patch that is a number',
-    patch: { spec: { $patch: 5 } },
-    want: broken,
-  },
-  {
-    name: '$patch that is null',
-    patch: { spec: { $patch: null } },
-    want: broken,
-  },
-  {
-    name: '$patch that is an object',
-    patch: { spec: { $patch: { a: 1 } } },
-    want: broken,
-  },
-  { name: '$patch in what is new', patch: { metadata: { nope: { $patch: 'delete' } } }, want: nothing },
+  [
+    '$patch: delete in a list',
+    { metadata: { ownerReferences: [{ $patch: 'delete', uid: 'u1' }] } },
+    { owners: ['u2:two:true'] },
+  ],
+  ['$patch: delete without a key', { metadata: { ownerReferences: [{ $patch: 'delete' }] } }, broken],
+  [
+    '$patch: replace in a list',
+    { metadata: { ownerReferences: [third, { $patch: 'replace' }, { $patch: 'delete', uid: 'u1' }] } },
+    { owners: ['u3:three:undefined'] },
+  ],
+  [
+    '$patch: replace by nothing',
+    { metadata: { ownerReferences: [{ $patch: 'replace' }] } },
+    { owners: undefined },
+  ],
+  ['$patch: merge in a list', { metadata: { ownerReferences: [{ $patch: 'merge', uid: 'u1' }] } }, broken],
+  [
+    '$patch that nobody knows, in a list',
+    { metadata: { ownerReferences: [{ $patch: 'frob', uid: 'u1' }] } },
+    broken,
+  ],
+  ['$patch: delete', { spec: { $patch: 'delete' } }, { spec: {} }],
+  [
+    '$patch: replace',
+    { spec: { $patch: 'replace', holderIdentity: 'i' }, metadata: { labels: { $patch: 'replace', c: '3' } } },
+    { spec: { holderIdentity: 'i' }, labels: { c: '3' } },
+  ],
+  ['$patch that nobody knows', { spec: { $patch: 'merge', holderIdentity: 'i' } }, broken],
+  ['$patch that is a number', { spec: { $patch: 5 } }, broken],
+  ['$patch that is null', { spec: { $patch: null } }, broken],
+  ['$patch that is an object', { spec: { $patch: { a: 1 } } }, broken],
+  ['$patch in what is new', { metadata: { nope: { $patch: 'delete' } } }, nothing],
 
-  {
-    name: '$retainKeys that is no list',
-    patch: { spec: { $retainKeys: 'x' } },
-    want: bad,
-  },
-  {
-    name: '$retainKeys that is null',
-    patch: { spec: { $retainKeys: null } },
-    want: bad,
-  },
+  ['$retainKeys that is no list', { spec: { $retainKeys: 'x' } }, bad],
+  ['$retainKeys that is null', { spec: { $retainKeys: null } }, bad],
 
-  {
-    name: '$deleteFromPrimitiveList',
-    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': ['e/a', 'e/x'] } },
-    want: { finalizers: ['e/b'] },
-  },
-  {
-    name: '$deleteFromPrimitiveList of nothing',
-    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': [] } },
-    want: nothing,
-  },
-  {
-    name: '$deleteFromPrimitiveList that is no list',
-    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': 'e/a' } },
-    want: nothing,
-  },
-  {
-    name: '$deleteFromPrimitiveList that is null',
-    patch: { metadata: { '$deleteFromPrimitiveList/finalizers': null } },
-    want: { finalizers: undefined },
-  },
-  {
-    name: '$deleteFromPrimitiveList of no list',
-    patch: { metadata: { $deleteFromPrimitiveList: ['e/a'] } },
-    want: bad,
-  },
-  {
-    name: '$deleteFromPrimitiveList with more to its name',
-    patch: { metadata: { '$deleteFromPrimitiveListX/finalizers': ['e/a'] } },
-    want: bad,
-  },
-  {
-    name: '$deleteFromPrimitiveList of what is not there',
-    patch: { metadata: { '$deleteFromPrimitiveList/nope': ['e/a'] } },
-    want: nothing,
-  },
-  {
-    name: '$deleteFromPrimitiveList of labels',
-    patch: { metadata: { '$deleteFromPrimitiveList/labels': ['a'] } },
-    want: nothing,
-  },
-  {
-    name: '$setElementOrder',
-    patch: { metadata: { '$setElementOrder/finalizers': ['e/b', 'e/a'] } },
-    want: { finalizers: ['e/b', 'e/a'] },
-  },
-  {
-    name: '$setElementOrder with an addition',
-    patch: { metadata: { '$setElementOrder/finalizers': ['e/b', 'e/c', 'e/a'], finalizers: ['e/c'] } },
-    want: { finalizers: ['e/b', 'e/c', 'e/a'] },
-  },
-  {
-    name: '$setElementOrder of a part',
-    patch: { metadata: { '$setElementOrder/finalizers': ['e/b'], finalizers: ['e/b'] } },
-    want: nothing,
-  },
-  {
-    name: '$setElementOrder with a deletion',
-    patch: {
+  [
+    '$deleteFromPrimitiveList',
+    { metadata: { '$deleteFromPrimitiveList/finalizers': ['e/a', 'e/x'] } },
+    { finalizers: ['e/b'] },
+  ],
+  [
+    '$deleteFromPrimitiveList of nothing',
+    { metadata: { '$deleteFromPrimitiveList/finalizers': [] } },
+    nothing,
+  ],
+  [
+    '$deleteFromPrimitiveList that is no list',
+    { metadata: { '$deleteFromPrimitiveList/finalizers': 'e/a' } },
+    nothing,
+  ],
+  [
+    '$deleteFromPrimitiveList that is null',
+    { metadata: { '$deleteFromPrimitiveList/finalizers': null } },
+    { finalizers: undefined },
+  ],
+  ['$deleteFromPrimitiveList of no list', { metadata: { $deleteFromPrimitiveList: ['e/a'] } }, bad],
+  [
+    '$deleteFromPrimitiveList with more to its name',
+    { metadata: { '$deleteFromPrimitiveListX/finalizers': ['e/a'] } },
+    bad,
+  ],
+  [
+    '$deleteFromPrimitiveList of what is not there',
+    { metadata: { '$deleteFromPrimitiveList/nope': ['e/a'] } },
+    nothing,
+  ],
+  ['$deleteFromPrimitiveList of labels', { metadata: { '$deleteFromPrimitiveList/labels': ['a'] } }, nothing],
+  [
+    '$setElementOrder',
+    { metadata: { '$setElementOrder/finalizers': ['e/b', 'e/a'] } },
+    { finalizers: ['e/b', 'e/a'] },
+  ],
+  [
+    '$setElementOrder with an addition',
+    { metadata: { '$setElementOrder/finalizers': ['e/b', 'e/c', 'e/a'], finalizers: ['e/c'] } },
+    { finalizers: ['e/b', 'e/c', 'e/a'] },
+  ],
+  [
+    '$setElementOrder of a part',
+    { metadata: { '$setElementOrder/finalizers': ['e/b'], finalizers: ['e/b'] } },
+    nothing,
+  ],
+  [
+    '$setElementOrder with a deletion',
+    {
       metadata: {
         '$setElementOrder/finalizers': ['e/b', 'e/c'],
         '$deleteFromPrimitiveList/finalizers': ['e/a'],
         finalizers: ['e/c'],
       },
     },
-    want: { finalizers: ['e/b', 'e/c'] },
-  },
-  {
-    name: '$setElementOrder of nothing',
-    patch: { metadata: { '$setElementOrder/finalizers': [], finalizers: [] } },
-    want: nothing,
-  },
-  {
-    name: '$setElementOrder that is no list',
-    patch: { metadata: { '$setElementOrder/finalizers': 'x' } },
-    want: broken,
-  },
-  {
-    name: '$setElementOrder of no list',
-    patch: { metadata: { $setElementOrder: ['x'] } },
-    want: bad,
-  },
-  {
-    name: '$setElementOrder of labels',
-    patch: { metadata: { '$setElementOrder/labels': ['x'] } },
-    want: broken,
-  },
-  {
-    name: '$setElementOrder of what nobody knows',
-    patch: { spec: { '$setElementOrder/nope': ['x'] } },
-    want: broken,
-  },
-  {
-    name: '$setElementOrder of owners',
-    patch: {
+    { finalizers: ['e/b', 'e/c'] },
+  ],
+  [
+    '$setElementOrder of nothing',
+    { metadata: { '$setElementOrder/finalizers': [], finalizers: [] } },
+    nothing,
+  ],
+  ['$setElementOrder that is no list', { metadata: { '$setElementOrder/finalizers': 'x' } }, broken],
+  ['$setElementOrder of no list', { metadata: { $setElementOrder: ['x'] } }, bad],
+  ['$setElementOrder of labels', { metadata: { '$setElementOrder/labels': ['x'] } }, broken],
+  ['$setElementOrder of what nobody knows', { spec: { '$setElementOrder/nope': ['x'] } }, broken],
+  [
+    '$setElementOrder of owners',
+    {
       metadata: {
         '$setElementOrder/ownerReferences': [{ uid: 'u3' }, { uid: 'u2' }, { uid: 'u1' }],
         ownerReferences: [third],
       },
     },
-    want: { owners: ['u3:three:undefined', 'u2:two:true', 'u1:one:undefined'] },
-  },
-  {
-    name: '$setElementOrder of owners with a deletion',
-    patch: {
+    { owners: ['u3:three:undefined', 'u2:two:true', 'u1:one:undefined'] },
+  ],
+  [
+    '$setElementOrder of owners with a deletion',
+    {
       metadata: {
         '$setElementOrder/ownerReferences': [{ uid: 'u2' }],
         ownerReferences: [{ $patch: 'delete', uid: 'u1' }],
       },
     },
-    want: { owners: ['u2:two:true'] },
-  },
-  {
-    name: '$setElementOrder of owners without a uid',
-    patch: { metadata: { '$setElementOrder/ownerReferences': [{ name: 'x' }] } },
-    want: broken,
-  },
-  {
-    name: 'a number for a struct',
-    patch: { spec: 5 },
-    want: ofWrongType,
-  },
-  {
-    name: 'a list for a struct',
-    patch: { spec: [] },
-    want: ofWrongType,
-  },
-  {
-    name: 'a text for a map',
-    patch: { metadata: { labels: 'x' } },
-    want: ofWrongType,
-  },
-  {
-    name: 'an object for a list',
-    patch: { metadata: { finalizers: { a: 1 } } },
-    want: ofWrongType,
-  },
-  {
-    name: 'a whole number for a text',
-    patch: { spec: { holderIdentity: 5 } },
-    want: ofWrongType,
-  },
-  {
-    name: 'a fraction for a text',
-    patch: { spec: { holderIdentity: 5.5 } },
-    want: ofWrongType,
-  },
-  {
-    name: 'a whole number for a uid',
-    patch: { metadata: { ownerReferences: [{ uid: 5 }] } },
-    want: ofWrongType,
-  },
-  {
-    name: 'a text for a truth value',
-    patch: { metadata: { ownerReferences: [{ ...third, controller: 'x' }] } },
-    want: ofWrongType,
-  },
-  {
-    name: 'a text for a number',
-    patch: { spec: { leaseDurationSeconds: 'x' } },
-    want: ofWrongType,
-  },
-  {
-    name: 'a fraction for a number',
-    patch: { spec: { leaseDurationSeconds: 1.5 } },
-    want: ofWrongType,
-  },
-  {
-    name: 'no time',
-    patch: { spec: { renewTime: 'x' } },
-    want: ofWrongType,
-  },
-  {
-    name: 'a number for a time',
-    patch: { spec: { renewTime: 5 } },
-    want: ofWrongType,
-  },
+    { owners: ['u2:two:true'] },
+  ],
+  [
+    '$setElementOrder of owners without a uid',
+    { metadata: { '$setElementOrder/ownerReferences': [{ name: 'x' }] } },
+    broken,
+  ],
+  ['a number for a struct', { spec: 5 }, ofWrongType],
+  ['a list for a struct', { spec: [] }, ofWrongType],
+  ['a text for a map', { metadata: { labels: 'x' } }, ofWrongType],
+  ['an object for a list', { metadata: { finalizers: { a: 1 } } }, ofWrongType],
+  ['a whole number for a text', { spec: { holderIdentity: 5 } }, ofWrongType],
+  ['a fraction for a text', { spec: { holderIdentity: 5.5 } }, ofWrongType],
+  ['a whole number for a uid', { metadata: { ownerReferences: [{ uid: 5 }] } }, ofWrongType],
+  [
+    'a text for a truth value',
+    { metadata: { ownerReferences: [{ ...third, controller: 'x' }] } },
+    ofWrongType,
+  ],
+  ['a text for a number', { spec: { leaseDurationSeconds: 'x' } }, ofWrongType],
+  ['a fraction for a number', { spec: { leaseDurationSeconds: 1.5 } }, ofWrongType],
+  ['no time', { spec: { renewTime: 'x' } }, ofWrongType],
+  ['a number for a time', { spec: { renewTime: 5 } }, ofWrongType],
 ];
+
+/** What is to come of a case. */
+export function wanted(want: PatchCase[2]): object {
+  return 'code' in want ? want : { ...summaryOf(patched), ...want };
+}
 
 /** What a Lease has of what patches change. */
 export function summaryOf(object: JsonObject): Summary {

@@ -3,50 +3,29 @@ import { expect, test } from 'vitest';
 import { parseLabelSelector } from '../../../src/apiserver/selectors/label-selector.ts';
 import { refusal } from './refusal.ts';
 
+/** Beside what the conformance suite selects by. */
 const labels = { app: 'web', tier: '', count: '7', 'example.com/zone': 'a', in: 'notin' };
 
 test.each([
   { selector: '', want: true },
   { selector: ' ', want: true },
-  { selector: 'app=web', want: true },
-  { selector: 'app==web', want: true },
   { selector: ' app\t= web\n', want: true },
-  { selector: 'app=db', want: false },
-  { selector: 'other=web', want: false },
-  { selector: 'app!=web', want: false },
-  { selector: 'app!=db', want: true },
-  { selector: 'other!=web', want: true },
-  { selector: 'app in (web,db)', want: true },
   { selector: 'app in(web)', want: true },
-  { selector: 'app in (db,cache)', want: false },
   { selector: 'other in (web)', want: false },
-  { selector: 'app notin (web,db)', want: false },
-  { selector: 'app notin (db)', want: true },
-  { selector: 'other notin (db)', want: true },
-  { selector: 'app', want: true },
   { selector: 'tier', want: true },
-  { selector: 'other', want: false },
-  { selector: '!app', want: false },
-  { selector: '! other', want: true },
-  { selector: 'tier=', want: true },
   { selector: 'tier=,app', want: true },
   { selector: 'tier==', want: true },
   { selector: 'app=', want: false },
   { selector: 'app!=', want: true },
-  { selector: 'tier in ()', want: true },
   { selector: 'app in ()', want: false },
   { selector: 'tier in (,)', want: true },
-  { selector: 'tier in (,b)', want: true },
   { selector: 'tier in (a,)', want: true },
   { selector: 'tier in (a,,b)', want: true },
-  { selector: 'count>6', want: true },
   { selector: 'count > 7', want: false },
-  { selector: 'count<8', want: true },
   { selector: 'count<7', want: false },
   { selector: 'app>6', want: false },
   { selector: 'other<6', want: false },
   { selector: 'other>0', want: false },
-  { selector: 'example.com/zone=a', want: true },
   { selector: 'in in (in,notin)', want: true },
   { selector: 'in=notin', want: true },
   { selector: 'notin', want: false },
@@ -161,15 +140,4 @@ test('a selector that is written down selects what its requirements select, howe
     ),
     { seed: 4355, numRuns: 500 },
   );
-});
-
-test('several requirements of one label all have to be met', () => {
-  const selected = (selector: string) =>
-    ['1', '5', '9', 'x'].filter((a) => parseLabelSelector(selector)({ a })).join('');
-  expect(selected('a>1,a<9')).toBe('5');
-  expect(selected('a>1,a>5')).toBe('9');
-  expect(selected('a in (1,5),a in (5,9)')).toBe('5');
-  expect(selected('a=1,a=5')).toBe('');
-  expect(selected('a!=1,a notin (5,x)')).toBe('9');
-  expect(selected('a,!a')).toBe('');
 });

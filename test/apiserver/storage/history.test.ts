@@ -19,29 +19,6 @@ function revisionAt(history: History, position: number): number | undefined | 'e
   return typeof event === 'object' ? event.stored.revision : event;
 }
 
-const outcomes: readonly {
-  readonly name: string;
-  readonly limit: number;
-  readonly revisions: readonly number[];
-  readonly after: number;
-  readonly want: number | 'expired';
-}[] = [
-  { name: 'nothing has happened', limit: 3, revisions: [], after: 5, want: 0 },
-  { name: 'before the beginning', limit: 3, revisions: [], after: 4, want: 'expired' },
-  { name: 'nothing is lost yet', limit: 3, revisions: [6, 8, 9], after: 5, want: 0 },
-  { name: 'between two events', limit: 3, revisions: [6, 8, 9], after: 7, want: 1 },
-  { name: 'at an event', limit: 3, revisions: [6, 8, 9], after: 8, want: 2 },
-  { name: 'at the last event', limit: 3, revisions: [6, 8, 9], after: 9, want: 3 },
-  { name: 'in the future', limit: 3, revisions: [6, 8, 9], after: 1000, want: 3 },
-  { name: 'the event after it is the oldest', limit: 2, revisions: [6, 8, 9], after: 7, want: 1 },
-  { name: 'the event after it is lost', limit: 2, revisions: [6, 8, 9], after: 5, want: 'expired' },
-  { name: 'just before the oldest is another', limit: 2, revisions: [6, 8, 9], after: 6, want: 'expired' },
-];
-
-test.each(outcomes)('the position after a revision: $name', ({ limit, revisions, after, want }) => {
-  expect(makeHistory(limit, 5, revisions).positionAfter(after)).toBe(want);
-});
-
 test('events leave in the order in which they came, and the history tells since when it is whole', () => {
   const history = makeHistory(2, 5, [6, 8]);
   expect(history.since).toBe(5);

@@ -19,17 +19,6 @@ test('the first write has revision 2, and an object carries its own as resourceV
   expect(store.revision).toBe(2);
 });
 
-test('objects of different kinds share the revisions and nothing else', () => {
-  const store = new ObjectStore();
-  store.put('leases', makeObject('a'));
-  store.put('namespaces', makeObject('a'));
-  expect(store.get('leases', 'a')?.revision).toBe(2);
-  expect(store.get('namespaces', 'a')?.revision).toBe(3);
-  store.remove('leases', 'a');
-  expect(store.list('leases')).toEqual([]);
-  expect(keys(store.list('namespaces'))).toEqual(['a']);
-});
-
 test('an object without a namespace and one in a namespace of its name are two', () => {
   const store = new ObjectStore();
   store.put('things', makeObject('a'));

@@ -1,98 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 import { createEventEncoder } from '../../../src/apiserver/watch/event-encoder.ts';
 import { makeObject } from '../storage/make-object.ts';
 import { plainEncoder, WatchedStore } from './make-watch.ts';
 import { PacedSink } from './paced-sink.ts';
-
-const isOn = (object: ApiObject) => object.metadata.labels?.['on'] === 'yes';
-const on = { labels: { on: 'yes' } };
-
-test('a watch from a revision gets what came after it, and then what comes', async () => {
-  const watched = new WatchedStore();
-  watched.store.put('leases', makeObject('a'));
-  watched.store.put('leases', makeObject('b'));
-  watched.store.put('leases', makeObject('a'));
-  const sink = watched.watch({ from: { kind: 'revision', revision: 2 } });
-  expect(sink.summary).toEqual(['ADDED b@3', 'MODIFIED a@4']);
-  watched.store.put('namespaces', makeObject('n'));
-  watched.store.remove('leases', 'b');
-  expect(sink.summary).toHaveLength(2);
-  await watched.settle();
-  expect(sink.summary.slice(2)).toEqual(['DELETED b@6']);
-});
-
-test('a watch from the present state gets that in the order of its keys, and then what comes', async () => {
-  const watched = new WatchedStore();
-  for (const name of ['c', 'a', 'b']) watched.store.put('leases', makeObject(name, { namespace: 'n' }));
-  const sink = watched.watch({ from: { kind: 'state', sendBookmark: false } });
-  watched.store.remove('leases', 'n/a');
-  await watched.settle();
-  expect(sink.summary).toEqual(['ADDED n/a@3', 'ADDED n/b@4', 'ADDED n/c@2', 'DELETED n/a@5']);
-});
-
-test('the end of the initial state is marked where that was asked for, even if there is none', () => {
-  const watched = new WatchedStore();
-  watched.store.put('namespaces', makeObject('n'));
-  const sink = watched.watch({ from: { kind: 'state', sendBookmark: true } });
-  expect(sink.lines).toEqual([
-    {
-      type: 'BOOKMARK',
-      object: {
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        metadata: { resourceVersion: '2', annotations: { 'k8s.io/initial-events-end': 'true' } },
-        spec: {},
-      },
-    },
-  ]);
-});
-
-test('objects come into and go out of what is selected', async () => {
-  const watched = new WatchedStore();
-  const { store } = watched;
-  store.put('leases', makeObject('a', { ...on, value: 'first' }));
-  const sink = watched.watch({ from: { kind: 'state', sendBookmark: false }, selects: isOn });
-  store.put('leases', makeObject('b', { value: 'unseen' }));
-  store.put('leases', makeObject('b', { ...on, value: 'in' }));
-  store.put('leases', makeObject('b', { ...on, value: 'still in' }));
-  store.put('leases', makeObject('b', { value: 'out' }));
-  store.put('leases', makeObject('b', { value: 'unseen' }));
-  store.remove('leases', 'b');
-  store.remove('leases', 'a');
-  await watched.settle();
-  expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@4', 'MODIFIED b@5', 'DELETED b@6', 'DELETED a@9']);
-  // What goes is shown as the client last saw it.
-  expect(sink.lines.map(({ object }) => object.spec?.value)).toEqual([
-    'first',
-    'in',
-    'still in',
-    'still in',
-    'first',
-  ]);
-});
-
-test('a revision that the history has forgotten is answered with 410 and the end', () => {
-  const watched = new WatchedStore(2);
-  for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name));
-  const sink = watched.watch({ from: { kind: 'revision', revision: 1 } });
-  expect(sink.lines).toEqual([
-    {
-      type: 'ERROR',
-      object: {
-        kind: 'Status',
-        apiVersion: 'v1',
-        metadata: {},
-        status: 'Failure',
-        message: 'too old resource version: 1 (2)',
-        reason: 'Expired',
-        code: 410,
-      },
-    },
-  ]);
-  expect(sink.state).toBe('ended');
-  expect(watched.clock.pendingTimers).toBe(0);
-});
 
 test('a watch from a revision in the future is silent until that has passed', async () => {
   const watched = new WatchedStore();
@@ -165,20 +75,6 @@ test('what is much is sent in parts, between which others get their turn', async
   expect(Math.max(...long.writes.map(({ length }) => length))).toBeLessThan(70_000);
 });
 
-test('nothing is written while the client is slow; when it has caught up, it goes on where it was', async () => {
-  const watched = new WatchedStore();
-  const sink = watched.watch({}, new PacedSink(1));
-  for (const name of ['a', 'b', 'c']) {
-    watched.store.put('leases', makeObject(name));
-    await watched.settle();
-  }
-  expect(sink.summary).toEqual(['ADDED a@2']);
-  sink.read();
-  expect(sink.summary).toEqual(['ADDED a@2']);
-  await watched.settle();
-  expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@3', 'ADDED c@4']);
-});
-
 test('the initial state waits for the client too, and is that of one revision', async () => {
   const watched = new WatchedStore();
   const big = 'x'.repeat(40_000);
@@ -199,34 +95,6 @@ test('the initial state waits for the client too, and is that of one revision', 
     'DELETED d@7',
     'MODIFIED c@8',
   ]);
-});
-
-test('a slow client is dropped as soon as the history has forgotten what it was not sent', async () => {
-  const watched = new WatchedStore(3);
-  const slow = watched.watch({}, new PacedSink(1));
-  const quick = watched.watch();
-  for (const name of ['a', 'b', 'c', 'd', 'e']) {
-    expect(slow.state).toBe('open');
-    watched.store.put('leases', makeObject(name));
-    await watched.settle();
-  }
-  expect(slow.state).toBe('destroyed');
-  expect(slow.summary).toEqual(['ADDED a@2']);
-  expect(quick.summary).toHaveLength(5);
-  quick.leave();
-  expect(watched.clock.pendingTimers).toBe(0);
-});
-
-test('a client that selects nothing of what is written does not fall behind', async () => {
-  const watched = new WatchedStore(3);
-  const sink = watched.watch({ selects: isOn });
-  for (let n = 0; n < 20; n++) {
-    watched.store.put('leases', makeObject('a', { value: n }));
-    await watched.settle();
-  }
-  watched.store.put('leases', makeObject('b', on));
-  await watched.settle();
-  expect(sink.summary).toEqual(['ADDED b@22']);
 });
 
 test('after its timeout a watch ends, and nothing of it is left', async () => {
@@ -260,30 +128,6 @@ test('a slow client gets at its timeout what it was sent, and no more', async ()
   sink.read();
   await watched.settle();
   expect(sink.state).toBe('ended');
-  expect(sink.summary).toEqual(['ADDED a@2']);
-});
-
-test('when the client leaves, nothing of the watch is left', async () => {
-  const watched = new WatchedStore();
-  const sink = watched.watch({ bookmarks: true });
-  watched.store.put('leases', makeObject('a'));
-  sink.leave();
-  await watched.settle();
-  expect(sink.writes).toEqual([]);
-  watched.store.put('leases', makeObject('a'));
-  expect(watched.clock.pendingTimers).toBe(0);
-});
-
-test('a client that has caught up and then leaves is not written to', async () => {
-  const watched = new WatchedStore();
-  const sink = watched.watch({}, new PacedSink(1));
-  for (const name of ['a', 'b']) {
-    watched.store.put('leases', makeObject(name));
-    await watched.settle();
-  }
-  sink.read();
-  sink.leave();
-  await watched.settle();
   expect(sink.summary).toEqual(['ADDED a@2']);
 });
 

@@ -5,7 +5,6 @@ import {
   badRequest,
   conflict,
   expectAnswer,
-  failure,
   invalid,
   invalidObject,
   lease,
@@ -13,15 +12,12 @@ import {
   leases as leaseResource,
   namespaces,
   notFound,
-  updated,
 } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 import { expectGone, mediaTypes } from '../workspace.ts';
 
 const named = { metadata: { name: 'a' } };
 const holder = { 'f:spec': { 'f:holderIdentity': {} } };
-
-const untypable = failure(500, '');
 
 export function describeApply({ test }: Suite): void {
   test('creates what does not exist', async ({ namespace, leases }) => {
@@ -66,17 +62,6 @@ export function describeApply({ test }: Suite): void {
     expect({ code, spec: json.spec }).toEqual({ code: 200, spec });
   });
 
-  test('lets managers own a field together while they agree', async ({ leases }) => {
-    await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
-    const answer = await leases.apply('a', 'm2', { ...named, spec: { holderIdentity: 'h' } });
-    expect(answer.code).toBe(200);
-    // An apply that changes nothing but who owns what has no time, and comes first.
-    expect(answer.json.metadata.managedFields).toEqual([
-      untimed(applied('m2', holder)),
-      applied('m1', holder),
-    ]);
-  });
-
   test('refuses to change what another manager applied', async ({ leases }) => {
     const first = await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     const answer = await leases.apply('a', 'm2', { ...named, spec: { holderIdentity: 'other' } });
@@ -97,12 +82,6 @@ export function describeApply({ test }: Suite): void {
     expectAnswer(answer, 409, applyConflict(fields));
   });
 
-  test('refuses to change what somebody updated', async ({ leases }) => {
-    await leases.make({ ...named, spec: { holderIdentity: 'h' } });
-    const answer = await leases.apply('a', 'conformance', { ...named, spec: { holderIdentity: 'q' } });
-    expectAnswer(answer, 409, applyConflict(['.spec.holderIdentity']));
-  });
-
   test('takes the fields over when it is forced', async ({ leases }) => {
     await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     await leases.mergePatch('a', { spec: { leaseTransitions: 1 } });
@@ -116,82 +95,6 @@ export function describeApply({ test }: Suite): void {
         owners: [applied('m2', fields)],
       },
     );
-  });
-
-  test('removes what its manager leaves out and nobody else owns', async ({ leases }) => {
-    await leases.apply('a', 'm1', {
-      metadata: { name: 'a', labels: { x: '1', y: '2' }, finalizers: ['a/b', 'c/d'] },
-      spec: { holderIdentity: 'h', leaseTransitions: 1 },
-    });
-    await leases.apply('a', 'm2', {
-      metadata: { name: 'a', finalizers: ['c/d'] },
-      spec: { leaseTransitions: 1 },
-    });
-    const answer = await leases.apply('a', 'm1', { metadata: { name: 'a', labels: { x: '1' } } });
-    expect(answer.json.metadata).toMatchObject({ labels: { x: '1' }, finalizers: ['c/d'] });
-    expect(answer.json.spec).toEqual({ leaseTransitions: 1 });
-    expect(answer.json.metadata.managedFields).toEqual([
-      untimed(
-        applied('m2', {
-          'f:metadata': { 'f:finalizers': { 'v:"c/d"': {} } },
-          'f:spec': { 'f:leaseTransitions': {} },
-        }),
-      ),
-      applied('m1', { 'f:metadata': { 'f:labels': { 'f:x': {} } } }),
-    ]);
-  });
-
-  test('forgets a manager that applies nothing', async ({ leases }) => {
-    await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
-    const answer = await leases.apply('a', 'm1', named);
-    expect({ code: answer.code, spec: answer.json.spec }).toEqual({ code: 200, spec: {} });
-    expect(answer.json.metadata.managedFields).toBeUndefined();
-  });
-
-  test('remembers empty structs and maps', async ({ leases }) => {
-    const owners = async (object: object) =>
-      (await leases.apply('a', 'm1', object)).json.metadata.managedFields?.[0]?.['fieldsV1'];
-    expect(await owners({ ...named, spec: {} })).toEqual({ 'f:spec': {} });
-    expect(await owners({ metadata: { name: 'a', labels: {} } })).toEqual({
-      'f:metadata': { 'f:labels': {} },
-    });
-  });
-
-  test('merges finalizers and owners by what tells them apart', async ({ leases }) => {
-    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
-    const other = { ...owner, name: 'y', uid: '2' };
-    await leases.apply('a', 'm1', { metadata: { name: 'a', finalizers: ['a/b'], ownerReferences: [owner] } });
-    const both = await leases.apply('a', 'm2', {
-      metadata: { name: 'a', finalizers: ['c/d'], ownerReferences: [other] },
-    });
-    expect(both.json.metadata).toMatchObject({ finalizers: ['a/b', 'c/d'], ownerReferences: [owner, other] });
-    expectAnswer(
-      await leases.apply('a', 'm2', { metadata: { name: 'a', ownerReferences: [{ ...owner, name: 'z' }] } }),
-      409,
-      applyConflict(['.metadata.ownerReferences[uid="1"]']),
-    );
-  });
-
-  test('cannot take the same finalizer or owner twice', async ({ leases }) => {
-    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
-    for (const metadata of [
-      { finalizers: ['a/b', 'a/b'] },
-      { ownerReferences: [owner, { ...owner, name: 'y' }] },
-    ]) {
-      expectAnswer(await leases.apply('a', 'm1', { metadata: { name: 'a', ...metadata } }), 500, untypable);
-    }
-  });
-
-  test('finds what was there before the first apply in the way', async ({ leases }) => {
-    const made = await leases.make({ ...named, spec: { holderIdentity: 'h', leaseTransitions: 1 } });
-    await leases.replace('a', { ...made, metadata: { ...made.metadata, managedFields: [] } });
-    const object = { ...named, spec: { holderIdentity: 'q' } };
-    expectAnswer(await leases.apply('a', 'm1', object), 409, applyConflict(['.spec.holderIdentity']));
-    const forced = await leases.apply('a', 'm1', object, { query: { force: 'true' } });
-    expect(forced.json.metadata.managedFields).toEqual([
-      applied('m1', holder),
-      updated('before-first-apply', { 'f:spec': { 'f:leaseTransitions': {} } }),
-    ]);
   });
 
   const typeless: readonly object[] = [
@@ -215,8 +118,6 @@ export function describeApply({ test }: Suite): void {
   const refused: readonly (readonly [metadata: object, code: number, body: object])[] = [
     [{ name: 'b' }, 400, badRequest()],
     [{ name: 'a', namespace: 'other' }, 400, badRequest()],
-    [{ name: 'a', managedFields: [] }, 400, badRequest()],
-    [{ name: 'a', managedFields: [{}] }, 400, badRequest()],
     [{ name: 'a', resourceVersion: '1' }, 409, conflict(leaseResource, 'a')],
   ];
   for (const [metadata, code, body] of refused) {
@@ -239,19 +140,6 @@ export function describeApply({ test }: Suite): void {
     const answer = await leases.apply('a', 'm', { metadata: { name: 'a', resourceVersion: '1' } });
     expectAnswer(answer, 201, lease(namespace, 'a'));
   });
-
-  const wrongFields: readonly (readonly [object, object])[] = [
-    [{ other: 1 }, untypable],
-    [{ leaseTransitions: 'x' }, untypable],
-    [{ holderIdentity: true }, untypable],
-    [{ renewTime: '2020-01-01T00:00:00Z' }, failure(500, '')],
-  ];
-  for (const [spec, body] of wrongFields) {
-    test(`refuses the spec ${JSON.stringify(spec)}`, async ({ leases }) => {
-      await leases.make(named);
-      expectAnswer(await leases.apply('a', 'm', { ...named, spec }), 500, body);
-    });
-  }
 
   test('is validated like any update', async ({ leases, request }) => {
     expectAnswer(
@@ -294,8 +182,4 @@ export function describeApply({ test }: Suite): void {
       expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest());
     }
   });
-}
-
-function untimed({ time: _, ...entry }: ReturnType<typeof applied>): object {
-  return entry;
 }

@@ -94,24 +94,6 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     }
   });
 
-  for (const name of ['A_b.c', '-', 'x'.repeat(253)]) {
-    test(`takes the name ${name.slice(0, 10)}`, async ({ candidates }) => {
-      const made = await candidates.make({ ...candidate(), metadata: { name } });
-      expect(made.metadata.name).toBe(name);
-      expect((await candidates.get(name)).json).toEqual(made);
-    });
-  }
-
-  for (const name of ['a/b', 'a b', '.', '..', '..a', 'x'.repeat(254)]) {
-    test(`refuses the name ${name.slice(0, 10)}`, async ({ candidates }) => {
-      expectAnswer(
-        await candidates.create({ ...candidate(), metadata: { name } }),
-        422,
-        invalidObject(leaseCandidateKind, name, [invalid('metadata.name')]),
-      );
-    });
-  }
-
   // v1alpha1 needs a binary version only for the strategy that compares them, and says so.
   const binaryRequired = required('spec.binaryVersion');
   const emulationRequired = required('spec.emulationVersion');

@@ -4,7 +4,7 @@ import type { Suite } from '../suite.ts';
 
 /** What becomes of those who come too late. Last of all, as it makes the server forget for everybody. */
 export function describeHistory({ test }: Suite): void {
-  test('is forgotten, and each is told how to go on', async ({ leases, target }) => {
+  test('is forgotten, and each is told how to go on', async ({ leases, request, target }) => {
     const names = ['a', 'b', 'c', 'd'];
     for (const name of names) await leases.make({ metadata: { name } });
     const first = await leases.list({ query: { limit: 1 } });
@@ -44,6 +44,14 @@ export function describeHistory({ test }: Suite): void {
     expect(events.map(({ type, object }) => ({ type, object: withoutProse(object) }))).toEqual([
       { type: 'ERROR', object: failure(410, 'Expired') },
     ]);
+    // Any value but 0 and false is a wish to watch.
+    for (const value of ['1', 'true', 'yes', '']) {
+      const { json } = await request(
+        'GET',
+        `${leases.path}?watch=${value}&resourceVersion=${resourceVersion}`,
+      );
+      expect([value, json['type']]).toEqual([value, 'ERROR']);
+    }
     // Who lists anew can go on.
     const latest = await leases.list({ query: { resourceVersion: after } });
     expect(latest.json.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'c', 'd', 'e']);

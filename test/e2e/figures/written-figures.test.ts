@@ -9,16 +9,4 @@ describe('docs/figures.md', () => {
       expect(withTable(document, name, 'new table'), name).toContain('new table');
     }
   });
-
-  test('keeps all but the table that is written', () => {
-    const document =
-      'before\n<!-- one -->\nold\n<!-- end of one -->\n<!-- two -->\nother\n<!-- end of two -->\n';
-    expect(withTable(document, 'one', 'new')).toBe(
-      'before\n<!-- one -->\n\nnew\n\n<!-- end of one -->\n<!-- two -->\nother\n<!-- end of two -->\n',
-    );
-  });
-
-  test('is not written without a place for the table', () => {
-    expect(() => withTable('nothing', 'one', 'new')).toThrow('has no place for one');
-  });
 });

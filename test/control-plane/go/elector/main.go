@@ -53,11 +53,6 @@ type command struct {
 	// For "start".
 	candidateSpec
 
-	// For "pause" and "resume": "lease", "candidate" or "everything".
-	What string `json:"what"`
-	// For "pause": "fail" or "hang".
-	Manner string `json:"manner"`
-
 	// For "release": what becomes of the LeaseCandidate: "stop" answering, "keep" answering, or "delete" it.
 	Candidate string `json:"candidate"`
 }
@@ -103,11 +98,7 @@ func execute(c command, candidates map[string]*candidate, reporter *reporter, co
 		return nil
 	case "release":
 		return target.release(c.Candidate)
-	case "pause":
-		return target.valve.pause(c.What, c.Manner)
-	case "resume":
-		return target.valve.resume(c.What)
 	default:
-		return fmt.Errorf("unknown op %q: want start, crash, release, pause or resume", c.Op)
+		return fmt.Errorf("unknown op %q: want start, crash or release", c.Op)
 	}
 }

@@ -36,7 +36,7 @@ export interface Plot {
 export type Plots = ReadonlyMap<string, Plot>;
 
 /** The share of elections that were over after so many milliseconds, as points; those that never were are missing at the end. */
-export function cumulative(waits: readonly number[]): readonly (readonly [ms: number, share: number])[] {
+function cumulative(waits: readonly number[]): readonly (readonly [ms: number, share: number])[] {
   const sorted = waits.filter(Number.isFinite).sort((a, b) => a - b);
   const step = Math.max(1, Math.floor(sorted.length / MAX_POINTS));
   return sorted.flatMap((wait, index) =>

@@ -163,7 +163,7 @@ function mostOf(bound: Bound): number {
 }
 
 /** Whether a target is met; undefined where nothing was measured that could tell. */
-export function isMet(samples: readonly Sample[], target: Target): boolean | undefined {
+function isMet(samples: readonly Sample[], target: Target): boolean | undefined {
   const known = target.anyOf.flatMap((bound) => {
     const value = found(samples, target, bound);
     return value === undefined ? [] : [value <= mostOf(bound)];

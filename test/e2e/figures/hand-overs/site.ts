@@ -63,7 +63,7 @@ export async function startSite(
 }
 
 /** What it takes to play on a plane that runs already, and where LeaseCandidates are; no requests are known. */
-export async function siteOn(plane: CoordinationPlane, candidates: CandidateApiVersion): Promise<Site> {
+async function siteOn(plane: CoordinationPlane, candidates: CandidateApiVersion): Promise<Site> {
   const leases = await watchLeases(plane);
   const pathOf = (namespace: string, name: string) =>
     candidatePath({ apiVersion: candidates, namespace, name });
