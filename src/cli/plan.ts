@@ -9,7 +9,7 @@ import {
 } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
 import { counted } from '../inspection/wording.ts';
-import type { OutputFormat, PlanSettings } from '../settings/inspection-settings.ts';
+import type { PlanSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
 import { findElection, warnAboutSkew, withCluster } from './cluster-connection.ts';
@@ -65,7 +65,7 @@ function showRollout(
   lease: string,
   { names, binaryVersion }: Rollout,
   forecasts: readonly RolloutForecast[],
-  output: OutputFormat,
+  output: PlanSettings['output'],
   host: Host,
 ): void {
   if (output === 'json' || output === 'yaml') {

@@ -11,7 +11,7 @@ import { createClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { DemoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
-import { type LogFormat, resolveSettings } from '../settings/settings-table.ts';
+import { resolveSettings } from '../settings/settings-table.ts';
 import { StatusPage } from '../status-page/status-page.ts';
 import { hostAndPort, type ListenAddress, listenOn } from '../support/address.ts';
 import { withContext } from '../support/files.ts';
@@ -99,7 +99,7 @@ interface HappeningLines {
  * @param indent precedes each event.
  */
 export async function openLines(
-  format: LogFormat,
+  format: DemoSettings['logFormat'],
   output: { write(text: string): unknown },
   indent = '',
 ): Promise<HappeningLines> {

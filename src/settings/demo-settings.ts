@@ -1,49 +1,32 @@
-import type { ListenAddress } from '../support/address.ts';
-import { boolean, boundAddress, type LogFormat, logFormat, type SettingsTable } from './settings-table.ts';
+import {
+  boundAddress,
+  inGroup,
+  oneOf,
+  type SettingsOf,
+  type SettingsTable,
+  toggle,
+} from './settings-table.ts';
 
-export interface DemoSettings {
-  /** Run the scripted tour and end. */
-  readonly once: boolean;
-  readonly logFormat: LogFormat;
-  /** Address of the status page. */
-  readonly listen: ListenAddress;
-  /** Open the status page in a browser, if there is one. */
-  readonly open: boolean;
-}
-
-export const demoSettings: SettingsTable<DemoSettings> = {
-  envPrefix: 'CLE_DEMO',
-  settings: {
-    once: {
-      flag: 'once',
-      default: 'false',
-      description: 'play a scripted tour and end: elect, failover, preempt, conflict, recovery',
-      group: 'Demonstration:',
-      parse: boolean,
-    },
-    logFormat: {
-      flag: 'log-format',
-      placeholder: '<format>',
-      default: 'text',
-      description: 'of what is told line by line: text to read, or json as run logs it',
-      group: 'Demonstration:',
-      parse: logFormat,
-    },
-    listen: {
-      flag: 'listen',
-      placeholder: '<host:port>',
-      default: '127.0.0.1:0',
-      defaultNote: 'a free port of this machine',
-      description: 'serve the status page there; the tour has none',
-      group: 'Demonstration:',
-      parse: boundAddress,
-    },
-    open: {
-      flag: 'open',
-      default: 'true',
-      description: 'leave it to you to open the status page in a browser',
-      group: 'Demonstration:',
-      parse: boolean,
-    },
+const settings = inGroup('Demonstration:', {
+  once: toggle('once', 'play a scripted tour and end: elect, failover, preempt, conflict, recovery'),
+  logFormat: {
+    flag: 'log-format',
+    placeholder: '<format>',
+    default: 'text',
+    description: 'of what is told line by line: text to read, or json as run logs it',
+    parse: oneOf(['text', 'json'] as const),
   },
-};
+  listen: {
+    flag: 'listen',
+    placeholder: '<host:port>',
+    default: '127.0.0.1:0',
+    defaultNote: 'a free port of this machine',
+    description: 'serve the status page there; the tour has none',
+    parse: boundAddress,
+  },
+  open: toggle('open', 'leave it to you to open the status page in a browser', 'true'),
+});
+
+export type DemoSettings = SettingsOf<typeof settings>;
+
+export const demoSettings: SettingsTable<DemoSettings> = { envPrefix: 'CLE_DEMO', settings };
