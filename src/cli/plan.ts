@@ -40,7 +40,7 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
       return exitCode.ok;
     }
     const { paint } = layoutFor(host);
-    const before = input.lease?.holderIdentity || 'nobody';
+    const before = input.lease?.holderIdentity || 'no candidate';
     const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
     host.stdout.write(`${[paint('strong', title), ...stepLines(rehearsal, paint)].join('\n')}\n`);
     return exitCode.ok;
@@ -77,7 +77,7 @@ function showRollout(
   const rows = forecasts.map((forecast) => [
     `  ${forecast.strategy}`,
     handOvers(forecast),
-    forecast.isSettled ? forecast.leader || 'nobody' : 'not settled',
+    forecast.isSettled ? forecast.leader || 'none' : 'not settled',
   ]);
   const table = tableLines([['  STRATEGY', 'HAND-OVERS', 'LEADER IN THE END'], ...rows], paint);
   const note =

@@ -127,7 +127,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
   switch (outlook.kind) {
-    case 'nobody':
+    case 'none':
       return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
@@ -203,7 +203,7 @@ function decideChallenge(view: HeldView): Verdict {
       };
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
-    case 'nobody':
+    case 'none':
       return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
   }
 }

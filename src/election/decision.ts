@@ -2,7 +2,7 @@ import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
 import type { CandidateSource, Instant, MicroTime } from './model.ts';
 import type { Outcome } from './outcome.ts';
-import { strategies } from './strategies.ts';
+import { firstOf, strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
 /** Asks a candidate for a sign of life. The server refuses the write if `resourceVersion` has changed. */
@@ -208,6 +208,35 @@ export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
+/** Returns the candidate that a decision chooses: it gets the Lease, is preferred, or leads by the outcome. */
+function chosenBy(decision: Decision): string | undefined {
+  const { outcome } = decision;
+  const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;
+  return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
+}
+
+/**
+ * Returns the candidates of a decision, at most `most`: the chosen one, those that could lead, best first, the others that
+ * take part, and those that do not. Runs in linear time if there are many more than `most`.
+ */
+export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
+  const { outcome, standings } = decision;
+  const chosen = chosenBy(decision);
+  const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
+  const placeOf = ({ state, isHolder, candidate }: Standing): number => {
+    if (candidate.name === chosen) return 0;
+    if (state === 'Live' && (order === undefined || order.isElectable(candidate))) return 1;
+    return state === 'Live' || isHolder ? 2 : 3;
+  };
+  return firstOf(standings, most, (a, b) => {
+    const place = placeOf(a);
+    const difference = place - placeOf(b);
+    if (difference !== 0) return difference;
+    if (place === 1 && order) return order.compare(a.candidate, b.candidate);
+    return a.candidate.name < b.candidate.name ? -1 : 1;
+  });
+}
+
 /** One candidate of a decision, and why it is not the leader. */
 export interface CandidateAccount {
   readonly name: string;
@@ -224,10 +253,7 @@ export interface CandidateAccount {
  */
 export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
   const { outcome, standings } = decision;
-  const chosen =
-    grantOf(decision)?.holder ??
-    preferredBy(decision) ??
-    (outcome.kind === 'leader' ? outcome.leader.name : undefined);
+  const chosen = chosenBy(decision);
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 

@@ -3,7 +3,8 @@ import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 
 /** The outcome of an election among a set of candidates. */
 export type Outcome =
-  | { readonly kind: 'nobody' }
+  /** No candidate has a vote. */
+  | { readonly kind: 'none' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
   /** A strategy that is not registered here: another controller decides. */
   | { readonly kind: 'thirdParty'; readonly strategy: string }
@@ -16,8 +17,7 @@ export type Outcome =
  */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   const resolution = resolveStrategy(candidates);
-  if (resolution.kind === 'none') return { kind: 'nobody' };
-  if (resolution.kind === 'conflict') return resolution;
+  if (resolution.kind !== 'resolved') return resolution;
   const { strategy } = resolution;
   const order = strategies.get(strategy);
   if (!order) return { kind: 'thirdParty', strategy };
@@ -120,8 +120,8 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
 /** True when both have equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   switch (a.kind) {
-    case 'nobody':
-      return b.kind === 'nobody';
+    case 'none':
+      return b.kind === 'none';
     case 'conflict':
       return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
     case 'thirdParty':

@@ -70,18 +70,11 @@ export async function servedCandidateApis(
 export async function observeElections(request: ObservationRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
   const candidateApis = await servedCandidateApis(client, signal);
-  const [leases, ...lists] = await Promise.all([
-    listObjects(
-      client,
-      resourcePaths.leases(namespace),
-      { fieldSelector: leaseName && `metadata.name=${escaped(leaseName)}` },
-      signal,
-    ),
-    ...candidateApis.map((apiVersion) => listUnlessForbidden(request, apiVersion)),
+  const fieldSelector = leaseName && `metadata.name=${escaped(leaseName)}`;
+  const [leases, { candidates, forbiddenApis }] = await Promise.all([
+    listObjects(client, resourcePaths.leases(namespace), { fieldSelector }, signal),
+    listCandidates(client, candidateApis, namespace, {}, signal),
   ]);
-  const refusals = lists.filter((objects) => objects instanceof ApiError);
-  if (refusals[0] && refusals.length === lists.length) throw refusals[0];
-  const candidates = lists.flatMap((objects) => (objects instanceof ApiError ? [] : objects));
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
   const rawLeases = new Map<LeaseKey, KubernetesObject>();
@@ -90,15 +83,13 @@ export async function observeElections(request: ObservationRequest): Promise<Obs
     rawLeases.set(leaseKey(lease.namespace, lease.name), raw);
     recordFirstLease(records, lease, now);
   }
-  for (const raw of candidates) {
-    const candidate = decodeLeaseCandidate(raw);
+  for (const { candidate } of candidates) {
     // Not every server supports a field selector for leaseName.
     if (leaseName === undefined || candidate.leaseName === leaseName) {
       recordFirstCandidate(records, candidate, now, settings);
     }
   }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
-  const forbiddenApis = candidateApis.filter((_, index) => lists[index] instanceof ApiError);
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
@@ -121,6 +112,47 @@ export async function listObjects(
     },
   });
   return objects;
+}
+
+/** A LeaseCandidate, and its API version. */
+export interface ListedCandidate {
+  readonly apiVersion: CandidateApiVersion;
+  readonly raw: KubernetesObject;
+  readonly candidate: LeaseCandidate;
+}
+
+/** Lists the candidates of these APIs. Rejects like {@link listObjects}, but with a refusal only if all APIs are forbidden. */
+export async function listCandidates(
+  client: KubernetesClient,
+  apis: readonly CandidateApiVersion[],
+  namespace: string,
+  query: Query,
+  signal?: AbortSignal,
+): Promise<{
+  readonly candidates: readonly ListedCandidate[];
+  readonly forbiddenApis: readonly CandidateApiVersion[];
+}> {
+  const refusals = new Map<CandidateApiVersion, ApiError>();
+  const lists = await Promise.all(
+    apis.map(async (apiVersion) => {
+      try {
+        const path = resourcePaths.candidates(apiVersion, namespace);
+        const objects = await listObjects(client, path, query, signal);
+        // Items of a list may lack their apiVersion, which identifies the source.
+        return objects.map((raw) => {
+          const candidate = decodeLeaseCandidate({ ...raw, apiVersion });
+          return { apiVersion, raw, candidate };
+        });
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 403)) throw error;
+        refusals.set(apiVersion, error);
+        return [];
+      }
+    }),
+  );
+  const [refusal] = refusals.values();
+  if (refusal && refusals.size === apis.length) throw refusal;
+  return { candidates: lists.flat(), forbiddenApis: apis.filter((api) => refusals.has(api)) };
 }
 
 /** The scope of a watch. */
@@ -312,20 +344,6 @@ function compareKeys(a: LeaseKey, b: LeaseKey): number {
   // A slash sorts after "-" and ".": without this, kube-system/x would come before kube/x.
   const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
   return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** Lists the candidates of one API, or returns the refusal. */
-async function listUnlessForbidden(
-  request: ObservationRequest,
-  apiVersion: CandidateApiVersion,
-): Promise<readonly KubernetesObject[] | ApiError> {
-  try {
-    const path = resourcePaths.candidates(apiVersion, request.namespace);
-    return await listObjects(request.client, path, {}, request.signal);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return error;
-    throw error;
-  }
 }
 
 /** Returns `now` moved back to `since`; unchanged if `since` is unknown or in the future. */

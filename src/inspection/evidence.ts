@@ -72,7 +72,10 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   ]);
   const here = everywhere ? undefined : await unlessForbidden(observeElections(request));
   const elections = everywhere ?? here;
-  const missingHere = await missingIn(client, namespace, missingEverywhere);
+  const missingHere = await missingAmong(
+    client,
+    missingEverywhere.map((right) => ({ namespace, ...right })),
+  );
   const hasMoreHere = missingHere.length < missingEverywhere.length;
   const gitVersion = version?.['gitVersion'];
   return {
@@ -144,7 +147,7 @@ export function describeRight({ group, resource, verb, namespace, name }: Right)
 export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
   /** No holder, or an expired one. */
-  | { readonly kind: 'nobody'; readonly formerHolder: string }
+  | { readonly kind: 'none'; readonly formerHolder: string }
   /** These credentials may not read the lock. */
   | { readonly kind: 'unknown' };
 
@@ -164,7 +167,7 @@ export async function readLock(
     return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 404) return { kind: 'nobody', formerHolder: '' };
+    if (error.status === 404) return { kind: 'none', formerHolder: '' };
     if (error.status === 403) return { kind: 'unknown' };
     throw error;
   }
@@ -232,18 +235,6 @@ async function missingAmong(client: KubernetesClient, asked: readonly Right[]): 
   return asked.filter((_, index) => allowed[index] === false);
 }
 
-/** Returns the permissions that are also missing in one namespace. */
-function missingIn(
-  client: KubernetesClient,
-  namespace: string,
-  missing: readonly Right[],
-): Promise<readonly Right[]> {
-  return missingAmong(
-    client,
-    missing.map((right) => ({ namespace, ...right })),
-  );
-}
-
 async function isAllowed(client: KubernetesClient, right: Right): Promise<boolean> {
   const body = {
     apiVersion: 'authorization.k8s.io/v1',
@@ -293,6 +284,6 @@ function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);
   const agoMs = renewTime === undefined ? Number.POSITIVE_INFINITY : Number(wallTime - renewTime) / 1000;
-  if (holder === '' || agoMs > leaseDurationMs) return { kind: 'nobody', formerHolder: holder };
+  if (holder === '' || agoMs > leaseDurationMs) return { kind: 'none', formerHolder: holder };
   return { kind: isForeign(holder) ? 'builtIn' : 'ours', holder, renewedSecondsAgo: agoMs / 1000 };
 }

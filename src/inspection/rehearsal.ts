@@ -3,7 +3,6 @@ import { isGrantUnrenewed } from '../election/lease-memory.ts';
 import { type Instant, type LeaseCandidate, NO_PRIORITY, type Now } from '../election/model.ts';
 import { type ElectionInput, surveyElection, surveyTenure } from '../election/view.ts';
 import { InMemoryElection } from './in-memory-election.ts';
-import { describeVersions } from './wording.ts';
 
 interface Step {
   /** Virtual time since the start, in milliseconds. */
@@ -133,7 +132,7 @@ class Rehearsing {
         const { candidate } = change;
         const isBack = this.#election.candidate(candidate.name) !== undefined;
         this.#say(
-          `${candidate.name} ${isBack ? 'comes back' : 'appears'} with ${describeVersions(candidate)}`,
+          `${candidate.name} ${isBack ? 'comes back' : 'appears'} with binary ${candidate.binaryVersion ?? 'none'}, emulation ${candidate.emulationVersion ?? 'none'}`,
         );
         this.#silent.delete(candidate.name);
         if (isBack) this.#release(candidate.name);

@@ -2,13 +2,13 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { Now } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
-import { observeElections } from '../inspection/elections.ts';
+import { type ListedCandidate, observeElections } from '../inspection/elections.ts';
 import { readLock } from '../inspection/evidence.ts';
 import { counted } from '../inspection/wording.ts';
 import { sleep } from '../support/clock.ts';
 import type { DrainOutcome, MovedLease } from './outcome.ts';
 import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
-import { type SelectedCandidate, type Selection, selectCandidates } from './selected-candidates.ts';
+import { type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
@@ -28,7 +28,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   const { client, clock, namespace, forMs, tell } = request;
   const selected = await selectCandidates(client, namespace, selection);
   if (selected.length === 0) {
-    tell(nobodySelected(selection));
+    tell(noneSelected(selection));
     return { candidates: [], until: undefined, leases: [] };
   }
   const leases = new Map<LeaseKey, Set<string>>();
@@ -42,7 +42,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
     return leader !== undefined && drained.has(leader) ? [{ key, drained, leader }] : [];
   });
   const until = clock.wallTime() + BigInt(forMs) * 1000n;
-  const isLed = ({ candidate: { namespace, leaseName, name } }: SelectedCandidate) =>
+  const isLed = ({ candidate: { namespace, leaseName, name } }: ListedCandidate) =>
     before.get(leaseKey(namespace, leaseName))?.leader === name;
   // Write the priority of leaders last: no drained candidate may succeed another drained leader.
   for (const some of [selected.filter((one) => !isLed(one)), selected.filter(isLed)])
@@ -57,7 +57,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   };
 }
 
-function nameOf({ candidate: { namespace, leaseName: lease, name } }: SelectedCandidate) {
+function nameOf({ candidate: { namespace, leaseName: lease, name } }: ListedCandidate) {
   return { namespace, lease, name };
 }
 
@@ -129,7 +129,7 @@ async function leadersNow({ client, clock, settings, namespace }: MoveRequest) {
   );
 }
 
-function nobodySelected(selection: Selection): string {
+function noneSelected(selection: Selection): string {
   switch (selection.kind) {
     case 'labels':
       return `No LeaseCandidate has the labels ${selection.selector}; nothing was drained.`;

@@ -61,13 +61,13 @@ export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, n
     ({ state, candidate }) => MAY_LEAD.has(state) && (order?.isElectable(candidate) ?? false),
   );
   if (isAble) return undefined;
-  if (others.length === 0) return 'nobody else is there';
-  return `nobody else can lead; ${listed(others.map(({ candidate, state }) => `${candidate.name} is ${state}`))}`;
+  if (others.length === 0) return 'there is no other candidate';
+  return `no other candidate can lead; ${listed(others.map(({ candidate, state }) => `${candidate.name} is ${state}`))}`;
 }
 
 /** Returns why a priority cannot move any leader in this cluster; undefined if it can. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
-  if (lock.kind === 'nobody') return 'nobody coordinates; doctor says more';
+  if (lock.kind === 'none') return 'no coordinator is at work; doctor says more';
   if (lock.kind === 'builtIn') {
     return 'the coordinator built into kube-apiserver coordinates, which knows no priority';
   }

@@ -1,9 +1,9 @@
 import type { RequestBody } from '../coordination/lease-patch.ts';
 import { type PriorityChange, priorityPatch, priorityRemoval } from '../coordination/priority-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { ListedCandidate } from '../inspection/elections.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import type { SelectedCandidate } from './selected-candidates.ts';
 
 /** The field manager of these writes in the server's field ownership. */
 const FIELD_MANAGER = 'kubectl-cle';
@@ -15,7 +15,7 @@ const FIELD_MANAGER = 'kubectl-cle';
  */
 export function setPriority(
   client: KubernetesClient,
-  candidate: SelectedCandidate,
+  candidate: ListedCandidate,
   change: PriorityChange,
 ): Promise<boolean> {
   return patch(client, candidate, priorityPatch(candidate.raw, change));
@@ -26,17 +26,14 @@ export function setPriority(
  *
  * @throws like {@link setPriority}.
  */
-export async function unsetPriority(
-  client: KubernetesClient,
-  candidate: SelectedCandidate,
-): Promise<boolean> {
+export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
   const body = priorityRemoval(candidate.raw);
   return body !== undefined && (await patch(client, candidate, body));
 }
 
 async function patch(
   client: KubernetesClient,
-  { apiVersion, candidate: { namespace, name } }: SelectedCandidate,
+  { apiVersion, candidate: { namespace, name } }: ListedCandidate,
   body: RequestBody,
 ): Promise<boolean> {
   try {

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import type { ControllerObserver, WatchedResource } from '../controller/controller-parts.ts';
 import type { LockState } from '../controller/lock/lock-settings.ts';
 import { REASONS, type Reason, reasons } from '../election/decision.ts';
-import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
+import { adviceOn, lossTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
@@ -260,7 +260,7 @@ function loadAssets(): ReadonlyMap<string, Asset> {
 }
 
 function reasonEntry(reason: Reason): ReasonEntry {
-  const { advice } = reasonTexts[reason];
+  const advice = adviceOn(reason);
   const trouble = troubleLevel(reason);
   return {
     meaning: REASONS[reason],
