@@ -118,7 +118,7 @@ describe("the demo's world", () => {
     await lets('sample-4 leads', () => leaders().includes('sample-4'));
     expect(demo.told).toContain(
       'coordinator BetterCandidate: sample-4 is preferred to sample-3, which is to give way; ' +
-        'not sample-1 (higher emulation version), sample-2 (higher emulation version), sample-3 (higher emulation version)',
+        'not sample-3 (higher emulation version), sample-2 (higher emulation version), sample-1 (higher emulation version)',
     );
   });
 
