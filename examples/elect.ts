@@ -8,6 +8,7 @@ import {
   explainCandidates,
   formatMicroTime,
   isLeaseWrite,
+  type KubernetesObject,
   leasePatch,
   type Now,
   newLease,
@@ -15,7 +16,6 @@ import {
   observeCandidate,
   observeLease,
   pingPatch,
-  type RawObject,
   REASONS,
   recordDecision,
   recordSending,
@@ -23,7 +23,7 @@ import {
 } from 'coordinated-leader-election/election';
 
 /** An object of the API, as a server would send it. */
-interface Stored extends RawObject {
+interface Stored extends KubernetesObject {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 

@@ -1,8 +1,9 @@
 import type { LeaseCandidate, PodReference, StrategyPreference } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { decodePriority } from './candidate-priority.ts';
 import { sourceOf } from './candidate-sources.ts';
-import { commonText, keptText, type RawObject, specOf, textField, timeField } from './raw-object.ts';
+import { commonText, keptText, specOf, textField, timeField } from './raw-object.ts';
 
 /**
  * Reads a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and v1alpha2 have
@@ -10,7 +11,7 @@ import { commonText, keptText, type RawObject, specOf, textField, timeField } fr
  * Never throws: an invalid field counts as not set, and the election judges the rest. `previous` is the state before:
  * unchanged strings are shared with it.
  */
-export function decodeLeaseCandidate(object: RawObject, previous?: LeaseCandidate): LeaseCandidate {
+export function decodeLeaseCandidate(object: KubernetesObject, previous?: LeaseCandidate): LeaseCandidate {
   const { metadata } = object;
   const spec = specOf(object);
   const source = sourceOf(textField(object, 'apiVersion'));

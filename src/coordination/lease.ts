@@ -1,12 +1,12 @@
 import { FENCE, GROUP, type Lease, type LeaseNotes } from '../election/model.ts';
 import { withNotes } from '../election/notes.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import {
   annotationsOf,
   commonText,
   integerField,
   keptText,
-  type RawObject,
   specOf,
   textField,
   timeField,
@@ -25,7 +25,7 @@ export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}
  * Reads a coordination.k8s.io/v1 Lease. Never throws: an invalid field counts as not set. `previous` is the state before:
  * unchanged strings are shared with it.
  */
-export function decodeLease(object: RawObject, previous?: Lease): Lease {
+export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);
   const managedFields = metadata['managedFields'];
@@ -81,7 +81,7 @@ function isUnrenewedGrant(spec: JsonObject, managedFields: unknown): boolean {
 
 const GRANTED_FIELDS = ['f:holderIdentity', 'f:renewTime', 'f:acquireTime', 'f:leaseDurationSeconds'];
 
-function notesOn(object: RawObject): LeaseNotes | undefined {
+function notesOn(object: KubernetesObject): LeaseNotes | undefined {
   const annotations = annotationsOf(object);
   const strategy = textField(annotations, NOTES.strategy) || undefined;
   const preferredHolder = textField(annotations, NOTES.preferredHolder) || undefined;

@@ -1,18 +1,7 @@
 import type { MicroTime } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
-
-/** An object of the API in JSON, with the fields that all objects have. */
-export interface RawObject {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly uid?: string;
-    readonly resourceVersion?: string;
-    readonly [field: string]: unknown;
-  };
-  readonly [field: string]: unknown;
-}
 
 /** Strings that many objects share, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
@@ -50,7 +39,7 @@ export function specOf(object: JsonObject): JsonObject {
 }
 
 /** Returns the object's annotations; empty if it has none. */
-export function annotationsOf({ metadata }: RawObject): JsonObject {
+export function annotationsOf({ metadata }: KubernetesObject): JsonObject {
   const annotations = metadata['annotations'];
   return isJsonObject(annotations) ? annotations : {};
 }

@@ -1,7 +1,8 @@
+import { backoffDelayMs } from '../support/backoff.ts';
 import { MAX_ASKED_AT_ONCE, pingEach } from './actions.ts';
 import { liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import type { PingCandidate } from './decision.ts';
-import { backoffMs, type Instant, type LeaseCandidate } from './model.ts';
+import type { Instant, LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
 import { firstOf, strategies, versionOf } from './strategies.ts';
 import { isPingPending } from './verdict.ts';
@@ -140,9 +141,8 @@ export function nextRoundAt(view: View): Instant {
  * later.
  */
 export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
-  return backoffMs(
-    Math.max(1, memory.rounds.count + ahead),
-    settings.electionDurationMs,
-    ROUND_BACKOFF_CAP_MS,
-  );
+  return backoffDelayMs(Math.max(1, memory.rounds.count + ahead), {
+    initialMs: settings.electionDurationMs,
+    maxMs: ROUND_BACKOFF_CAP_MS,
+  });
 }

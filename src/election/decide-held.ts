@@ -1,3 +1,4 @@
+import { backoffDelayMs } from '../support/backoff.ts';
 import {
   hasOwnPreference,
   nameStrategy,
@@ -12,7 +13,7 @@ import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
 import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
 import type { LeaseChange } from './decision.ts';
 import { blockingBeliefs, expiryOf, isGrantUnrenewed } from './lease-memory.ts';
-import { backoffMs, FENCE } from './model.ts';
+import { FENCE } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
 import {
   ackDeadline,
@@ -30,8 +31,7 @@ type Leader = Extract<Outcome, { kind: 'leader' }>;
 
 /** How long after each ack the candidate of a pending preferredHolder is pinged again, in milliseconds (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
-const PREEMPTION_BACKOFF_MS = 15_000;
-const BACKOFF_CAP_MS = 10 * 60_000;
+const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
 /**
  * Decides about a Lease with a valid holder: the first policy with a verdict wins. A holder that leads is never replaced. It only
@@ -166,7 +166,7 @@ function decideUntakenReturn(view: HeldView): Verdict | undefined {
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
-  const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);
+  const retryAt = lastAt + backoffDelayMs(count, PREEMPTION_BACKOFF);
   if (view.at >= retryAt || outlook.kind !== 'leader' || outlook.leader.name === view.tenure.holder) {
     return undefined;
   }

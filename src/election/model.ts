@@ -1,3 +1,5 @@
+import type { Instant } from '../support/clock.ts';
+
 /** What a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 an ordered list. */
 export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
@@ -112,11 +114,7 @@ export interface ElectionSettings {
 /** A moment of metav1.MicroTime: whole microseconds since the Unix epoch, on the writer's clock. */
 export type MicroTime = bigint;
 
-/**
- * A moment on this process's monotonic clock, in milliseconds (fractions allowed). It never moves backward and means
- * nothing outside this process. All ages and deadlines are measured with it (rule 2).
- */
-export type Instant = number;
+export type { Instant };
 
 /** Both clocks, read at the same time: `monotonic` to measure durations, `wall` for timestamps that other programs read. */
 export interface Now {
@@ -140,14 +138,6 @@ export function earliestAfter(at: Instant, instants: Iterable<Instant | undefine
     if (instant !== undefined && instant > at && instant < first) first = instant;
   }
   return first === Number.POSITIVE_INFINITY ? undefined : first;
-}
-
-/**
- * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without jitter, because a
- * repeated decision has to give the same time.
- */
-export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
-  return Math.min(baseMs * 2 ** (attempt - 1), capMs);
 }
 
 /** A cache: for each candidate whose priority has ended, the candidate with the later priority. */

@@ -1,3 +1,4 @@
+import { backoffDelayMs } from '../support/backoff.ts';
 import { type Reservation, reservationFor } from './beliefs.ts';
 import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import {
@@ -11,7 +12,6 @@ import {
   withLapse,
 } from './lease-memory.ts';
 import {
-  backoffMs,
   type ElectionSettings,
   FENCE,
   type Instant,
@@ -277,7 +277,13 @@ export function lapsedUntil(
   // After another candidate's lapse, the first lapse of this one counts as its second.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;
-  return own.lastAt + backoffMs(excess, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS);
+  return (
+    own.lastAt +
+    backoffDelayMs(excess, {
+      initialMs: 2000 * settings.leaseDurationSeconds,
+      maxMs: LAPSE_BACKOFF_CAP_MS,
+    })
+  );
 }
 
 /** True when the candidate answered a ping that was sent at `since` or later. */

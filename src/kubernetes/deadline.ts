@@ -1,4 +1,5 @@
 import type { Clock } from '../support/clock.ts';
+import { messageOf } from '../support/text.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 
 /** Limits one call: aborts it when its time is over, or when the caller's own signal aborts. */
@@ -74,19 +75,15 @@ export function explainFailure(error: unknown, call: Call, deadline: Deadline): 
   }
   if (deadline.signal.aborted)
     return new ConnectionError(`${called}: aborted`, { code: 'ABORTED', cause: error });
-  return new ConnectionError(`${called}: ${messageOf(error)}`, { code: codeOf(error), cause: error });
+  return new ConnectionError(`${called}: ${messageOf(error) || codeOf(error)}`, {
+    code: codeOf(error),
+    cause: error,
+  });
 }
 
 /** Returns a description such as `GET /version`. */
 export function describeCall({ method, path }: Call): string {
   return `${method} ${path}`;
-}
-
-/** Returns the message of an error, or of any other thrown value. */
-export function messageOf(error: unknown): string {
-  // Node tries every address of a name and reports the failures in an AggregateError without a message.
-  if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
-  return error instanceof Error && error.message ? error.message : String(error);
 }
 
 function codeOf(error: unknown): string {

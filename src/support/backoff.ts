@@ -11,9 +11,10 @@ interface BackoffRange {
 
 /**
  * Returns the delay after this many consecutive failures, in milliseconds; 0 for none. The delay doubles with each failure.
- * Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is from 0 to 1.
+ * Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is from 0 to 1; with 1
+ * there is no jitter.
  */
-export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance: number): number {
+export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
   return Math.min(initialMs * 2 ** (failures - 1), maxMs) * (0.5 + chance / 2);
 }

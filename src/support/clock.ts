@@ -1,4 +1,7 @@
-/** A moment on the monotonic clock of this process, in milliseconds, with fractions. Other processes cannot use it. */
+/**
+ * A moment on the monotonic clock of this process, in milliseconds, with fractions. It never moves backward, and means nothing in
+ * other processes. All ages and deadlines are measured with it (rule 2).
+ */
 export type Instant = number;
 
 /** The source of time, timers and random numbers. Tests supply their own. */

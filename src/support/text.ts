@@ -106,6 +106,8 @@ export function boundedFields(object: Readonly<Record<string, unknown>>): Record
 
 /** The message of an error, or any other thrown value as text. */
 export function messageOf(error: unknown): string {
+  // Node tries every address of a name and reports the failures in an AggregateError without a message.
+  if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeLease, FIELD_MANAGER, PARTICIPANT_FIELD_MANAGER } from '../../src/coordination/lease.ts';
 import { decodeLeaseCandidate } from '../../src/coordination/lease-candidate.ts';
-import type { RawObject } from '../../src/coordination/raw-object.ts';
 import { FENCE, NO_PRIORITY } from '../../src/election/model.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { OLDEST, WALL_START } from '../support/election-builders.ts';
 
 const TIME = '2026-01-01T00:00:00.000001Z';
@@ -353,17 +353,12 @@ describe('a LeaseCandidate', () => {
   });
 
   test.each([
-    { deletionTimestamp: '2026-01-01T00:00:00Z', isDeleting: true },
-    { deletionTimestamp: null, isDeleting: false },
-    { deletionTimestamp: undefined, isDeleting: false },
-  ])(
-    'with a deletionTimestamp of $deletionTimestamp is deleting: $isDeleting',
-    ({ deletionTimestamp, isDeleting }) => {
-      expect(decodeLeaseCandidate({ metadata: { ...metadata, deletionTimestamp } }).isDeleting).toBe(
-        isDeleting,
-      );
-    },
-  );
+    { fields: { deletionTimestamp: '2026-01-01T00:00:00Z' }, isDeleting: true },
+    { fields: { deletionTimestamp: null }, isDeleting: false },
+    { fields: {}, isDeleting: false },
+  ])('with $fields is deleting: $isDeleting', ({ fields, isDeleting }) => {
+    expect(decodeLeaseCandidate({ metadata: { ...metadata, ...fields } }).isDeleting).toBe(isDeleting);
+  });
 
   test('without a namespace or a uid is read all the same', () => {
     expect(decodeLeaseCandidate({ metadata: { name: 'x' } })).toMatchObject({
@@ -396,7 +391,7 @@ describe('whatever a server sends', () => {
       deletionTimestamp: fc.jsonValue(),
     }),
     spec: fields,
-  }) as fc.Arbitrary<RawObject>;
+  }) as fc.Arbitrary<KubernetesObject>;
 
   test('is decoded without throwing, into the types that were promised', () => {
     fc.assert(
