@@ -53,7 +53,6 @@ function zoneMinutes(text: string): number {
   return text.at(-6) === '-' ? -minutes : minutes;
 }
 
-/** Returns the minutes of `hh:mm`. */
 function minutesAt(text: string, index: number): number {
   return twoDigits(text, index) * 60 + twoDigits(text, index + 3);
 }

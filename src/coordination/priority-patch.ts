@@ -11,7 +11,6 @@ export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export type PriorityCommand = 'drain' | 'transfer';
 
-/** The change that a command makes. */
 export interface PriorityChange {
   readonly by: PriorityCommand;
   readonly priority: number;

@@ -49,7 +49,6 @@ export function hasOwnPreference({ input: { lease } }: View): boolean {
   return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
 }
 
-/** Returns an update of the Lease of `input` and of its notes. */
 export function updateLease(
   input: ElectionInput,
   { uid, resourceVersion }: Pick<Lease, 'uid' | 'resourceVersion'>,

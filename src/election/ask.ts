@@ -8,7 +8,6 @@ import { firstOf, strategies, versionOf } from './strategies.ts';
 import { isPingPending } from './verdict.ts';
 import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 
-/** Contenders pinged in the first wave. */
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 

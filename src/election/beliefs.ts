@@ -10,7 +10,6 @@ export interface Belief {
   readonly holder: string;
   /** The latest moment at which the holder may have renewed the Lease, as far as this process can tell. */
   readonly renewedAt: Instant;
-  /** How long it leads by one renewal, in milliseconds. */
   readonly durationMs: number;
   /** True when the holder itself wrote the duration, by a renewal; false when it is the duration of a grant. */
   readonly isOwnDuration: boolean;
@@ -26,7 +25,6 @@ export interface Belief {
 /** At most one belief per holder, and usually only the current holder's. A Map would cost each Lease 200 bytes. */
 export type Beliefs = readonly Belief[];
 
-/** A former holder whose name is not known. */
 export const UNKNOWN_HOLDER = '';
 
 /** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
@@ -52,7 +50,6 @@ const KEPT_MS = 5 * 60_000;
 /** Limits the holders remembered of one Lease: a client may write thousands of names into it. */
 const MAX_HOLDERS = 100;
 
-/** Returns until when the holder may lead by its last renewal. */
 export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
@@ -98,13 +95,11 @@ function longer(known: Belief, other: Belief): Belief {
   return { ...other, lostAt: known.lostAt ?? other.lostAt };
 }
 
-/** Returns the beliefs once `holder` has lost the Lease, at `at`. */
 export function withLost(beliefs: Beliefs, holder: string, at: Instant): Beliefs {
   const belief = beliefOf(beliefs, holder);
   return belief ? withBelief(beliefs, { ...belief, lostAt: at }, at) : beliefs;
 }
 
-/** Returns the beliefs without the belief of `holder`, which has released the Lease. */
 export function withoutBelief(beliefs: Beliefs, holder: string): Beliefs {
   return beliefOf(beliefs, holder) ? beliefs.filter((belief) => belief.holder !== holder) : beliefs;
 }

@@ -13,7 +13,6 @@ import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from '
  */
 export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
 
-/** The last ping this process sent to a candidate. */
 export interface Ping {
   readonly purpose: PingPurpose;
   /**
@@ -49,7 +48,6 @@ export interface CandidateObservation {
   /** When the candidate was created: when this process first saw it, or earlier by its creationTimestamp (rule 6). */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
-  /** Since when this process has seen this renewTime. */
   readonly unchangedSince: Instant;
   /** How old the renewTime was at first sight, in milliseconds; 0 once it was seen to change. */
   readonly ageAtFirstSightMs: number;
@@ -60,7 +58,6 @@ export interface CandidateObservation {
   readonly unansweredPings: number;
   /** The pings before the candidate's deletion, since its last renewal (rule 1). */
   readonly collection: Collection | undefined;
-  /** When the last attempt to delete the candidate failed. */
   readonly deletionFailedAt: Instant;
 }
 
@@ -159,7 +156,6 @@ function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): n
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
 }
 
-/** Returns the observation after a ping was sent. */
 export function recordPing(
   observation: CandidateObservation,
   purpose: PingPurpose,
@@ -205,7 +201,6 @@ export function sinceRenewalMs(observation: CandidateObservation, at: Instant): 
   return at - lastRenewedAt(observation);
 }
 
-/** True when the candidate has not answered the last ping by its deadline. */
 export function isUnanswered(
   observation: CandidateObservation,
   at: Instant,
@@ -215,12 +210,10 @@ export function isUnanswered(
   return ping !== undefined && ping.ackedAt === undefined && at >= ackDueAt(ping, settings);
 }
 
-/** True when the candidate answered the ping before its deadline. */
 export function hasAnsweredInTime(ping: Ping, settings: ElectionSettings): boolean {
   return ping.ackedAt !== undefined && ping.ackedAt < ackDueAt(ping, settings);
 }
 
-/** True while no ping of ours is pending or unanswered and the candidate is valid. */
 export function isUnsuspected(
   observation: CandidateObservation,
   at: Instant,

@@ -5,7 +5,6 @@ import type { Instant } from './model.ts';
 import { isPingPending, type Verdict } from './verdict.ts';
 import type { Standing, View } from './view.ts';
 
-/** Delay before a failed deletion is retried, in milliseconds. */
 const COLLECTION_RETRY_MS = 10 * 60_000;
 
 /**
@@ -34,7 +33,6 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
   return { actions, recheckAt: [next] };
 }
 
-/** The housekeeping of one candidate. */
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
   /** When other housekeeping may be due; Infinity if only a change of the candidate can make it due. */
@@ -67,7 +65,6 @@ function decideOne(view: View, standing: Standing): Due {
   return { now: at >= refreshAt && at < expiresAt && !isAsked ? 'validity' : undefined, next };
 }
 
-/** Returns `moment` if it is in the future, else Infinity. */
 function after(at: Instant, moment: Instant): Instant {
   return moment > at ? moment : Number.POSITIVE_INFINITY;
 }

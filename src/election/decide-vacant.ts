@@ -99,7 +99,6 @@ function decideReserved(view: VacantView): Verdict | undefined {
   };
 }
 
-/** The reason why a vacant Lease is not granted yet. */
 function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }

@@ -34,7 +34,6 @@ function decideVerdict(view: View): Verdict {
   throw new TypeError('a Lease is either held or vacant');
 }
 
-/** The order in which actions are applied. */
 const order: Record<Action['kind'], number> = {
   CreateLease: 0,
   UpdateLease: 0,

@@ -38,7 +38,6 @@ export interface UpdateLease {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly change: LeaseChange;
-  /** Notes to write together with the change (rule 14). */
   readonly notes?: NotesChange;
 }
 
@@ -87,7 +86,6 @@ export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate
 /** When to decide again (rule 9): after a change only, or at a given time too. */
 export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
 
-/** What to do about one Lease, and why. */
 export interface Decision {
   readonly reason: Reason;
   /**
@@ -98,11 +96,9 @@ export interface Decision {
   readonly requeue: Requeue;
   /** Until when the decision stays the same if the Lease's holder renews in time; Infinity: until something else changes. */
   readonly steadyUntil: Instant;
-  /** Whether the Lease is held or vacant. */
   readonly tenure: Tenure;
   /** The outcome of an election among the candidates that are known to be alive. */
   readonly outcome: Outcome;
-  /** Every candidate and its state. */
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
@@ -178,23 +174,19 @@ export const reasons = Object.keys(REASONS) as readonly Reason[];
 
 type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
 
-/** True when an action writes the Lease, not a candidate. */
 export function isLeaseWrite(action: Action): action is LeaseWrite {
   return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
 }
 
-/** Returns the grant that an action makes, if any. */
 export function grantIn(action: Action): Grant | undefined {
   if (action.kind === 'CreateLease') return action.grant;
   return action.kind === 'UpdateLease' && action.change.kind === 'grant' ? action.change.grant : undefined;
 }
 
-/** Returns the grant that a decision makes, if any. */
 export function grantOf({ actions }: Decision): Grant | undefined {
   return actions.map(grantIn).find((grant) => grant !== undefined);
 }
 
-/** Returns the preferredHolder that a decision sets, if any. */
 export function preferredBy({ actions }: Decision): string | undefined {
   return actions
     .map((action) =>

@@ -20,9 +20,7 @@ export interface HolderRecord {
   /** Another holder may have led under the same leaseTransitions. */
   readonly isNumberShared?: true;
   readonly preferredHolder: string | undefined;
-  /** Since when this process has seen exactly this record. */
   readonly since: Instant;
-  /** How long from `since` the record lasts, in milliseconds. */
   readonly durationMs: number;
 }
 
@@ -31,7 +29,6 @@ export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
   readonly since: Instant;
-  /** The renewTime of the Lease when the note was first seen. */
   readonly renewTime: MicroTime | undefined;
 }
 
@@ -44,7 +41,6 @@ export interface Attempts {
 /** What this process remembers of one Lease, in addition to the Lease itself. Immutable: each function returns a new value. */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
-  /** True when the Lease was ever seen with a holder. */
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder has released the Lease, until the next grant. */
   readonly yieldedTo: string | undefined;
@@ -80,7 +76,6 @@ export interface LeaseMemory {
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
-  /** When a preferredHolder last got the Lease. */
   readonly preemptedAt: Instant;
   /** Rounds of pings to silent candidates since the Lease last had a leader. */
   readonly rounds: Attempts;
@@ -112,7 +107,6 @@ export interface UnrenewedGrant {
   /** When a running holder has taken up the grant (rule 12). */
   readonly takeUpBy: Instant;
   readonly isPreemption: boolean;
-  /** See {@link Grant}. */
   readonly isReturn?: true;
 }
 
@@ -121,7 +115,6 @@ export interface Grant {
   readonly holder: string;
   /** The renewTime that the grant writes. Any other renewTime is the holder's own. */
   readonly renewTime: MicroTime;
-  /** The holder before this grant. */
   readonly former: string | undefined;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
@@ -134,7 +127,6 @@ export interface Grant {
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
   /** Set when `holder` may still believe in an earlier record of its own: the grant gives the Lease back (rule 8). */
   readonly isReturn?: true;
-  /** Set when the new holder was the preferredHolder. */
   readonly isPreemption: boolean;
   /** Set when we had set another preferredHolder, and that candidate has become silent or is gone. */
   readonly hasPreferredFailed?: true;
@@ -142,7 +134,6 @@ export interface Grant {
 
 export const NO_ATTEMPTS: Attempts = { count: 0, lastAt: Number.NEGATIVE_INFINITY };
 
-/** The memory of a Lease that was never seen before. */
 export const noMemory: LeaseMemory = {
   record: undefined,
   wasHeld: false,
@@ -309,7 +300,6 @@ export function recordGrant(
   };
 }
 
-/** Returns the attempts with one more, at `lastAt`. */
 export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }

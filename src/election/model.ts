@@ -24,7 +24,6 @@ export interface Priority {
   readonly unreadable: string | undefined;
 }
 
-/** The priority of a candidate without one. */
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
 /** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
@@ -70,7 +69,6 @@ export interface Lease {
   readonly notes?: LeaseNotes | undefined;
   /** True when `preferredHolder` comes from the notes: client-go's elector does not read them. */
   readonly isPreferredHolderNoted?: boolean;
-  /** True when `strategy` comes from the notes. */
   readonly isStrategyNoted?: boolean;
   readonly leaseDurationSeconds: number | undefined;
   readonly leaseTransitions: number;

@@ -18,7 +18,6 @@ export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {
   };
 }
 
-/** Returns a Lease with its fields alone. */
 export function withoutNotes(lease: Lease): Lease {
   const { notes: _, isStrategyNoted, isPreferredHolderNoted, ...fields } = lease;
   return {

@@ -1,7 +1,6 @@
 import type { LeaseCandidate } from './model.ts';
 import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 
-/** The outcome of an election among a set of candidates. */
 export type Outcome =
   /** No candidate has a vote. */
   | { readonly kind: 'none' }

@@ -3,7 +3,6 @@ import { GROUP, type LeaseCandidate } from './model.ts';
 
 /** A way to choose a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs. */
 export interface Strategy {
-  /** True when the candidate can lead under this strategy. */
   isElectable(candidate: LeaseCandidate): boolean;
   /** Negative when `a` is the better leader. Both must be electable; never 0 for two candidates of one Lease. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
@@ -21,7 +20,6 @@ export interface Strategy {
 /** A criterion that compares candidates, and the name for having lost by it. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
-/** The parts in which strategies differ. */
 export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
   /** Criteria for which a leader gives way. Priority, which always counts, comes before them. */
@@ -129,7 +127,6 @@ export const strategies: ReadonlyMap<string, Strategy> = new Map([
   [`${GROUP}/NewestVersion`, newestVersion],
 ]);
 
-/** The versions of a candidate that can be compared. */
 export interface CandidateVersions {
   readonly binary: SemVer;
   readonly emulation: SemVer;

@@ -22,7 +22,6 @@ import {
 } from './model.ts';
 import { decideOutcome, essentials, type Outcome } from './outcome.ts';
 
-/** A candidate together with what this process has seen of it. */
 export interface ObservedCandidate {
   readonly candidate: LeaseCandidate;
   readonly observation: CandidateObservation;
@@ -59,16 +58,13 @@ export interface View<T extends Tenure = Tenure> {
   readonly twins: readonly Standing[];
   /** A subset of the live candidates that has the same outcome as all live candidates. */
   readonly live: readonly LeaseCandidate[];
-  /** The outcome of an election among the live candidates. */
   readonly outcome: Outcome;
   /** The outcome if every candidate that may still answer does answer. */
   readonly outlook: Outcome;
 }
 
-/** A view of a Lease with a valid holder. */
 export type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 
-/** A view of a Lease without a valid holder. */
 export type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
 
 export function surveyElection(input: ElectionInput, now: Now): View {
@@ -91,12 +87,10 @@ export function isVacant(view: View): view is VacantView {
   return view.tenure.kind === 'vacant';
 }
 
-/** Returns the candidates that would take part if all answered. */
 export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
   return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
 }
 
-/** Whether the Lease is held or vacant. */
 export type Tenure =
   | {
       readonly kind: 'held';
@@ -187,7 +181,6 @@ export type CandidateState =
   | 'Expired'
   | 'Deleting';
 
-/** A candidate and its state. */
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
   readonly isHolder: boolean;

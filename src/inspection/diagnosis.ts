@@ -19,7 +19,6 @@ const CLOSED =
 const OWN_CREDENTIALS =
   "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says the same";
 
-/** Returns the findings of all checks. */
 export function diagnose(evidence: Evidence): readonly Finding[] {
   const { elections } = evidence;
   return [

@@ -27,7 +27,6 @@ export interface ObservedElection {
   readonly rawLease: KubernetesObject | undefined;
 }
 
-/** The result of one observation of a cluster. */
 export interface ObservedElections {
   /** The served LeaseCandidate APIs. Without one there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
@@ -38,7 +37,6 @@ export interface ObservedElections {
   readonly elections: readonly ObservedElection[];
 }
 
-/** The scope of an observation. */
 interface ObservationRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -155,7 +153,6 @@ export async function listCandidates(
   return { candidates: lists.flat(), forbiddenApis: apis.filter((api) => refusals.has(api)) };
 }
 
-/** The scope of a watch. */
 interface WatchRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;

@@ -16,7 +16,6 @@ import {
   type ServerAhead,
 } from './elections.ts';
 
-/** The input of a diagnosis. */
 export interface Evidence {
   /** The version from /version; empty if unknown. */
   readonly serverVersion: string;
@@ -41,7 +40,6 @@ type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** The scope of an examination. */
 interface ExaminationRequest {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
@@ -95,7 +93,6 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   };
 }
 
-/** A permission that a coordinator needs. */
 export interface Right {
   /** Empty for the core group. */
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
@@ -128,7 +125,6 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 
-/** The additional permissions for leader labels. */
 export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
   group: '',
   resource: 'pods',
@@ -247,7 +243,6 @@ async function isAllowed(client: KubernetesClient, right: Right): Promise<boolea
   return isJsonObject(status) && status['allowed'] === true;
 }
 
-/** A lock in another namespace. */
 interface OtherLock {
   readonly namespace: string;
   readonly holder: string;

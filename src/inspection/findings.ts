@@ -20,7 +20,6 @@ type CheckName =
   | 'Leases'
   | 'Priorities';
 
-/** A finding about a cluster. */
 export interface Finding {
   readonly check: CheckName;
   readonly severity: Severity;
@@ -50,7 +49,6 @@ export const runbooks = [
   'LeaseApiServerSlow',
 ] as const;
 
-/** The name of an alert and its runbook. */
 export type RunbookName = (typeof runbooks)[number];
 
 /** Returns the path of a runbook in this repository, as in the alert's `runbook_url`. */

@@ -17,7 +17,6 @@ import {
 import { type Rehearsal, rehearse } from './rehearsal.ts';
 import { adviceOn, describeLoss, listed } from './wording.ts';
 
-/** An obstacle to an election, with advice. */
 export interface Blocker {
   readonly what: string;
   readonly advice: string;
@@ -37,10 +36,8 @@ export interface StrategyAccount {
   readonly writtenBy: readonly string[];
 }
 
-/** The explanation of a Lease, as `explain` shows it. */
 export interface LeaseAccount {
   readonly status: LeaseStatus;
-  /** The summary, one sentence. */
   readonly verdict: string;
   /** Time until the Lease expires, in seconds; undefined if it has expired or has no holder. */
   readonly expiresInSeconds: number | undefined;
@@ -49,7 +46,6 @@ export interface LeaseAccount {
   readonly strategy: StrategyAccount;
   readonly coordinator: LockHolder;
   readonly blockers: readonly Blocker[];
-  /** Undefined if there is no leader. */
   readonly ifLeaderDied: Rehearsal | undefined;
 }
 

@@ -107,7 +107,6 @@ export interface RankedCandidate {
   readonly isPreferred: boolean;
   /** The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate. */
   readonly lostBy: string | undefined;
-  /** An explanation of `lostBy`. */
   readonly why: string;
 }
 

@@ -9,7 +9,6 @@ import { SettingsError } from '../settings/settings-table.ts';
 import { isJsonObject } from '../support/json.ts';
 import { type Change, rehearse } from './rehearsal.ts';
 
-/** The options of `plan`. */
 interface PlanRequest {
   /** Each is `name=binaryVersion/emulationVersion`. */
   readonly add: readonly string[];

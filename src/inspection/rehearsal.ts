@@ -16,12 +16,10 @@ export interface Rehearsal {
   readonly steps: readonly Step[];
   /** The holder at the end; empty for none. */
   readonly holder: string;
-  /** The reason of the last decision. */
   readonly reason: Reason;
   /** False if the rehearsal stopped before the Lease was settled. */
   readonly isSettled: boolean;
   readonly tookMs: number;
-  /** Number of leader changes. */
   readonly handOvers: number;
 }
 
@@ -57,7 +55,6 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
   return rehearsal.result();
 }
 
-/** A change to the candidates of a Lease. */
 export type Change =
   /** A candidate appears, or restarts with other versions. */
   | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
@@ -196,7 +193,6 @@ class Rehearsing {
     }
   }
 
-  /** The time at which the Lease expires without a renewal. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
@@ -214,7 +210,6 @@ class Rehearsing {
     }
   }
 
-  /** Runs the programs at the current time. */
   #play(): void {
     const now = this.#now;
     for (const [name, dueAt] of this.#answersDue) {

@@ -57,7 +57,6 @@ const lastingAdvice: Readonly<Partial<Record<Reason, string>>> = {
     'If this lasts more than a minute, the holder does not honour preferredHolder: restart it.',
 };
 
-/** What to do about the other reasons. */
 const advice: Readonly<Partial<Record<Reason, string>>> = {
   PreemptionBackoff: 'Look at why the better candidate does not keep running.',
   HolderHidden:
@@ -120,7 +119,6 @@ const LOSSES: Readonly<Record<string, string>> = {
 /** Explanations of all values of `CandidateAccount.lostBy`. */
 export const lossTexts: Readonly<Record<string, string>> = { ...stateTexts, ...LOSSES };
 
-/** Explains a value of `CandidateAccount.lostBy`. */
 export function describeLoss(lostBy: string): string {
   return lossTexts[lostBy] ?? lostBy;
 }

@@ -17,7 +17,6 @@ export interface TransferOutcome {
 
 /** The result of a drain, which is also the command's JSON and YAML output. */
 export interface DrainOutcome {
-  /** The drained candidates. */
   readonly candidates: readonly {
     readonly namespace: string;
     readonly lease: string;
@@ -29,7 +28,6 @@ export interface DrainOutcome {
   readonly leases: readonly MovedLease[];
 }
 
-/** A Lease whose leader was drained. */
 export interface MovedLease {
   readonly namespace: string;
   readonly lease: string;

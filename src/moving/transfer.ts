@@ -30,7 +30,6 @@ export interface MoveRequest {
   readonly tell: (line: string) => void;
 }
 
-/** Interval of observations, in milliseconds. */
 export const LOOK_PERIOD_MS = 1000;
 
 /**

@@ -9,10 +9,8 @@ import { annotationsOf, specOf, timeField } from '../coordination/raw-object.ts'
 import type { MicroTime, PodReference } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 
-/** What a LeaseCandidate says about its program. */
 export interface CandidateDescription {
   readonly namespace: string;
-  /** The identity of the program. */
   readonly name: string;
   readonly leaseName: string;
   readonly binaryVersion: string;
@@ -25,7 +23,6 @@ export interface CandidateDescription {
   readonly pod: PodReference | undefined;
 }
 
-/** Returns a new LeaseCandidate. */
 export function newLeaseCandidate(
   apiVersion: CandidateApiVersion,
   description: CandidateDescription,
@@ -81,7 +78,6 @@ export function renewalPatch(object: KubernetesObject, wallTime: MicroTime): Req
   };
 }
 
-/** Returns the time of the last ping. */
 export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }

@@ -7,7 +7,6 @@ import type { CandidateDescription } from './candidate-body.ts';
 import { guardedLogger, type ParticipantLogger, silent, TroubleLog } from './participant-telemetry.ts';
 import { PublishedCandidate } from './published-candidate.ts';
 
-/** What a {@link Candidate} needs. */
 export interface CandidateParts {
   readonly client: KubernetesClient;
   /** Default: the clock of the system. */

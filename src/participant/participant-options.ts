@@ -8,9 +8,7 @@ import type { CandidateDescription } from './candidate-body.ts';
 import type { ElectorTiming } from './elector-decision.ts';
 import type { ParticipantLogger } from './participant-telemetry.ts';
 
-/** How a program takes part in an election. */
 export interface ParticipateOptions {
-  /** The name of the Lease. */
   readonly lease: string;
   /** The namespace of the Lease. Default: that of the kubeconfig's context; in a pod, that of the pod. */
   readonly namespace?: string;
@@ -31,7 +29,6 @@ export interface ParticipateOptions {
    * `client` it is not known, and has to be given.
    */
   readonly pod?: { readonly name: string; readonly uid: string; readonly namespace?: string };
-  /** Labels of the LeaseCandidate. */
   readonly labels?: Readonly<Record<string, string>>;
   /** An int32, higher first, default 0. It counts before the version. A higher one preempts (rule 16). */
   readonly priority?: number;
@@ -77,16 +74,13 @@ export interface ParticipantState {
   readonly isStanding: boolean;
 }
 
-/** Valid options, with all defaults. */
 export interface ParticipantSettings {
   readonly description: CandidateDescription;
   readonly timing: ElectorTiming;
 }
 
-/** The source of defaults. */
 export interface Surroundings {
   readonly hostname: string;
-  /** Returns a number in [0, 1). */
   readonly random: () => number;
 }
 

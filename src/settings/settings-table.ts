@@ -22,7 +22,6 @@ export interface Setting<T> {
   readonly parse: Parser<T>;
 }
 
-/** The settings of one command. */
 export interface SettingsTable<S> {
   /** Prefix of the environment variables, without the underscore. */
   readonly envPrefix: string;
@@ -41,13 +40,11 @@ export type SettingsOf<Rows> = {
 
 type Row = Omit<Setting<unknown>, 'group'>;
 
-/** Puts rows under one heading of the help. */
 export function inGroup<Rows extends Readonly<Record<string, Row>>>(group: string, rows: Rows) {
   const grouped = Object.entries(rows).map(([key, row]) => [key, { ...row, group }]);
   return Object.fromEntries(grouped) as { readonly [K in keyof Rows]: Rows[K] & { readonly group: string } };
 }
 
-/** The row of a switch. */
 export function toggle(flag: string, description: string, isOn: 'true' | 'false' = 'false') {
   return { flag, default: isOn, description, parse: boolean };
 }
@@ -78,7 +75,6 @@ export function envName(
   return `${envPrefix}_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** The rows of a table with their keys. */
 export function rowsOf<S>({ settings }: SettingsTable<S>): readonly (readonly [keyof S, Setting<unknown>])[] {
   return Object.entries(settings) as [keyof S, Setting<unknown>][];
 }
@@ -121,10 +117,8 @@ export type Parser<T> = (text: string) => { value: T } | { problem: string };
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
-/** Any text that is not empty. */
 export const text: Parser<string> = (given) => (given === '' ? { problem: 'is empty' } : { value: given });
 
-/** true or false, or a customary synonym. */
 export const boolean: Parser<boolean> = (given) => {
   if (['true', '1', 'yes', 'on'].includes(given.toLowerCase())) return { value: true };
   if (['false', '0', 'no', 'off'].includes(given.toLowerCase())) return { value: false };
@@ -170,7 +164,6 @@ export function wholeSeconds(bounds: DurationBounds): Parser<number> {
   };
 }
 
-/** Names separated by commas. */
 export const names = (given: string): { value: readonly string[] } => ({
   value: given
     .split(',')
@@ -186,7 +179,6 @@ export const namespaces: Parser<readonly string[]> = (given) => {
   return { value: [...new Set(found)] };
 };
 
-/** The name of one namespace. */
 export const oneNamespace: Parser<string> = (given) => {
   const result = namespaces(given);
   if ('problem' in result) return result;

@@ -42,7 +42,6 @@ export class Backoff {
     this.#healthySince ??= this.#clock.now();
   }
 
-  /** Records a failure. Returns the delay before the next attempt, in milliseconds. */
   failed(): number {
     const { resetAfterMs } = this.#options;
     const healthy =

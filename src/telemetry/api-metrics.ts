@@ -31,12 +31,10 @@ const WATCH_ENDS: Readonly<Record<Extract<ReflectorObservation, { type: 'watchEn
   failed: true,
 };
 
-/** Traffic with the API server. */
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
 const REQUEST_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-/** Registers the metrics of the API server's client in `registry`. */
 export function createApiMetrics(registry: Registry, clock: Clock) {
   const registers = [registry];
   const requests = new Counter({
@@ -117,7 +115,6 @@ const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;
 
 export type EventMetrics = ReturnType<typeof createEventMetrics>;
 
-/** Registers the metrics of Events in `registry`. */
 export function createEventMetrics(registry: Registry) {
   const events = new Counter({
     name: 'cle_events_total',
@@ -131,7 +128,6 @@ export function createEventMetrics(registry: Registry) {
 
 const CALLS = ['list', 'add', 'remove'] as const;
 
-/** Registers the metrics of leader labels in `registry`. */
 export function createLabelMetrics(registry: Registry) {
   const calls = new Counter({
     name: 'cle_leader_label_calls_total',

@@ -11,6 +11,8 @@ import type { Instant } from '../election/model.ts';
 import { parseVersion, strategies } from '../election/strategies.ts';
 import { type ElectionInput, surveyTenure } from '../election/view.ts';
 
+const GRANTED = ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'FormerHolderAnswered'] as const;
+
 /**
  * The results of elections, each with the reasons of its decisions.
  *
@@ -22,20 +24,12 @@ import { type ElectionInput, surveyTenure } from '../election/view.ts';
  * - failed: a candidate was elected, but the write of the Lease failed and is retried.
  */
 export const electionResults = {
-  granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'FormerHolderAnswered'],
+  granted: GRANTED,
   revised: ['GrantRevised'],
   preferred: ['BetterCandidate'],
   delegated: ['ThirdPartyStrategy'],
   undecided: ['NoLiveCandidates', 'NoElectableCandidates', 'StrategyConflict'],
-  failed: [
-    'LeaseMissing',
-    'LeaseExpired',
-    'LeaseReleased',
-    'FormerHolderAnswered',
-    'GrantRevised',
-    'BetterCandidate',
-    'ThirdPartyStrategy',
-  ],
+  failed: [...GRANTED, 'GrantRevised', 'BetterCandidate', 'ThirdPartyStrategy'],
 } as const satisfies Readonly<Record<string, readonly Reason[]>>;
 
 export type ElectionResult = keyof typeof electionResults;
@@ -49,7 +43,6 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-/** Whether this reason means that an election found no candidate. */
 export function isUndecided(reason: Reason): boolean {
   const undecided: readonly Reason[] = electionResults.undecided;
   return undecided.includes(reason);
@@ -85,7 +78,6 @@ export function isSkewPrevention(decision: Decision): boolean {
   });
 }
 
-/** Durations of the election that was just applied, in milliseconds. */
 export interface ElectionTimes {
   /** From the time at which an election was needed and possible, to the decision. */
   readonly needToDecisionMs: number;
@@ -124,7 +116,6 @@ export function createElectionTimer() {
           : { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at },
       );
     },
-    /** Undefined if no candidate was elected. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant): ElectionTimes | undefined {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -161,67 +152,51 @@ function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): I
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 
-/** How a reason is reported. */
-interface ReasonTraits {
-  /** Set if users must know that the Lease stays in this state; a warning if somebody must act. */
-  readonly trouble?: 'info' | 'warn';
-  /** A step of an election, such as a retry. It neither begins nor ends a trouble. */
-  readonly isStep?: true;
-}
-
-const REASON_TRAITS: Readonly<Record<Reason, ReasonTraits>> = {
-  LeaseMissing: {},
-  LeaseExpired: {},
-  LeaseReleased: {},
-  FormerHolderAnswered: {},
-  GrantRevised: {},
-  LeaderOptimal: {},
-  FirstElectionSettling: { isStep: true },
-  RevisionPending: { isStep: true },
-  BetterCandidate: { isStep: true },
-  PreemptionPending: { isStep: true },
-  HolderUnaware: { isStep: true },
-  PreemptionBackoff: { trouble: 'warn' },
-  HolderHidden: { trouble: 'warn' },
-  PreferredHolderLeads: {},
-  PreferredHolderGone: {},
-  PreferredHolderSilent: {},
-  PreferredHolderNotBest: {},
-  StrategyChanged: { isStep: true },
-  WritesIgnored: { trouble: 'warn' },
-  HolderLate: { isStep: true },
-  AwaitingAcks: { isStep: true },
-  AwaitingFormerHolder: { trouble: 'info' },
-  LeaseFenced: { trouble: 'info' },
-  NoCandidates: { trouble: 'info' },
-  NoLiveCandidates: { trouble: 'warn' },
-  NoElectableCandidates: { trouble: 'warn' },
-  StrategyConflict: { trouble: 'warn' },
-  ThirdPartyStrategy: { trouble: 'info' },
-  InvalidLeaseName: { trouble: 'warn' },
-  CoordinatorLease: {},
+/** Reasons that users must know of, and their log level: a warning if an operator must act. */
+const TROUBLES: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
+  PreemptionBackoff: 'warn',
+  HolderHidden: 'warn',
+  WritesIgnored: 'warn',
+  AwaitingFormerHolder: 'info',
+  LeaseFenced: 'info',
+  NoCandidates: 'info',
+  NoLiveCandidates: 'warn',
+  NoElectableCandidates: 'warn',
+  StrategyConflict: 'warn',
+  ThirdPartyStrategy: 'info',
+  InvalidLeaseName: 'warn',
 };
+
+/** Steps of an election, such as a retry. They neither begin nor end a trouble. */
+const STEPS: ReadonlySet<Reason> = new Set<Reason>([
+  'FirstElectionSettling',
+  'RevisionPending',
+  'BetterCandidate',
+  'PreemptionPending',
+  'HolderUnaware',
+  'StrategyChanged',
+  'HolderLate',
+  'AwaitingAcks',
+]);
 
 /** Returns the log level for this reason; undefined if there is nothing to report. */
 export function troubleLevel(reason: Reason): 'info' | 'warn' | undefined {
-  return REASON_TRAITS[reason].trouble;
+  return TROUBLES[reason];
 }
 
-/** Whether somebody must act on a Lease with this reason. */
+/** Whether an operator must act on a Lease with this reason. */
 export function isTrouble(reason: Reason): boolean {
-  return REASON_TRAITS[reason].trouble === 'warn';
+  return TROUBLES[reason] === 'warn';
 }
 
-/** Whether this reason is one step of an election. */
 export function isStep(reason: Reason): boolean {
-  return REASON_TRAITS[reason].isStep === true;
+  return STEPS.has(reason);
 }
 
 /** The trouble that a decision begins or ends; undefined for neither. */
 interface TroubleChange {
   /** The strategy on which the candidates agree again. */
   readonly resolvedTo: string | undefined;
-  /** The log level of a trouble that begins. */
   readonly began: 'info' | 'warn' | undefined;
 }
 
@@ -229,9 +204,7 @@ const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
 
 /** Detects when a trouble of a Lease begins, and when its candidates agree again. Each is reported once. */
 export class TroubleWatch {
-  /** The last reported trouble of each Lease. */
   readonly #told = new Map<string, string>();
-  /** Leases with a reported conflict. */
   readonly #conflicting = new Set<string>();
 
   decided(key: string, { reason, outcome, conflict = '' }: Decision): TroubleChange {

@@ -8,7 +8,6 @@ import type { EventMetrics } from './api-metrics.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
 
-/** What an {@link EventRecorder} needs. */
 interface EventRecorderParts {
   /** With connections of its own, so that Events never keep an election waiting. */
   readonly client: Pick<KubernetesClient, 'request'>;
@@ -25,7 +24,6 @@ interface Recorded {
   readonly time: MicroTime;
 }
 
-/** Length of the queue. When it is full, the namespace with the most Events loses one. */
 const MAX_WAITING = 1000;
 
 /** Rate of Events of all Leases: enough for a burst of elections, and no load in a storm. */
@@ -41,7 +39,6 @@ const DEADLINE_MS = 5000;
 /** Time to write the queued Events at the end, in milliseconds: they may say why the program stops. */
 const DRAIN_MS = 2000;
 
-/** Longest name of an object. */
 const MAX_NAME = 253;
 
 /**
@@ -141,7 +138,6 @@ export function createEventRecorder(parts: EventRecorderParts) {
   };
 }
 
-/** An Event that was written. Repeats increase its count. */
 interface WrittenEvent {
   readonly name: string;
   readonly count: number;
@@ -246,7 +242,6 @@ class EventBacklog<T> {
     return this.#size;
   }
 
-  /** Adds an item. Returns `dropped` if this item or another one was dropped. */
   push(namespace: string, item: T): 'kept' | 'dropped' {
     const items = this.#byNamespace.get(namespace) ?? [];
     items.push(item);
@@ -257,7 +252,6 @@ class EventBacklog<T> {
     return 'dropped';
   }
 
-  /** Removes and returns the next item. */
   shift(): T | undefined {
     for (const [namespace, items] of this.#byNamespace) {
       this.#byNamespace.delete(namespace);

@@ -71,7 +71,6 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
 /** Logs and Events name at most this many candidates and count the others (rule 9). */
 export const MAX_NAMED = 10;
 
-/** The named candidates of a decision, and the number of the others. */
 interface NamedCandidates {
   readonly named: readonly CandidateAccount[];
   readonly more: number;

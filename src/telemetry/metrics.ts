@@ -20,7 +20,6 @@ const MISNAMED = [
   'nodejs_active_resources_total',
 ];
 
-/** Creates the metrics of one controller. */
 export function createMetrics({ version, clock }: { version: string; clock: Clock }) {
   const registry = new Registry();
   new Gauge({
@@ -48,7 +47,6 @@ export function collectProcessMetrics(registry: Registry): void {
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-/** The locks of coordinators in other namespaces. */
 interface LockPlaces {
   /** Number of locks that other coordinators hold in other namespaces. */
   others(): number;
