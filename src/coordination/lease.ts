@@ -112,10 +112,7 @@ function specFieldsOf(entry: unknown): JsonObject | undefined {
   return isJsonObject(spec) ? spec : undefined;
 }
 
-/**
- * True when `manager`, or any manager other than `except`, owns a field of the spec. Field ownership survives a restart of
- * this process.
- */
+/** True when `manager`, or any manager other than `except`, owns a field of the spec. */
 export function isOwned(
   managedFields: unknown,
   field: string,

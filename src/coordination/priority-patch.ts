@@ -43,10 +43,7 @@ export function priorityPatch(
   return patchOf(object, written, JSON.stringify({ by, ...written, before }));
 }
 
-/**
- * Returns the JSON merge patch that undoes what a command has set, but keeps values that a user has written since.
- * Undefined if no command has set a priority.
- */
+/** Returns the patch that undoes what a command has set, but not what a user wrote since; undefined without. */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   const mark = markOn(object);
   if (!mark) return undefined;

@@ -12,10 +12,7 @@ const MAX_COMMON = 1000;
  */
 const LONGEST_COMMON = 256;
 
-/**
- * Returns `known` if it equals `text`, to keep one string instead of two: the JSON parser creates a new string each time.
- * `known` is the string in the previous state of the object.
- */
+/** Returns `known` if it equals `text`: one string in memory instead of a new one for each event. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }

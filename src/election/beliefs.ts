@@ -13,10 +13,7 @@ export interface Belief {
   readonly durationMs: number;
   /** True when the holder itself wrote the duration, by a renewal; false when it is the duration of a grant. */
   readonly isOwnDuration: boolean;
-  /**
-   * True when a participant of this project wrote the last renewal. A participant never empties another holder's Lease
-   * (rule 15).
-   */
+  /** True when a participant of this project wrote the last renewal: it never empties another holder's Lease (rule 15). */
   readonly isParticipant: boolean;
   /** When the holder lost the Lease; undefined while it holds it. */
   readonly lostAt: Instant | undefined;
@@ -41,10 +38,7 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/**
- * How long a belief is kept after it is over, in milliseconds. A list may show a write that was made during the belief, while no
- * watch was open.
- */
+/** How long a belief is kept after its end: a list may show a write that was made while no watch was open. */
 const KEPT_MS = 5 * 60_000;
 
 /** Limits the holders remembered of one Lease: a client may write thousands of names into it. */
@@ -69,10 +63,7 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
   return beliefs.find((belief) => belief.holder === holder);
 }
 
-/**
- * Returns the beliefs with `belief` in place of the same holder's earlier belief, without beliefs that ended long before
- * `at`.
- */
+/** Replaces the belief of the same holder, and drops beliefs that ended long before `at`. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
   const kept = beliefs.filter(
     (other) =>

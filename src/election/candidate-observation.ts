@@ -15,18 +15,12 @@ export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'va
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /**
-   * The written pingTime, in the candidate's own time. The candidate's answer still contains it. Undefined when the purpose
-   * alone is known.
-   */
+  /** The written pingTime, in the candidate's own time; undefined when the purpose alone is known. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the write: the time to answer starts here (rule 9). Undefined while the request is in flight. */
   readonly deliveredAt: Instant | undefined;
-  /**
-   * True once this process has seen the candidate with this pingTime. Any later renewal is an answer, even if another
-   * coordinator has pinged since.
-   */
+  /** True once this process has seen the candidate with this pingTime: any later renewal is an answer. */
   readonly isSeen: boolean;
   /** When this process saw the first renewal after the ping; undefined while unanswered. */
   readonly ackedAt: Instant | undefined;
@@ -39,10 +33,7 @@ export interface Collection {
   readonly lastAt: Instant;
 }
 
-/**
- * What this process has seen a candidate do, on its own monotonic clock. Values are immutable; each function below gives
- * the next one.
- */
+/** What this process has seen a candidate do, on its own monotonic clock. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
   /** When the candidate was created: when this process first saw it, or earlier by its creationTimestamp (rule 6). */
@@ -139,10 +130,7 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/**
- * Returns when the candidate last renewed: as this process saw it, or before the first sight by the candidate's own
- * renewTime.
- */
+/** Returns when the candidate last renewed; before the first sight, by its own renewTime. */
 export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
   return unchangedSince - ageAtFirstSightMs;
 }
@@ -193,10 +181,7 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
     : observation;
 }
 
-/**
- * Returns the time since the candidate last renewed, in milliseconds. Before the first sight, the candidate's own renewTime
- * counts (rule 1).
- */
+/** Returns the time since the last renewal; before the first sight, by the candidate's own renewTime (rule 1). */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }

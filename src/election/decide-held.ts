@@ -33,10 +33,7 @@ type Leader = Extract<Outcome, { kind: 'leader' }>;
 const PREFERRED_PING_INTERVAL_MS = 2000;
 const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
-/**
- * Decides about a Lease with a valid holder: the first policy with a verdict wins. A holder that leads is never replaced. It only
- * gets a preferredHolder, and only when that candidate is better by priority or version (rule 5).
- */
+/** Decides about a Lease with a valid holder, which is only ever asked to yield (rules 5 and 7). The first verdict wins. */
 export function decideHeld(view: HeldView): Verdict {
   const standing = decideNamedThirdParty(view);
   if (standing) return standing;
@@ -208,10 +205,7 @@ function decideChallenge(view: HeldView): Verdict {
   }
 }
 
-/**
- * Prefers a better candidate once it has answered a ping of this purpose: a holder stops renewing as soon as the Lease
- * names a preferredHolder.
- */
+/** Prefers a better candidate only once it has answered: a holder that sees a preferredHolder stops renewing. */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
   const { tenure, at, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
@@ -241,10 +235,7 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
   return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, strategy) };
 }
 
-/**
- * When the holder has missed its renewals, pings candidates before the expiry, so that the new leader is known when the
- * Lease expires (rule 6). The pinged candidates may include the holder: if it is the best, it keeps the Lease by answering.
- */
+/** Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the Lease. */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, lateAt };

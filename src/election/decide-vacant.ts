@@ -137,10 +137,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/**
- * True for a holder whose record expired and that has been silent since. False during a known conflict, because its parties
- * may have answered since.
- */
+/** True for a holder whose record expired. False in a known conflict, whose parties may have answered since. */
 function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }

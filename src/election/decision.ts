@@ -88,10 +88,7 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 
 export interface Decision {
   readonly reason: Reason;
-  /**
-   * Apply in this order: first the Lease, because a leader waits for it, then pings (all at once, because they are
-   * independent), then deletions.
-   */
+  /** In this order: the Lease, for which a leader waits, then the pings, all at once, then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
   /** Until when the decision stays the same if the Lease's holder renews in time; Infinity: until something else changes. */
@@ -108,10 +105,7 @@ export interface Decision {
   readonly conflict: string | undefined;
 }
 
-/**
- * Every reason of a decision, with the sentence that explains it. Logs, metrics, Events, the command line and the runbooks
- * use these names and sentences.
- */
+/** Every reason of a decision, and the sentence that explains it to users. */
 export const REASONS = {
   // The Lease is granted, because:
   LeaseMissing: 'There are candidates, but no Lease yet.',
@@ -239,10 +233,7 @@ export interface CandidateAccount {
   readonly lostBy: string | undefined;
 }
 
-/**
- * Returns every candidate that a decision considered, in the order of its standings, with the reason why it is not the
- * leader.
- */
+/** Returns every candidate of the decision's standings, and why it is not the leader. */
 export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);

@@ -13,10 +13,7 @@ import type { ElectionInput } from './view.ts';
 
 // Beliefs of former holders that are not known from their renewals (rule 8).
 
-/**
- * The longest gap between a watch and the list that follows it, in milliseconds. During the gap, a Lease may be created,
- * renewed and deleted unseen.
- */
+/** The longest gap between a watch and the next list, in which a Lease may be created, renewed and deleted unseen. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
@@ -130,10 +127,7 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   };
 }
 
-/**
- * Returns the memory after the answer to a grant was lost. If the server wrote the grant, the holder may renew it until
- * `unseenUntil`.
- */
+/** Records that the answer to a grant was lost. If it was written, the holder may renew until `unseenUntil`. */
 export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
@@ -144,10 +138,7 @@ export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): L
   };
 }
 
-/**
- * Returns the memory before another grant is sent. The server's answer to the grant before, or its refusal, can no longer
- * arrive.
- */
+/** Records that the answer to the grant before can no longer arrive, because another grant is sent. */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at);

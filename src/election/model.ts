@@ -74,10 +74,7 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /**
-   * True when field ownership says that a participant of this project has emptied the Lease. A participant empties only its
-   * own Lease.
-   */
+  /** By field ownership, a participant of this project emptied the Lease, which it only does to its own. */
   readonly isReleasedByParticipant?: true;
   /** True when field ownership says that `holderIdentity` and `acquireTime` have the same writer. */
   readonly isAcquireTimeHolders?: true;
@@ -85,10 +82,7 @@ export interface Lease {
   readonly isDurationHolders?: true;
   /** True when field ownership says that a participant of this project wrote `renewTime`. */
   readonly isRenewedByParticipant?: true;
-  /**
-   * True when field ownership says that the Lease is unchanged since a coordinator of this program granted it, and that its
-   * holder did not lead before: the holder has not taken up the grant (rule 12).
-   */
+  /** By field ownership, the Lease is unchanged since a coordinator of this program granted it anew (rule 12). */
   readonly isUnrenewedGrant?: true;
 }
 

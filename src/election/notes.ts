@@ -37,10 +37,7 @@ export function changedNotes(
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
-/**
- * Returns how a change of the Lease changes its notes. Where the server drops fields, the notes keep the written values;
- * elsewhere the notes are removed. While the server's behaviour is unknown, notes are kept on a Lease that has some.
- */
+/** Returns how a change of the Lease changes its notes, which are kept where the server drops fields (rule 14). */
 export function notesWith(
   { lease, dropsFields }: ElectionInput,
   change: LeaseChange,

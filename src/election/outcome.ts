@@ -59,10 +59,7 @@ export function decisiveAmong(
 /** Limits the lists that are read to find the lists that matter. Beyond it, every list counts as one that matters. */
 const MAX_LISTS_TRIED = 50_000;
 
-/**
- * Returns a test: would a candidate change the strategy that an election among `known` uses, or the parties of its
- * conflict?
- */
+/** Returns a test: would a candidate change the strategy of `known`, or the parties of its conflict? */
 function strategyTest(
   known: readonly LeaseCandidate[],
   outcome: Outcome,
@@ -213,10 +210,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
   return { present, lists, highest, named, best };
 }
 
-/**
- * Returns a function that gives equal lists of strategies the same key. It caches the last key, because most candidates
- * have the same list.
- */
+/** Returns a function that gives equal lists equal keys. It caches the last: most candidates have the same list. */
 function listKeys(): (list: readonly string[]) => string {
   let last: readonly string[] = [];
   let key = '';

@@ -35,10 +35,7 @@ export interface ElectionInput {
   readonly memory: LeaseMemory;
   /** The candidates whose leaseName is the Lease's name, in its namespace, in any order. */
   readonly candidates: readonly ObservedCandidate[];
-  /**
-   * For each name that two sources have, the second candidate. It takes no part (rule 13), and is pinged together with the
-   * first.
-   */
+  /** The second candidate of each name that two sources have. It takes no part, but is pinged too (rule 13). */
   readonly twins?: readonly ObservedCandidate[] | undefined;
   /** Until when candidates may be missing, because the server no longer serves a source that had some (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
@@ -104,10 +101,7 @@ export type Tenure =
     }
   | {
       readonly kind: 'vacant';
-      /**
-       * LeaseFenced: no candidate holds the Lease, but a former holder may still believe that it does (rule 14).
-       * GrantRevised: the holder of our grant is gone or silent, and has never taken up the grant (rule 12).
-       */
+      /** The reason of a grant. LeaseFenced: rule 14. GrantRevised: the holder of our grant is lost (rule 12). */
       readonly need: 'LeaseMissing' | 'LeaseExpired' | 'LeaseReleased' | 'LeaseFenced' | 'GrantRevised';
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that it holds the Lease (rule 8). */

@@ -61,10 +61,7 @@ export async function servedCandidateApis(
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/**
- * Reads all Leases and their candidates once. Rejects with the errors of the client, and when the user may not list any
- * candidates.
- */
+/** Reads all Leases and their candidates once. Rejects with the errors of the client. */
 export async function observeElections(request: ObservationRequest): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName, signal } = request;
   const candidateApis = await servedCandidateApis(client, signal);
@@ -252,19 +249,13 @@ export function recordFirstCandidate(
 /** Tolerated difference of clocks, in milliseconds: harmless, and not distinguishable from a slow network. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/**
- * How far the server's clock is ahead of this machine's, in milliseconds. It is a range, because the server reports whole
- * seconds.
- */
+/** How far the server's clock is ahead of ours, in milliseconds: a range, as the server reports whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/**
- * A clock with the server's wall time, if the two clocks differ by more than the tolerance. renewTimes come from machines
- * of the cluster, but the user's machine may be anywhere.
- */
+/** A clock with the server's wall time if the two differ much: renewTimes come from machines of the cluster. */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
   #serverAheadMs: ServerAhead | undefined;

@@ -131,10 +131,7 @@ export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
   verb,
 }));
 
-/**
- * Returns a right in words: `patch leases`, `update leases/leader-election-controller in kube-system`. The API group is
- * added only for this project's own group.
- */
+/** Returns a right in words. The API group is added only for this project's own. */
 export function describeRight({ group, resource, verb, namespace, name }: Right): string {
   return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
@@ -147,10 +144,7 @@ export type LockHolder =
   /** These credentials may not read the lock. */
   | { readonly kind: 'unknown' };
 
-/**
- * Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal: users may not be allowed to
- * read it.
- */
+/** Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal. */
 export async function readLock(
   client: KubernetesClient,
   clock: Clock,
@@ -169,10 +163,7 @@ export async function readLock(
   }
 }
 
-/**
- * Returns the permissions to check. Permissions on candidates are needed only for the served APIs; if those are unknown,
- * for all APIs.
- */
+/** Keeps rights on candidates only for the served APIs; for all if those are unknown. */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],

@@ -12,10 +12,7 @@ import { type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
-/**
- * The priority of drained candidates: below candidates without a priority, and below candidates that a user has put
- * slightly lower.
- */
+/** Below candidates without a priority, and below those that a user has put slightly lower. */
 const DRAINED = -1000;
 
 /**

@@ -9,10 +9,7 @@ const LARGEST = 2 ** 31 - 1;
 /** The states of candidates that may lead now, or after they answer a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
-/**
- * Returns a priority, at least 1, above the present priorities of all other candidates; undefined if another candidate has
- * the maximum priority.
- */
+/** Returns a priority above those of all other candidates, at least 1; undefined if there is none. */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
     .filter(({ candidate }) => candidate.name !== name)

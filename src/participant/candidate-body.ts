@@ -47,10 +47,7 @@ export function newLeaseCandidate(
   };
 }
 
-/**
- * Returns the JSON merge patch that adopts a LeaseCandidate of an earlier run of the program. It renews it, and gives it the
- * fields of a new one.
- */
+/** Returns the patch that renews a LeaseCandidate of an earlier run and gives it the fields of a new one. */
 export function adoptionPatch(
   object: KubernetesObject,
   apiVersion: CandidateApiVersion,

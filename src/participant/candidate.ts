@@ -26,10 +26,7 @@ const UNSERVED_MS = 10_000;
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
-/**
- * A program's LeaseCandidate. It is published in the best version of the API that the server has, and moves when that version
- * goes or a better one comes. {@link PublishedCandidate} renews it there, and answers pings.
- */
+/** A program's LeaseCandidate, in the best version of the API that the server has. It moves with that version. */
 export class Candidate {
   readonly #parts: CandidateParts & { readonly clock: Clock };
   readonly #logger: ParticipantLogger;

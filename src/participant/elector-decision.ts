@@ -88,10 +88,7 @@ export function isTaken(
   );
 }
 
-/**
- * Returns whether another running program with the same identity has renewed the Lease: its leaseTransitions are greater than
- * those of the term, and not from a grant.
- */
+/** Returns whether another running program with this identity renewed: transitions grew without a grant. */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return (
     lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)

@@ -61,10 +61,7 @@ export function createThrottle(now: () => Instant): (what: string, error: unknow
   return (what, error) => count(what, error) !== undefined;
 }
 
-/**
- * Like {@link createThrottle}, but returns the number of repeats since the last report: 0 for a new failure, undefined for a
- * failure that should not be reported now.
- */
+/** Like {@link createThrottle}, but returns the repeats since the last report, or undefined. */
 export function createRepeatCounter(
   now: () => Instant,
 ): (what: string, error: unknown) => number | undefined {

@@ -16,10 +16,7 @@ export interface Clock {
   random(): number;
 }
 
-/**
- * Waits `delayMs` on `clock`. Resolves early when `signal` aborts and never rejects: the caller checks the signal after the
- * wait.
- */
+/** Waits on `clock`. Resolves early when `signal` aborts, and never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

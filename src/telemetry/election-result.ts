@@ -48,10 +48,7 @@ export function isUndecided(reason: Reason): boolean {
   return undecided.includes(reason);
 }
 
-/**
- * Returns the former holder of a Lease that is granted; undefined if the decision grants none, or the holder is not
- * known.
- */
+/** Returns the former holder of a Lease that is granted, if it is known. */
 export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
   const grant = grantOf(decision);
   const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
@@ -81,10 +78,7 @@ export function isSkewPrevention(decision: Decision): boolean {
 export interface ElectionTimes {
   /** From the time at which an election was needed and possible, to the decision. */
   readonly needToDecisionMs: number;
-  /**
-   * From the expiry of the Lease, or from the first electable candidate after it; undefined if the Lease did not
-   * expire.
-   */
+  /** From the expiry, or from the first electable candidate after it; undefined without an expiry. */
   readonly expiryToHolderMs: number | undefined;
 }
 
@@ -144,10 +138,7 @@ function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/**
- * Returns the time since which an election has been needed and possible. A Lease without an earlier decision may have
- * been without candidates for hours.
- */
+/** Returns since when an election is needed and possible. Without an earlier decision, that is now. */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }

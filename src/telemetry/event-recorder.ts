@@ -29,10 +29,7 @@ const MAX_WAITING = 1000;
 /** Rate of Events of all Leases: enough for a burst of elections, and no load in a storm. */
 const RATE = { burst: 100, perSecond: 20 };
 
-/**
- * Delay before Events are written, in milliseconds: elections come in bursts, and the server handles their writes
- * first.
- */
+/** Elections come in bursts, and the server handles their writes before Events. */
 const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
