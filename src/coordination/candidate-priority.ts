@@ -14,10 +14,7 @@ export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 /** Maximum characters of an invalid annotation in a message. */
 const MAX_SHOWN = 100;
 
-/**
- * Returns the priority of a LeaseCandidate. Never throws: if one of the annotations is invalid, both are ignored, because a
- * temporary priority must not become permanent.
- */
+/** Returns the priority. If one annotation is invalid, both are ignored: a temporary priority must not last. */
 export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
   const annotations = annotationsOf(object);

@@ -21,10 +21,7 @@ export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participan
 /** The annotations that keep fields which the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
-/**
- * Reads a coordination.k8s.io/v1 Lease. Never throws: an invalid field counts as not set. `previous` is the state before:
- * unchanged strings are shared with it.
- */
+/** Reads a Lease. Never throws: an invalid field counts as not set. Unchanged strings are shared with `previous`. */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);

@@ -6,10 +6,7 @@ import { parseMicroTime } from './micro-time.ts';
 /** Strings that many objects share, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/**
- * Maximum characters of a shared string. A Kubernetes name has at most 253. A server may send any string, and a long one
- * must not stay in memory after its object.
- */
+/** Maximum characters of a shared string, which stays in memory after its object. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
 /** Returns `known` if it equals `text`: one string in memory instead of a new one for each event. */

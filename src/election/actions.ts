@@ -73,10 +73,7 @@ export function nameStrategy(view: View, strategy: string): readonly Action[] {
 /** An int32. The server refuses a larger number, and the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/**
- * Gives the Lease to `holder`, in one write. The caller has made sure that no other holder may still believe in the Lease.
- * `revises` is set when the last holder has not taken up its grant.
- */
+/** Gives the Lease to `holder`. `revises`: the last holder has not taken up its grant. The caller has ruled out other holders. */
 export function grantTo(
   view: View,
   holder: string,

@@ -48,10 +48,7 @@ export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/**
- * Returns until when a client-go elector may release the Lease of another holder: two durations after its last renewal, or one
- * duration after it lost the Lease, whichever is later.
- */
+/** Returns until when a client-go elector that slept through its loss may release another holder's Lease (rule 8). */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);

@@ -52,10 +52,7 @@ export interface CandidateObservation {
   readonly deletionFailedAt: Instant;
 }
 
-/**
- * Returns the observation after seeing `candidate` at `now`. `previous` is undefined at first sight. `isNew` says that the
- * candidate did not exist a moment ago: it was created just now.
- */
+/** Returns the observation after seeing `candidate`. `isNew`: it was created just now. */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
@@ -135,10 +132,7 @@ export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateOb
   return unchangedSince - ageAtFirstSightMs;
 }
 
-/**
- * Returns the maximum age of the renewal of a candidate that was created just now, in milliseconds. It compares two
- * timestamps of the candidate, because our own clock may be wrong. The server writes creationTimestamp in whole seconds.
- */
+/** Returns the maximum age of a new candidate's renewal, by its own timestamps. creationTimestamp has whole seconds. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
@@ -212,19 +206,13 @@ export function isUnsuspected(
   );
 }
 
-/**
- * Returns the deadline of a ping's answer. The candidate has electionDuration from when it could see the ping. The server
- * may take as long to write the answer as it took to write the ping: that time is added.
- */
+/** Returns the deadline of an answer (rule 9). A server that was slow to write the ping may be slow with the answer. */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/**
- * Returns until when the candidate counts as alive: by its last renewal, or by its ack, which counts for longer. An ack
- * from before `decidedAt` does not count: the election decided at that time has used it (rule 3).
- */
+/** Returns until when the candidate counts as alive. An ack from before `decidedAt` is used up (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,

@@ -148,10 +148,7 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
     : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
 }
 
-/**
- * A holder that got the Lease back, because it may still lead, has to take the grant up before it is told to yield.
- * Otherwise it would neither lead nor release the Lease until the grant expires.
- */
+/** A holder that got the Lease back takes it up before it is told to yield: else it would keep it without leading. */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
   if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;
@@ -248,10 +245,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/**
- * Handles a holder that does not read notes: it still renews two electionDurations after a note asked it to give way. Where
- * the server drops the field too, no write can reach that holder: the Lease is fenced (rule 14).
- */
+/** Handles a holder that renews beside a note that asks it to yield, which it does not read: a fence (rule 14). */
 export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;

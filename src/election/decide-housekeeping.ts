@@ -17,10 +17,7 @@ const COLLECTION_WATCH_MS = 10 * 60_000;
 /** A candidate that is silent for longer is pinged. client-go renews every 5 min, unless a renewal fails. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
-/**
- * Decides the work on candidates that does not depend on the election (rule 1). A candidate that missed a renewal is pinged once.
- * A candidate that stopped renewing hours ago, or that released the Lease, is pinged a few more times and then deleted.
- */
+/** Decides the pings and deletions of candidates that do not depend on the election (rule 1). */
 export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'recheckAt'> {
   const actions: Action[] = [];
   let next = Number.POSITIVE_INFINITY;

@@ -48,11 +48,7 @@ function outcomeAmong(standings: readonly Standing[]) {
   return decideOutcome(essentials(standings.map(({ candidate }) => candidate)));
 }
 
-/**
- * Pings before a grant that is not taken up goes to another candidate. It first pings the other candidates that could lead.
- * When the grant is given up, it pings the holder too: a holder that does not answer loses the Lease even without a
- * successor.
- */
+/** Pings the other candidates before a grant that is not taken up is given up, and its holder then (rule 12). */
 export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;

@@ -169,11 +169,7 @@ function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leade
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
 }
 
-/**
- * Returns when the first election of a Lease may be decided. The replicas of a program start in any order: without the
- * wait, the first replica would soon have to yield to the best one. Candidates that existed long before this process
- * started cause no wait (rule 6).
- */
+/** Returns when the first election of a Lease may be decided: replicas start in any order (rule 6). */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
@@ -202,10 +198,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
   };
 }
 
-/**
- * Lets candidates that are held back lead if no other candidate can. Those with the fewest lapses come first; they are
- * pinged unless they are known to be alive. All other candidates are pinged again, with backoff.
- */
+/** Lets candidates that are held back lead if no other can, those with the fewest lapses first (rules 3 and 7). */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const { standings, at } = view;
   const reserve = standings.filter(

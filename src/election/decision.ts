@@ -201,10 +201,7 @@ function chosenBy(decision: Decision): string | undefined {
   return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
 }
 
-/**
- * Returns the candidates of a decision, at most `most`: the chosen one, those that could lead, best first, the others that
- * take part, and those that do not. Runs in linear time if there are many more than `most`.
- */
+/** Returns at most `most` candidates: the chosen one, those that could lead, the others that take part, the rest. */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);

@@ -80,10 +80,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/**
- * Returns the memory before a list shows a Lease that this process did not know. Unless the Lease is an unrenewed grant of
- * a coordinator, it may have had another holder before, which renewed it unseen until now.
- */
+/** Records that a list shows an unknown Lease: unless it is an unrenewed grant, it may have had another holder until now. */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
@@ -107,10 +104,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   };
 }
 
-/**
- * Returns the memory after a Lease without our grant was seen: the Lease has another holder, or is gone. The holder of our
- * grant may have taken it up unseen, and may have renewed it until `at`. `holder` is the Lease's holder now.
- */
+/** Records a Lease without our grant, now of `holder`. The grant may have been taken up unseen, and renewed until `at`. */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;

@@ -92,10 +92,7 @@ export interface ElectionSettings {
   readonly electionDurationMs: number;
   /** leaseDurationSeconds of a grant, and the default for a held Lease without a duration. */
   readonly leaseDurationSeconds: number;
-  /**
-   * How long the first election of a Lease waits for more candidates after the first has appeared, in milliseconds. After
-   * the last one it waits a tenth of that. 0 or absent: the first candidate gets the Lease at once (rule 6).
-   */
+  /** How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: not at all. */
   readonly settleMs?: number;
   /** How long after its last renewal a candidate is valid, in milliseconds. */
   readonly candidateValidityMs: number;
@@ -155,10 +152,7 @@ export const GROUP = 'coordinated-leader-election.dev';
 /** The holderIdentity of a fenced Lease (rule 14). A candidate of this name takes no part in an election. */
 export const FENCE = `fence.${GROUP}`;
 
-/**
- * The default Lease of the coordinator's own lock: the same as the built-in controller's. A Lease of that name is never
- * coordinated, in any namespace, because a coordinator may have its lock there (rule 10).
- */
+/** The default Lease of the coordinator's lock, as the built-in controller's. It is never coordinated (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 const LONGEST_NAME = 253;

@@ -78,10 +78,7 @@ export interface WrittenLease {
   readonly after: Lease;
 }
 
-/**
- * Returns whether the server drops fields, by its answer to an action. With its feature gate off, the server accepts new
- * fields and leaves them out, but keeps fields that the Lease already has. Undefined if the answer does not show it.
- */
+/** Returns whether the server drops new fields, by its answer to an action; undefined if that does not show it (rule 14). */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
   if (!written) return undefined;

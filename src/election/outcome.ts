@@ -10,10 +10,7 @@ export type Outcome =
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
-/**
- * Returns the outcome of an election in which exactly `candidates` take part, in any order. If `incumbent` is one of them,
- * it leads unless another candidate is so much better that the incumbent has to give way (rule 5).
- */
+/** Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   const resolution = resolveStrategy(candidates);
   if (resolution.kind !== 'resolved') return resolution;

@@ -245,10 +245,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return trustedAgainAt !== undefined && at < trustedAgainAt;
 }
 
-/**
- * Returns until when a candidate takes no part while another can lead, because its last grant has lapsed. Lapses in a row
- * count for the whole Lease: a program in a crash loop returns under other names (rule 7).
- */
+/** Returns until when a candidate is held back for lapses, which count for the whole Lease (rule 7). */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,

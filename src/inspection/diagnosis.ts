@@ -208,10 +208,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
   return [{ check, severity: 'ok', what }];
 }
 
-/**
- * Returns the reason to report. In one observation most candidates look silent, so that a conflict counts as
- * StrategyConflict before they are pinged.
- */
+/** Returns the reason to report. At first sight most candidates look silent: a conflict counts before they are pinged. */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

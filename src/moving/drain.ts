@@ -97,11 +97,7 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
   return followed;
 }
 
-/**
- * Removes the priorities that `drain` and `transfer` have set. Resolves to the changed candidates.
- *
- * @throws like the client.
- */
+/** Removes the priorities that `drain` and `transfer` have set. Resolves to the changed candidates. */
 export async function undrainCandidates(
   selection: Selection,
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,

@@ -8,11 +8,7 @@ import { ApiError } from '../kubernetes/errors.ts';
 /** The field manager of these writes in the server's field ownership. */
 const FIELD_MANAGER = 'kubectl-cle';
 
-/**
- * Sets the priority of a candidate. Resolves to false if the candidate no longer exists.
- *
- * @throws {Error} that names the missing right, and like the client.
- */
+/** Sets the priority of a candidate. Resolves to false if the candidate no longer exists. */
 export function setPriority(
   client: KubernetesClient,
   candidate: ListedCandidate,
@@ -21,11 +17,7 @@ export function setPriority(
   return patch(client, candidate, priorityPatch(candidate.raw, change));
 }
 
-/**
- * Removes the priority that `drain` or `transfer` has set. Resolves to whether there was one.
- *
- * @throws like {@link setPriority}.
- */
+/** Removes the priority that `drain` or `transfer` has set. Resolves to whether there was one. */
 export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
   const body = priorityRemoval(candidate.raw);
   return body !== undefined && (await patch(client, candidate, body));

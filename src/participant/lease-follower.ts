@@ -143,10 +143,7 @@ export class LeaseFollower {
   }
 }
 
-/**
- * Returns the first time from `wallTime` on that is not in the Lease yet. A changed renewTime shows a renewal; a renewTime equal
- * to acquireTime would show a grant.
- */
+/** Returns the first time from `wallTime` on that differs from renewTime and acquireTime: the write is a renewal. */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);
   const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];

@@ -65,10 +65,7 @@ export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateO
 export interface ParticipantState {
   /** The holder of the Lease; undefined if there is none, or its record has expired by this program's observation. */
   readonly holder: string | undefined;
-  /**
-   * `leading` from the first renewal of a grant on; `ending` while the term is over, but its callback has not ended;
-   * `following` otherwise.
-   */
+  /** `leading` from the first renewal of a grant on; `ending` until the callback of a term that is over has ended. */
   readonly role: 'following' | 'leading' | 'ending';
   /** Whether it stands as candidate: false after `withdraw`, until `stand`. */
   readonly isStanding: boolean;

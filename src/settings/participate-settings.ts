@@ -38,11 +38,7 @@ const candidateLabels: Parser<CandidateLabels> = (given) => {
   return { value: { given: labels } };
 };
 
-/**
- * Parses a file of the downward API: one label per line, `key="value"`.
- *
- * @throws {Error} that quotes the first invalid line.
- */
+/** Parses a file of the downward API, `key="value"` per line. Throws with the first invalid line. */
 export function labelsInFile(text: string): Readonly<Record<string, string>> {
   const labels: Record<string, string> = {};
   for (const line of text.split('\n').filter((each) => each.trim() !== '')) {

@@ -79,11 +79,7 @@ export function rowsOf<S>({ settings }: SettingsTable<S>): readonly (readonly [k
   return Object.entries(settings) as [keyof S, Setting<unknown>][];
 }
 
-/**
- * Resolves each setting by flag, then environment variable (if not empty), then default.
- *
- * @throws {SettingsError} with all problems at once.
- */
+/** Resolves each setting by flag, then variable, then default. Throws a {@link SettingsError} with all problems. */
 export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>, env: Environment): S {
   const problems: string[] = [];
 

@@ -13,10 +13,7 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/**
- * Runs long work in slices, so that the event loop stays responsive. Each turn of the event loop runs one slice, even if
- * more work waits.
- */
+/** Runs long work in slices, one for each turn of the event loop, which stays responsive. */
 export class Slices {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];

@@ -55,10 +55,7 @@ export function formerHolderOf(decision: Decision, { memory }: ElectionInput): s
   return grant && (grant.former ?? released);
 }
 
-/**
- * Whether an election prevented version skew: under OldestEmulationVersion a candidate was elected or preferred
- * although a candidate with a higher binaryVersion, and at least its priority, could have been elected.
- */
+/** Whether OldestEmulationVersion chose a candidate although a newer one, with at least its priority, could lead. */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
   const elected = grantOf(decision)?.holder ?? preferredBy(decision);
