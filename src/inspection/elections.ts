@@ -37,38 +37,38 @@ export interface ObservedElections {
   readonly elections: readonly ObservedElection[];
 }
 
-interface ObservationRequest {
+/** The cluster to look at, and the durations of its coordinator. */
+export interface ClusterScope {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   /** Empty for all namespaces. */
   readonly namespace: string;
-  /** Only this Lease. The result contains it even if it does not exist. */
-  readonly leaseName?: string;
-  readonly signal?: AbortSignal;
 }
 
 const PAGE_DEADLINE_MS = 60_000;
 
 /** Returns the newest served version of each LeaseCandidate API. Rejects with the errors of the client. */
-export async function servedCandidateApis(
-  client: KubernetesClient,
-  signal?: AbortSignal,
-): Promise<readonly CandidateApiVersion[]> {
+export async function servedCandidateApis(client: KubernetesClient): Promise<readonly CandidateApiVersion[]> {
   const served = await Promise.all(
-    candidateSources.map((source) => discoverServed(client, candidateResources[source], signal)),
+    candidateSources.map((source) => discoverServed(client, candidateResources[source])),
   );
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/** Reads all Leases and their candidates once. Rejects with the errors of the client. */
-export async function observeElections(request: ObservationRequest): Promise<ObservedElections> {
-  const { client, clock, settings, namespace, leaseName, signal } = request;
-  const candidateApis = await servedCandidateApis(client, signal);
+/**
+ * Reads all Leases, or the one called `leaseName` even if it does not exist, and their candidates once. Rejects with the errors
+ * of the client.
+ */
+export async function observeElections(
+  scope: ClusterScope & { readonly leaseName?: string },
+): Promise<ObservedElections> {
+  const { client, clock, settings, namespace, leaseName } = scope;
+  const candidateApis = await servedCandidateApis(client);
   const fieldSelector = leaseName && `metadata.name=${escaped(leaseName)}`;
   const [leases, { candidates, forbiddenApis }] = await Promise.all([
-    listObjects(client, resourcePaths.leases(namespace), { fieldSelector }, signal),
-    listCandidates(client, candidateApis, namespace, {}, signal),
+    listObjects(client, resourcePaths.leases(namespace), { fieldSelector }),
+    listCandidates(client, candidateApis, namespace, {}),
   ]);
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
@@ -93,14 +93,13 @@ export async function listObjects(
   client: KubernetesClient,
   path: string,
   query: Query,
-  signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly KubernetesObject[]> {
   let objects: KubernetesObject[] = [];
   await listAllPages(client, {
     path,
     query,
     deadlineMs: PAGE_DEADLINE_MS,
-    signal,
+    signal: new AbortController().signal,
     begin: () => {
       objects = [];
       return (items) => void objects.push(...items.filter(isKubernetesObject));
@@ -122,7 +121,6 @@ export async function listCandidates(
   apis: readonly CandidateApiVersion[],
   namespace: string,
   query: Query,
-  signal?: AbortSignal,
 ): Promise<{
   readonly candidates: readonly ListedCandidate[];
   readonly forbiddenApis: readonly CandidateApiVersion[];
@@ -132,7 +130,7 @@ export async function listCandidates(
     apis.map(async (apiVersion) => {
       try {
         const path = resourcePaths.candidates(apiVersion, namespace);
-        const objects = await listObjects(client, path, query, signal);
+        const objects = await listObjects(client, path, query);
         // Items of a list may lack their apiVersion, which identifies the source.
         return objects.map((raw) => {
           const candidate = decodeLeaseCandidate({ ...raw, apiVersion });
@@ -150,12 +148,7 @@ export async function listCandidates(
   return { candidates: lists.flat(), forbiddenApis: apis.filter((api) => refusals.has(api)) };
 }
 
-interface WatchRequest {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly settings: ElectionSettings;
-  /** Empty for all namespaces. */
-  readonly namespace: string;
+interface WatchRequest extends ClusterScope {
   readonly signal: AbortSignal;
   /** Called for each error of the watch, which retries. */
   readonly onError: (error: unknown) => void;

@@ -3,7 +3,7 @@ import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import { coordinatorLease, type ElectionSettings, GROUP } from '../election/model.ts';
+import { coordinatorLease, GROUP } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
@@ -11,6 +11,7 @@ import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import {
   type ClusterClock,
+  type ClusterScope,
   type ObservedElections,
   observeElections,
   type ServerAhead,
@@ -40,16 +41,12 @@ type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-interface ExaminationRequest {
-  readonly client: KubernetesClient;
+/** `namespace` is that of the trial Lease, and of the examination if not all namespaces may be read. */
+interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
-  readonly settings: ElectionSettings;
-  /** The namespace of the trial Lease, and of the examination if not all namespaces may be read. */
-  readonly namespace: string;
   readonly lockNamespace: string;
   /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
-  readonly signal?: AbortSignal;
 }
 
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -149,11 +146,10 @@ export async function readLock(
   client: KubernetesClient,
   clock: Clock,
   namespace: string,
-  signal?: AbortSignal,
 ): Promise<LockHolder> {
   const path = resourcePaths.lease(namespace, coordinatorLease.name);
   try {
-    const lease = await client.request({ method: 'GET', path, ...(signal && { signal }) });
+    const lease = await client.request({ method: 'GET', path });
     return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

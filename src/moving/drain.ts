@@ -6,11 +6,33 @@ import { type ListedCandidate, observeElections } from '../inspection/elections.
 import { readLock } from '../inspection/evidence.ts';
 import { counted } from '../inspection/wording.ts';
 import { sleep } from '../support/clock.ts';
-import type { DrainOutcome, MovedLease } from './outcome.ts';
 import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
 import { type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
+
+/** The result of a drain, which is also the command's JSON and YAML output. */
+export interface DrainOutcome {
+  readonly candidates: readonly {
+    readonly namespace: string;
+    readonly lease: string;
+    readonly name: string;
+  }[];
+  /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
+  readonly until: string | undefined;
+  /** The Leases that a drained candidate led. */
+  readonly leases: readonly MovedLease[];
+}
+
+export interface MovedLease {
+  readonly namespace: string;
+  readonly lease: string;
+  readonly from: string;
+  /** The new leader; undefined if the leader has not moved. */
+  readonly to: string | undefined;
+  /** Why the leader has not moved; undefined if it has. */
+  readonly why: string | undefined;
+}
 
 /** Below candidates without a priority, and below those that a user has put slightly lower. */
 const DRAINED = -1000;
@@ -112,8 +134,8 @@ export async function undrainCandidates(
   return those;
 }
 
-async function leadersNow({ client, clock, settings, namespace }: MoveRequest) {
-  const { elections, now } = await observeElections({ client, clock, settings, namespace });
+async function leadersNow(request: MoveRequest) {
+  const { elections, now } = await observeElections(request);
   return new Map(
     elections.map(({ input }): [LeaseKey, { input: ElectionInput; leader: string | undefined; now: Now }] => [
       leaseKey(input.namespace, input.name),
