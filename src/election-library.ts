@@ -33,6 +33,7 @@ export {
   type LeaseCandidate,
   type MicroTime,
   type Now,
+  nowAt,
   type Priority,
   type StrategyPreference,
 } from './election/model.ts';

@@ -111,6 +111,11 @@ export interface Now {
   readonly wall: MicroTime;
 }
 
+/** Returns both clocks. `wallMs` is in milliseconds since 1970, as `Date.now()` has it. */
+export function nowAt(monotonic: Instant, wallMs: number): Now {
+  return { monotonic, wall: BigInt(Math.round(wallMs * 1000)) };
+}
+
 /** Returns the earliest instant. An undefined entry is ignored; undefined if no instant is left. */
 export function earliest(instants: Iterable<Instant | undefined>): Instant | undefined {
   let first: Instant | undefined;

@@ -122,8 +122,8 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation };
   if (record.holder === FENCE) {
     const { since: from } = record;
-    const nobodys = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
-    return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };
+    const fenced = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
+    return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: fenced };
   }
   const isProvisionalNow = isProvisional(memory, lease, at);
   if (isProvisionalNow && isGranteeLost(input, record.holder, at)) {
