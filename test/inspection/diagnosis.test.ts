@@ -214,7 +214,12 @@ describe('a diagnosis', () => {
         lock: { kind: 'none', formerHolder: '' },
         otherLocks: [{ namespace: 'infra', holder: 'us' }],
       },
-      want: ['CoordinatorLock', 'error', /^No coordinator holds the lock kube-system/, 'LeaseCoordinatorAbsent'],
+      want: [
+        'CoordinatorLock',
+        'error',
+        /^No coordinator holds the lock kube-system/,
+        'LeaseCoordinatorAbsent',
+      ],
     },
     {
       name: 'rights are missing',

@@ -91,7 +91,11 @@ describe('a drained leader', () => {
 
   test.each<{ name: string; candidates: readonly CandidateBuilder[]; want: string | undefined }>([
     { name: 'may be followed', candidates: [a, b, c], want: undefined },
-    { name: 'stays where all others are drained, too', candidates: [a, c], want: 'there is no other candidate' },
+    {
+      name: 'stays where all others are drained, too',
+      candidates: [a, c],
+      want: 'there is no other candidate',
+    },
     {
       name: 'stays where the other cannot lead',
       candidates: [a, unreadable],
