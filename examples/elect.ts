@@ -8,14 +8,15 @@ import {
   explainCandidates,
   formatMicroTime,
   isLeaseWrite,
+  type KubernetesObject,
   leasePatch,
   type Now,
   newLease,
   noMemory,
+  nowAt,
   observeCandidate,
   observeLease,
   pingPatch,
-  type RawObject,
   REASONS,
   recordDecision,
   recordSending,
@@ -23,17 +24,17 @@ import {
 } from 'coordinated-leader-election/election';
 
 /** An object of the API, as a server would send it. */
-interface Stored extends RawObject {
+interface Stored extends KubernetesObject {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-const STARTED_AT = BigInt(Date.parse('2026-01-01T00:00:00Z')) * 1000n;
+const STARTED_AT = Date.parse('2026-01-01T00:00:00Z');
 let elapsedMs = 0;
 let revision = 0;
 
-/** The two clocks: one to measure with, in milliseconds, one for what others read, in microseconds. */
+/** The two clocks: one to measure with, one for what others read. */
 function now(): Now {
-  return { monotonic: elapsedMs, wall: STARTED_AT + BigInt(elapsedMs) * 1000n };
+  return nowAt(elapsedMs, STARTED_AT + elapsedMs);
 }
 
 /** All that is known of the election: what was seen, and what is remembered. Every step gives the next. */

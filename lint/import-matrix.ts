@@ -26,7 +26,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'election-library.ts': {
     does: 'is what the package exports as `coordinated-leader-election/election`: the pure election',
-    rooms: ['coordination', 'election'],
+    rooms: ['coordination', 'election', 'kubernetes'],
   },
   cli: {
     does: 'reads the command line, has the table of all commands, and prints the results of those that inspect a cluster',
@@ -180,10 +180,11 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   coordination: {
     does: 'reads Leases and LeaseCandidates of every served version into one model, and writes patches to them',
-    rooms: ['election', 'support'],
+    rooms: ['election', 'kubernetes', 'support'],
   },
   election: {
     does: 'decides: pure functions of an input and the time, without I/O, clock, logger or promise',
+    rooms: ['support'],
     packages: ['semver'],
   },
   apiserver: {

@@ -6,7 +6,6 @@ export { decodeLease } from './coordination/lease.ts';
 export { decodeLeaseCandidate } from './coordination/lease-candidate.ts';
 export { leasePatch, newLease, pingPatch, type RequestBody } from './coordination/lease-patch.ts';
 export { formatMicroTime, parseMicroTime } from './coordination/micro-time.ts';
-export type { RawObject } from './coordination/raw-object.ts';
 export { type CandidateObservation, observeCandidate } from './election/candidate-observation.ts';
 export { decideElection } from './election/decide.ts';
 export {
@@ -34,6 +33,7 @@ export {
   type LeaseCandidate,
   type MicroTime,
   type Now,
+  nowAt,
   type Priority,
   type StrategyPreference,
 } from './election/model.ts';
@@ -46,3 +46,4 @@ export {
   recordSuccess,
 } from './election/record-action.ts';
 export type { CandidateState, ElectionInput, ObservedCandidate, Standing, Tenure } from './election/view.ts';
+export type { KubernetesObject } from './kubernetes/objects.ts';

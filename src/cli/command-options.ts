@@ -48,7 +48,7 @@ function settingOptions<S>(table: SettingsTable<S>): Option[] {
 }
 
 function describe(setting: Setting<unknown>, variable: string): string {
-  const fallback = setting.defaultNote ?? setting.default;
+  const fallback = setting.defaultNote ?? (setting.default || 'none');
   const env = setting.default === 'true' ? `${variable}=false` : variable;
   const isSwitch = setting.placeholder === undefined;
   return `${setting.description} (${isSwitch ? env : `${env}; default: ${fallback}`})`;

@@ -2,7 +2,7 @@ import { type LockHolder, readLock } from '../inspection/evidence.ts';
 import { accountFor, type LeaseAccount, type StrategyAccount } from '../inspection/lease-account.ts';
 import type { RankedCandidate } from '../inspection/lease-status.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
-import { describePriority, isPrioritySet, listed } from '../inspection/wording.ts';
+import { describePriority, listed } from '../inspection/wording.ts';
 import type { ExplainSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { humanDuration, printable, shortened } from '../support/text.ts';
@@ -110,8 +110,8 @@ function coordinatorText(lock: LockHolder): string {
       return lock.holder;
     case 'builtIn':
       return `the one built into kube-apiserver (${lock.holder})`;
-    case 'nobody':
-      return 'nobody';
+    case 'none':
+      return 'none';
     case 'unknown':
       return 'unknown, the lock may not be read';
   }
@@ -120,7 +120,7 @@ function coordinatorText(lock: LockHolder): string {
 /** Says that no coordinator runs, or that the built-in coordinator decides: the printed steps are those of this coordinator. */
 function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
   if (holder === '') return [];
-  if (kind === 'nobody') return ['Nothing at all, as nobody coordinates. With a coordinator:'];
+  if (kind === 'none') return ['Nothing: no coordinator runs. With a coordinator:'];
   if (kind === 'builtIn') {
     return ['By the rules of this program; the built-in coordinator, which decides here, takes longer.'];
   }
@@ -129,8 +129,8 @@ function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly stri
 
 function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {
   if (candidates.length === 0) return [`${INDENT}None.`];
-  const hasPriorities = candidates.some(({ priority, priorityUntil }) =>
-    isPrioritySet({ value: priority, until: priorityUntil }),
+  const hasPriorities = candidates.some(
+    ({ priority, priorityUntil }) => priority !== 0 || priorityUntil !== undefined,
   );
   const rows = candidates.map((candidate): readonly Cell[] => {
     const { name, binaryVersion, emulationVersion, state, renewedSecondsAgo, isHolder, isPreferred, why } =
@@ -168,11 +168,11 @@ function strategySentences({
   ];
 }
 
-function endOf({ holder: whoever, reason, isSettled, tookMs }: Rehearsal): string {
-  const holder = shortened(printable(whoever), 100);
+function endOf({ holder: name, reason, isSettled, tookMs }: Rehearsal): string {
+  const holder = shortened(printable(name), 100);
   if (!isSettled) {
     const lasted = humanDuration(tookMs / 1000);
-    return `It still goes on after ${lasted}, and ${holder || 'nobody'} holds the Lease (${reason}).`;
+    return `It still goes on after ${lasted}, and ${holder || 'no candidate'} holds the Lease (${reason}).`;
   }
   if (holder !== '') return `${holder} leads in the end (${reason}).`;
   switch (reason) {
@@ -183,6 +183,6 @@ function endOf({ holder: whoever, reason, isSettled, tookMs }: Rehearsal): strin
     case 'CoordinatorLease':
       return `Another coordinator takes it by itself (${reason}).`;
     default:
-      return `Nobody leads in the end (${reason}).`;
+      return `No candidate leads in the end (${reason}).`;
   }
 }

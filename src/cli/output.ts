@@ -1,6 +1,5 @@
 import { styleText } from 'node:util';
 import { Document, isScalar, Scalar, visit } from 'yaml';
-import type { OutputFormat } from '../settings/inspection-settings.ts';
 import type { Environment, Host } from '../support/host.ts';
 import { printable, printableJson, shortened } from '../support/text.ts';
 
@@ -101,7 +100,12 @@ export function structured(value: object, format: 'json' | 'yaml'): string {
 }
 
 /** Prints a value as JSON or YAML, if that is the format, else as text. */
-export function print(value: object, format: OutputFormat, { stdout }: Host, text: () => string): void {
+export function print(
+  value: object,
+  format: 'table' | 'wide' | 'json' | 'yaml',
+  { stdout }: Host,
+  text: () => string,
+): void {
   stdout.write(format === 'json' || format === 'yaml' ? structured(value, format) : text());
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../inspection/planned-changes.ts';
 import { rehearse } from '../inspection/rehearsal.ts';
 import { counted } from '../inspection/wording.ts';
-import type { OutputFormat, PlanSettings } from '../settings/inspection-settings.ts';
+import type { PlanSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
 import { findElection, warnAboutSkew, withCluster } from './cluster-connection.ts';
@@ -36,7 +36,7 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
     const changes = plannedChanges({ add, remove, priority, manifests }, input);
     const rehearsal = rehearse(input, now, changes);
     const { paint } = layoutFor(host);
-    const before = input.lease?.holderIdentity || 'nobody';
+    const before = input.lease?.holderIdentity || 'no candidate';
     const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
     print(rehearsal, output, host, () =>
       [paint('strong', title), ...stepLines(rehearsal, paint), ''].join('\n'),
@@ -63,7 +63,7 @@ function showRollout(
   lease: string,
   { names, binaryVersion }: Rollout,
   forecasts: readonly RolloutForecast[],
-  output: OutputFormat,
+  output: PlanSettings['output'],
   host: Host,
 ): void {
   const { paint } = layoutFor(host);
@@ -71,7 +71,7 @@ function showRollout(
   const rows = forecasts.map((forecast) => [
     `  ${forecast.strategy}`,
     handOvers(forecast),
-    forecast.isSettled ? forecast.leader || 'nobody' : 'not settled',
+    forecast.isSettled ? forecast.leader || 'none' : 'not settled',
   ]);
   const table = tableLines([['  STRATEGY', 'HAND-OVERS', 'LEADER IN THE END'], ...rows], paint);
   const note =

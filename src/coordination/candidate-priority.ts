@@ -1,8 +1,9 @@
 import { GROUP, NO_PRIORITY, type Priority } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import type { JsonObject } from '../support/json.ts';
 import { shortened } from '../support/text.ts';
 import { parseMicroTime } from './micro-time.ts';
-import { annotationsOf, integerField, type RawObject, specOf, textField } from './raw-object.ts';
+import { annotationsOf, integerField, specOf, textField } from './raw-object.ts';
 
 /** The priority of a candidate of either group, as an int32; it counts instead of `spec.priority` (rule 16). */
 export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
@@ -13,11 +14,8 @@ export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 /** Maximum characters of an invalid annotation in a message. */
 const MAX_SHOWN = 100;
 
-/**
- * Returns the priority of a LeaseCandidate. Never throws: if one of the annotations is invalid, both are ignored, because a
- * temporary priority must not become permanent.
- */
-export function decodePriority(object: RawObject): Priority {
+/** Returns the priority. If one annotation is invalid, both are ignored: a temporary priority must not last. */
+export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
   const annotations = annotationsOf(object);
   const text = textField(annotations, PRIORITY_ANNOTATION);

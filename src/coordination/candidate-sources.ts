@@ -7,10 +7,7 @@ export const CUSTOM_API_VERSION = `${GROUP}/v1alpha1` as const;
 /** Group and version in which an API server may serve LeaseCandidates. */
 export type CandidateApiVersion = `coordination.k8s.io/${LeaseCandidateVersion}` | typeof CUSTOM_API_VERSION;
 
-/**
- * The versions that a test server can be configured to serve: the API server's own, and the custom resource of this
- * project.
- */
+/** The versions that the embedded API server can serve. */
 export const servedCandidates = [...leaseCandidateVersions, CUSTOM_API_VERSION] as const;
 
 /** One of {@link servedCandidates}. */

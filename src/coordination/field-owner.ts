@@ -1,11 +1,8 @@
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
-import type { RawObject } from './raw-object.ts';
 
-/**
- * Returns the managers that own a field, such as `['spec', 'holderIdentity']`, by the server's field ownership; empty if it
- * is unknown.
- */
-export function ownersOf(object: RawObject | undefined, path: readonly string[]): readonly string[] {
+/** Returns the managers that own a field, such as `['spec', 'holderIdentity']`, by the server's field ownership. */
+export function ownersOf(object: KubernetesObject | undefined, path: readonly string[]): readonly string[] {
   const managedFields = object?.metadata['managedFields'];
   if (!Array.isArray(managedFields)) return [];
   const owners = managedFields.flatMap((entry: unknown) => {

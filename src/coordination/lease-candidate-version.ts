@@ -1,5 +1,4 @@
 /** All versions of the API server's own LeaseCandidate, newest first. */
 export const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as const;
 
-/** A version of the API server's own LeaseCandidate. */
 export type LeaseCandidateVersion = (typeof leaseCandidateVersions)[number];

@@ -1,17 +1,10 @@
 import type { LeaseCandidate, PodReference, StrategyPreference } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { decodePriority } from './candidate-priority.ts';
 import { sourceOf } from './candidate-sources.ts';
 import { CONTAINER_ANNOTATION } from './lease.ts';
-import {
-  annotationsOf,
-  commonText,
-  keptText,
-  type RawObject,
-  specOf,
-  textField,
-  timeField,
-} from './raw-object.ts';
+import { annotationsOf, commonText, keptText, specOf, textField, timeField } from './raw-object.ts';
 
 /**
  * Reads a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and v1alpha2 have
@@ -19,7 +12,7 @@ import {
  * Never throws: an invalid field counts as not set, and the election judges the rest. `previous` is the state before:
  * unchanged strings are shared with it.
  */
-export function decodeLeaseCandidate(object: RawObject, previous?: LeaseCandidate): LeaseCandidate {
+export function decodeLeaseCandidate(object: KubernetesObject, previous?: LeaseCandidate): LeaseCandidate {
   const { metadata } = object;
   const spec = specOf(object);
   const source = sourceOf(textField(object, 'apiVersion'));

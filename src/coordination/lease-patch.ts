@@ -13,7 +13,6 @@ import { formatMicroTime } from './micro-time.ts';
 /** The body of a write: a JSON object, or a merge patch for an existing object. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** Returns the Lease that a CreateLease creates. */
 export function newLease(
   namespace: string,
   name: string,
@@ -85,7 +84,6 @@ function annotations(notes: NotesChange | undefined): RequestBody {
   return { annotations: Object.fromEntries(values) };
 }
 
-/** Returns the JSON merge patch of a PingCandidate. */
 export function pingPatch({ uid, resourceVersion, pingTime }: PingCandidate): RequestBody {
   return { metadata: { uid, resourceVersion }, spec: { pingTime: formatMicroTime(pingTime) } };
 }

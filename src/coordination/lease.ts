@@ -1,12 +1,12 @@
 import { FENCE, GROUP, type Lease, type LeaseNotes } from '../election/model.ts';
 import { withNotes } from '../election/notes.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import {
   annotationsOf,
   commonText,
   integerField,
   keptText,
-  type RawObject,
   specOf,
   textField,
   timeField,
@@ -26,11 +26,8 @@ export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 /** The annotations that keep fields which the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
-/**
- * Reads a coordination.k8s.io/v1 Lease. Never throws: an invalid field counts as not set. `previous` is the state before:
- * unchanged strings are shared with it.
- */
-export function decodeLease(object: RawObject, previous?: Lease): Lease {
+/** Reads a Lease. Never throws: an invalid field counts as not set. Unchanged strings are shared with `previous`. */
+export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);
   const managedFields = metadata['managedFields'];
@@ -89,7 +86,7 @@ function isUnrenewedGrant(spec: JsonObject, managedFields: unknown): boolean {
 
 const GRANTED_FIELDS = ['f:holderIdentity', 'f:renewTime', 'f:acquireTime', 'f:leaseDurationSeconds'];
 
-function notesOn(object: RawObject): LeaseNotes | undefined {
+function notesOn(object: KubernetesObject): LeaseNotes | undefined {
   const annotations = annotationsOf(object);
   const strategy = textField(annotations, NOTES.strategy) || undefined;
   const preferredHolder = textField(annotations, NOTES.preferredHolder) || undefined;
@@ -126,10 +123,7 @@ function specFieldsOf(entry: unknown): JsonObject | undefined {
   return isJsonObject(spec) ? spec : undefined;
 }
 
-/**
- * True when `manager`, or any manager other than `except`, owns a field of the spec. Field ownership survives a restart of
- * this process.
- */
+/** True when `manager`, or any manager other than `except`, owns a field of the spec. */
 export function isOwned(
   managedFields: unknown,
   field: string,

@@ -53,7 +53,6 @@ function zoneMinutes(text: string): number {
   return text.at(-6) === '-' ? -minutes : minutes;
 }
 
-/** Returns the minutes of `hh:mm`. */
 function minutesAt(text: string, index: number): number {
   return twoDigits(text, index) * 60 + twoDigits(text, index + 3);
 }
@@ -70,10 +69,7 @@ function digit(text: string, index: number): number {
 const EARLIEST = BigInt(Date.parse('0000-01-01T00:00:00.000Z')) * 1000n;
 const LATEST = BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n;
 
-/**
- * Formats a metav1.MicroTime: RFC 3339 in UTC with six decimals, as the API server requires. A moment out of range is
- * replaced by the nearest valid one.
- */
+/** Formats a metav1.MicroTime, six decimals in UTC. A moment out of range becomes the nearest valid one. */
 export function formatMicroTime(time: MicroTime): string {
   const written = time < EARLIEST ? EARLIEST : time > LATEST ? LATEST : time;
   const micros = ((written % 1000n) + 1000n) % 1000n;

@@ -1,8 +1,9 @@
 import type { ContainerInstance, EndedInstance, Pod, PodContainer } from '../election/holder-end.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { CONTAINER_ANNOTATION } from './lease.ts';
 import { parseMicroTime } from './micro-time.ts';
-import { annotationsOf, commonText, type RawObject, specOf, textField } from './raw-object.ts';
+import { annotationsOf, commonText, specOf, textField } from './raw-object.ts';
 
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
@@ -11,7 +12,7 @@ const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
  * Reads a v1 Pod, as far as the end of a holder depends on it (rule 17). Never throws: an invalid field counts as not set,
  * and proves nothing. Everything else of a Pod is dropped: a cluster has thousands of them.
  */
-export function decodePod(object: RawObject): Pod {
+export function decodePod(object: KubernetesObject): Pod {
   const { metadata } = object;
   const spec = specOf(object);
   const annotations = annotationsOf(object);

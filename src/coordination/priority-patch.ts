@@ -1,16 +1,16 @@
 import { GROUP, type MicroTime } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from './candidate-priority.ts';
 import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
-import { annotationsOf, type RawObject, textField } from './raw-object.ts';
+import { annotationsOf, textField } from './raw-object.ts';
 
 /** The command that has set a candidate's priority, as JSON: its values, and the values before. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export type PriorityCommand = 'drain' | 'transfer';
 
-/** The change that a command makes. */
 export interface PriorityChange {
   readonly by: PriorityCommand;
   readonly priority: number;
@@ -31,7 +31,10 @@ interface Mark extends Annotations {
 const NOTHING: Annotations = { priority: null, until: null };
 
 /** Returns the JSON merge patch that sets a priority, with a mark that lets {@link priorityRemoval} undo it. */
-export function priorityPatch(object: RawObject, { by, priority, until }: PriorityChange): RequestBody {
+export function priorityPatch(
+  object: KubernetesObject,
+  { by, priority, until }: PriorityChange,
+): RequestBody {
   const present = presentIn(object);
   const mark = markOn(object);
   // If an earlier command set the present values, keep the values before that command.
@@ -40,18 +43,19 @@ export function priorityPatch(object: RawObject, { by, priority, until }: Priori
   return patchOf(object, written, JSON.stringify({ by, ...written, before }));
 }
 
-/**
- * Returns the JSON merge patch that undoes what a command has set, but keeps values that a user has written since.
- * Undefined if no command has set a priority.
- */
-export function priorityRemoval(object: RawObject): RequestBody | undefined {
+/** Returns the patch that undoes what a command has set, but not what a user wrote since; undefined without. */
+export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   const mark = markOn(object);
   if (!mark) return undefined;
   const present = presentIn(object);
   return patchOf(object, isSame(mark, present) ? mark.before : present, null);
 }
 
-function patchOf(object: RawObject, { priority, until }: Annotations, mark: string | null): RequestBody {
+function patchOf(
+  object: KubernetesObject,
+  { priority, until }: Annotations,
+  mark: string | null,
+): RequestBody {
   const annotations = {
     [PRIORITY_ANNOTATION]: priority,
     [PRIORITY_UNTIL_ANNOTATION]: until,
@@ -62,7 +66,7 @@ function patchOf(object: RawObject, { priority, until }: Annotations, mark: stri
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-function presentIn(object: RawObject): Annotations {
+function presentIn(object: KubernetesObject): Annotations {
   const annotations = annotationsOf(object);
   return {
     priority: textField(annotations, PRIORITY_ANNOTATION) ?? null,
@@ -74,7 +78,7 @@ function isSame(a: Annotations, b: Annotations): boolean {
   return a.priority === b.priority && a.until === b.until;
 }
 
-function markOn(object: RawObject): Mark | undefined {
+function markOn(object: KubernetesObject): Mark | undefined {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
   if (text === undefined) return undefined;
   const mark = parseJson(text);

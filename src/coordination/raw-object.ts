@@ -1,32 +1,15 @@
 import type { MicroTime } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
-
-/** An object of the API in JSON, with the fields that all objects have. */
-export interface RawObject {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly uid?: string;
-    readonly resourceVersion?: string;
-    readonly [field: string]: unknown;
-  };
-  readonly [field: string]: unknown;
-}
 
 /** Strings that many objects share, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/**
- * Maximum characters of a shared string. A Kubernetes name has at most 253. A server may send any string, and a long one
- * must not stay in memory after its object.
- */
+/** Maximum characters of a shared string, which stays in memory after its object. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
-/**
- * Returns `known` if it equals `text`, to keep one string instead of two: the JSON parser creates a new string each time.
- * `known` is the string in the previous state of the object.
- */
+/** Returns `known` if it equals `text`: one string in memory instead of a new one for each event. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }
@@ -50,7 +33,7 @@ export function specOf(object: JsonObject): JsonObject {
 }
 
 /** Returns the object's annotations; empty if it has none. */
-export function annotationsOf({ metadata }: RawObject): JsonObject {
+export function annotationsOf({ metadata }: KubernetesObject): JsonObject {
   const annotations = metadata['annotations'];
   return isJsonObject(annotations) ? annotations : {};
 }

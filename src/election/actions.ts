@@ -6,10 +6,7 @@ import { FENCE, type Lease } from './model.ts';
 import { notesWith } from './notes.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/**
- * Limits the pings of one decision, for any purpose. Later decisions ask the other candidates: the process could not send
- * more pings before the next decision, and a decision must be fast (rule 9).
- */
+/** Limits the pings of one decision: a decision must be fast, and later ones ask the others (rule 9). */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(
@@ -30,10 +27,7 @@ export function pingTo(
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/**
- * Returns the write that removes a preferredHolder of ours: no preemption is under way, and the holder would stop renewing
- * for nothing.
- */
+/** Removes a preferredHolder of ours, for which the holder would stop renewing in vain. */
 export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -49,7 +43,6 @@ export function hasOwnPreference({ input: { lease } }: View): boolean {
   return lease?.preferredHolder !== undefined && lease.isPreferredHolderOurs;
 }
 
-/** Returns an update of the Lease of `input` and of its notes. */
 export function updateLease(
   input: ElectionInput,
   { uid, resourceVersion }: Pick<Lease, 'uid' | 'resourceVersion'>,
@@ -77,16 +70,10 @@ export function nameStrategy(view: View, strategy: string): readonly Action[] {
   ];
 }
 
-/**
- * The API's largest leaseTransitions: an int32. The server refuses a larger number, and the Lease could never get a holder
- * again.
- */
+/** An int32. The server refuses a larger number, and the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/**
- * Gives the Lease to `holder`, in one write. The caller has made sure that no other holder may still believe in the Lease.
- * `revises` is set when the last holder has not taken up its grant.
- */
+/** Gives the Lease to `holder`. `revises`: the last holder has not taken up its grant. The caller has ruled out other holders. */
 export function grantTo(
   view: View,
   holder: string,
@@ -138,19 +125,13 @@ function hasPreferredFailed(view: View, holder: string): boolean {
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
 }
 
-/**
- * Returns the duration of a grant, in seconds. A grant to a holder that may still lead lasts at least as long as that: a
- * coordinator that starts later knows only the grant.
- */
+/** Returns the seconds of a grant. One to a holder that may still lead lasts at least as long as that (rule 8). */
 function durationOf(view: View, holder: string): number {
   const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
   return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);
 }
 
-/**
- * Returns for how long `holder` may still lead by a record of its own that was deleted or emptied, in milliseconds (rule
- * 8).
- */
+/** Returns for how long `holder` may still lead by an earlier record of its own (rule 8). */
 function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
   const belief = beliefOf(allBeliefs(memory), holder);
   return belief ? Math.max(0, leadsUntil(belief) - at) : 0;

@@ -1,13 +1,13 @@
+import { backoffDelayMs } from '../support/backoff.ts';
 import { MAX_ASKED_AT_ONCE, pingEach } from './actions.ts';
 import { liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import type { PingCandidate } from './decision.ts';
-import { backoffMs, type Instant, type LeaseCandidate } from './model.ts';
+import type { Instant, LeaseCandidate } from './model.ts';
 import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
 import { firstOf, strategies, versionOf } from './strategies.ts';
 import { isPingPending } from './verdict.ts';
 import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 
-/** Contenders pinged in the first wave. */
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
@@ -29,10 +29,7 @@ export function contendersAmong(
   });
 }
 
-/**
- * Returns the contenders to ping next (rule 6): the best two, and twice as many for every second without the answer that settles
- * the election. Contenders whose answer is still pending are part of that number.
- */
+/** Returns the contenders to ping next (rule 6). Contenders whose answer is pending are part of the number. */
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -85,11 +82,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }
 
-/**
- * Returns the pings that make the next leader known at `moment`, when the Lease becomes free. A candidate that is live now,
- * but no longer at `moment`, has to answer again. Two kinds of candidates are not pinged: candidates whose answer cannot
- * change the outcome, and `except`.
- */
+/** Returns the pings, except to `except`, that make the next leader known when the Lease becomes free at `moment`. */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
@@ -109,11 +102,7 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
 const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
-/**
- * Returns the silent candidates to ping in this round, while the Lease has no leader (rule 3). The candidates with the
- * oldest last ping come first. The first round pings two candidates; each later round pings twice as many. The election
- * does not wait for their answers.
- */
+/** Returns the silent candidates to ping in this round, those with the oldest last ping first (rule 3). */
 export function reviveSome(view: View): readonly Standing[] {
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
     (standing) => !standing.isAlive && !isPingPending(view, standing),
@@ -135,14 +124,10 @@ export function nextRoundAt(view: View): Instant {
   return view.input.memory.rounds.lastAt + roundBackoffMs(view);
 }
 
-/**
- * Returns the time between two rounds, in milliseconds: before the next round, or before the round that is `ahead` rounds
- * later.
- */
+/** Returns the time before the next round, or before the round that is `ahead` rounds later. */
 export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
-  return backoffMs(
-    Math.max(1, memory.rounds.count + ahead),
-    settings.electionDurationMs,
-    ROUND_BACKOFF_CAP_MS,
-  );
+  return backoffDelayMs(Math.max(1, memory.rounds.count + ahead), {
+    initialMs: settings.electionDurationMs,
+    maxMs: ROUND_BACKOFF_CAP_MS,
+  });
 }

@@ -10,14 +10,10 @@ export interface Belief {
   readonly holder: string;
   /** The latest moment at which the holder may have renewed the Lease, as far as this process can tell. */
   readonly renewedAt: Instant;
-  /** How long it leads by one renewal, in milliseconds. */
   readonly durationMs: number;
   /** True when the holder itself wrote the duration, by a renewal; false when it is the duration of a grant. */
   readonly isOwnDuration: boolean;
-  /**
-   * True when a participant of this project wrote the last renewal. A participant never empties another holder's Lease
-   * (rule 15).
-   */
+  /** True when a participant of this project wrote the last renewal: it never empties another holder's Lease (rule 15). */
   readonly isParticipant: boolean;
   /** When the holder lost the Lease; undefined while it holds it. */
   readonly lostAt: Instant | undefined;
@@ -26,7 +22,6 @@ export interface Belief {
 /** At most one belief per holder, and usually only the current holder's. A Map would cost each Lease 200 bytes. */
 export type Beliefs = readonly Belief[];
 
-/** A former holder whose name is not known. */
 export const UNKNOWN_HOLDER = '';
 
 /** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
@@ -43,24 +38,17 @@ export interface Reservation {
   readonly othersUntil: Instant;
 }
 
-/**
- * How long a belief is kept after it is over, in milliseconds. A list may show a write that was made during the belief, while no
- * watch was open.
- */
+/** How long a belief is kept after its end: a list may show a write that was made while no watch was open. */
 const KEPT_MS = 5 * 60_000;
 
 /** Limits the holders remembered of one Lease: a client may write thousands of names into it. */
 const MAX_HOLDERS = 100;
 
-/** Returns until when the holder may lead by its last renewal. */
 export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/**
- * Returns until when a client-go elector may release the Lease of another holder: two durations after its last renewal, or one
- * duration after it lost the Lease, whichever is later.
- */
+/** Returns until when a client-go elector that slept through its loss may release another holder's Lease (rule 8). */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);
@@ -72,10 +60,7 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
   return beliefs.find((belief) => belief.holder === holder);
 }
 
-/**
- * Returns the beliefs with `belief` in place of the same holder's earlier belief, without beliefs that ended long before
- * `at`.
- */
+/** Replaces the belief of the same holder, and drops beliefs that ended long before `at`. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
   const kept = beliefs.filter(
     (other) =>
@@ -98,13 +83,11 @@ function longer(known: Belief, other: Belief): Belief {
   return { ...other, lostAt: known.lostAt ?? other.lostAt };
 }
 
-/** Returns the beliefs once `holder` has lost the Lease, at `at`. */
 export function withLost(beliefs: Beliefs, holder: string, at: Instant): Beliefs {
   const belief = beliefOf(beliefs, holder);
   return belief ? withBelief(beliefs, { ...belief, lostAt: at }, at) : beliefs;
 }
 
-/** Returns the beliefs without the belief of `holder`, which has released the Lease. */
 export function withoutBelief(beliefs: Beliefs, holder: string): Beliefs {
   return beliefOf(beliefs, holder) ? beliefs.filter((belief) => belief.holder !== holder) : beliefs;
 }

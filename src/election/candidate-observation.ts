@@ -13,21 +13,14 @@ import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from '
  */
 export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
 
-/** The last ping this process sent to a candidate. */
 export interface Ping {
   readonly purpose: PingPurpose;
-  /**
-   * The written pingTime, in the candidate's own time. The candidate's answer still contains it. Undefined when the purpose
-   * alone is known.
-   */
+  /** The written pingTime, in the candidate's own time; undefined when the purpose alone is known. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the write: the time to answer starts here (rule 9). Undefined while the request is in flight. */
   readonly deliveredAt: Instant | undefined;
-  /**
-   * True once this process has seen the candidate with this pingTime. Any later renewal is an answer, even if another
-   * coordinator has pinged since.
-   */
+  /** True once this process has seen the candidate with this pingTime: any later renewal is an answer. */
   readonly isSeen: boolean;
   /** When this process saw the first renewal after the ping; undefined while unanswered. */
   readonly ackedAt: Instant | undefined;
@@ -40,16 +33,12 @@ export interface Collection {
   readonly lastAt: Instant;
 }
 
-/**
- * What this process has seen a candidate do, on its own monotonic clock. Values are immutable; each function below gives
- * the next one.
- */
+/** What this process has seen a candidate do, on its own monotonic clock. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
   /** When the candidate was created: when this process first saw it, or earlier by its creationTimestamp (rule 6). */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
-  /** Since when this process has seen this renewTime. */
   readonly unchangedSince: Instant;
   /** How old the renewTime was at first sight, in milliseconds; 0 once it was seen to change. */
   readonly ageAtFirstSightMs: number;
@@ -60,14 +49,10 @@ export interface CandidateObservation {
   readonly unansweredPings: number;
   /** The pings before the candidate's deletion, since its last renewal (rule 1). */
   readonly collection: Collection | undefined;
-  /** When the last attempt to delete the candidate failed. */
   readonly deletionFailedAt: Instant;
 }
 
-/**
- * Returns the observation after seeing `candidate` at `now`. `previous` is undefined at first sight. `isNew` says that the
- * candidate did not exist a moment ago: it was created just now.
- */
+/** Returns the observation after seeing `candidate`. `isNew`: it was created just now. */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
@@ -142,24 +127,17 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/**
- * Returns when the candidate last renewed: as this process saw it, or before the first sight by the candidate's own
- * renewTime.
- */
+/** Returns when the candidate last renewed; before the first sight, by its own renewTime. */
 export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
   return unchangedSince - ageAtFirstSightMs;
 }
 
-/**
- * Returns the maximum age of the renewal of a candidate that was created just now, in milliseconds. It compares two
- * timestamps of the candidate, because our own clock may be wrong. The server writes creationTimestamp in whole seconds.
- */
+/** Returns the maximum age of a new candidate's renewal, by its own timestamps. creationTimestamp has whole seconds. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
 }
 
-/** Returns the observation after a ping was sent. */
 export function recordPing(
   observation: CandidateObservation,
   purpose: PingPurpose,
@@ -197,15 +175,11 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
     : observation;
 }
 
-/**
- * Returns the time since the candidate last renewed, in milliseconds. Before the first sight, the candidate's own renewTime
- * counts (rule 1).
- */
+/** Returns the time since the last renewal; before the first sight, by the candidate's own renewTime (rule 1). */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }
 
-/** True when the candidate has not answered the last ping by its deadline. */
 export function isUnanswered(
   observation: CandidateObservation,
   at: Instant,
@@ -215,12 +189,10 @@ export function isUnanswered(
   return ping !== undefined && ping.ackedAt === undefined && at >= ackDueAt(ping, settings);
 }
 
-/** True when the candidate answered the ping before its deadline. */
 export function hasAnsweredInTime(ping: Ping, settings: ElectionSettings): boolean {
   return ping.ackedAt !== undefined && ping.ackedAt < ackDueAt(ping, settings);
 }
 
-/** True while no ping of ours is pending or unanswered and the candidate is valid. */
 export function isUnsuspected(
   observation: CandidateObservation,
   at: Instant,
@@ -234,19 +206,13 @@ export function isUnsuspected(
   );
 }
 
-/**
- * Returns the deadline of a ping's answer. The candidate has electionDuration from when it could see the ping. The server
- * may take as long to write the answer as it took to write the ping: that time is added.
- */
+/** Returns the deadline of an answer (rule 9). A server that was slow to write the ping may be slow with the answer. */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/**
- * Returns until when the candidate counts as alive: by its last renewal, or by its ack, which counts for longer. An ack
- * from before `decidedAt` does not count: the election decided at that time has used it (rule 3).
- */
+/** Returns until when the candidate counts as alive. An ack from before `decidedAt` is used up (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,

@@ -1,3 +1,4 @@
+import { backoffDelayMs } from '../support/backoff.ts';
 import {
   hasOwnPreference,
   nameStrategy,
@@ -12,7 +13,7 @@ import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
 import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
 import type { LeaseChange } from './decision.ts';
 import { blockingBeliefs, expiryOf, isGrantUnrenewed } from './lease-memory.ts';
-import { backoffMs, FENCE } from './model.ts';
+import { FENCE } from './model.ts';
 import { decideOutcome, type Outcome } from './outcome.ts';
 import {
   ackDeadline,
@@ -30,13 +31,9 @@ type Leader = Extract<Outcome, { kind: 'leader' }>;
 
 /** How long after each ack the candidate of a pending preferredHolder is pinged again, in milliseconds (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
-const PREEMPTION_BACKOFF_MS = 15_000;
-const BACKOFF_CAP_MS = 10 * 60_000;
+const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
-/**
- * Decides about a Lease with a valid holder: the first policy with a verdict wins. A holder that leads is never replaced. It only
- * gets a preferredHolder, and only when that candidate is better by priority or version (rule 5).
- */
+/** Decides about a Lease with a valid holder, which is only ever asked to yield (rules 5 and 7). The first verdict wins. */
 export function decideHeld(view: HeldView): Verdict {
   const standing = decideNamedThirdParty(view);
   if (standing) return standing;
@@ -127,7 +124,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
   switch (outlook.kind) {
-    case 'nobody':
+    case 'none':
       return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
@@ -151,10 +148,7 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
     : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
 }
 
-/**
- * A holder that got the Lease back, because it may still lead, has to take the grant up before it is told to yield.
- * Otherwise it would neither lead nor release the Lease until the grant expires.
- */
+/** A holder that got the Lease back takes it up before it is told to yield: else it would keep it without leading. */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
   if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;
@@ -166,7 +160,7 @@ function decideUntakenReturn(view: HeldView): Verdict | undefined {
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
-  const retryAt = lastAt + backoffMs(count, PREEMPTION_BACKOFF_MS, BACKOFF_CAP_MS);
+  const retryAt = lastAt + backoffDelayMs(count, PREEMPTION_BACKOFF);
   if (view.at >= retryAt || outlook.kind !== 'leader' || outlook.leader.name === view.tenure.holder) {
     return undefined;
   }
@@ -203,15 +197,12 @@ function decideChallenge(view: HeldView): Verdict {
       };
     case 'noneElectable':
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
-    case 'nobody':
+    case 'none':
       return { reason: 'NoLiveCandidates', recheckAt: [reinstatementTime(view)] };
   }
 }
 
-/**
- * Prefers a better candidate once it has answered a ping of this purpose: a holder stops renewing as soon as the Lease
- * names a preferredHolder.
- */
+/** Prefers a better candidate only once it has answered: a holder that sees a preferredHolder stops renewing. */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
   const { tenure, at, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
@@ -241,10 +232,7 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
   return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, strategy) };
 }
 
-/**
- * When the holder has missed its renewals, pings candidates before the expiry, so that the new leader is known when the
- * Lease expires (rule 6). The pinged candidates may include the holder: if it is the best, it keeps the Lease by answering.
- */
+/** Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the Lease. */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, lateAt };
@@ -257,10 +245,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/**
- * Handles a holder that does not read notes: it still renews two electionDurations after a note asked it to give way. Where
- * the server drops the field too, no write can reach that holder: the Lease is fenced (rule 14).
- */
+/** Handles a holder that renews beside a note that asks it to yield, which it does not read: a fence (rule 14). */
 export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;

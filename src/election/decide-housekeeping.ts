@@ -5,7 +5,6 @@ import type { Instant } from './model.ts';
 import { isPingPending, type Verdict } from './verdict.ts';
 import type { Standing, View } from './view.ts';
 
-/** Delay before a failed deletion is retried, in milliseconds. */
 const COLLECTION_RETRY_MS = 10 * 60_000;
 
 /**
@@ -18,10 +17,7 @@ const COLLECTION_WATCH_MS = 10 * 60_000;
 /** A candidate that is silent for longer is pinged. client-go renews every 5 min, unless a renewal fails. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
-/**
- * Decides the work on candidates that does not depend on the election (rule 1). A candidate that missed a renewal is pinged once.
- * A candidate that stopped renewing hours ago, or that released the Lease, is pinged a few more times and then deleted.
- */
+/** Decides the pings and deletions of candidates that do not depend on the election (rule 1). */
 export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'recheckAt'> {
   const actions: Action[] = [];
   let next = Number.POSITIVE_INFINITY;
@@ -34,7 +30,6 @@ export function decideHousekeeping(view: View): Pick<Verdict, 'actions' | 'reche
   return { actions, recheckAt: [next] };
 }
 
-/** The housekeeping of one candidate. */
 interface Due {
   readonly now: 'validity' | 'collection' | 'deletion' | undefined;
   /** When other housekeeping may be due; Infinity if only a change of the candidate can make it due. */
@@ -67,7 +62,6 @@ function decideOne(view: View, standing: Standing): Due {
   return { now: at >= refreshAt && at < expiresAt && !isAsked ? 'validity' : undefined, next };
 }
 
-/** Returns `moment` if it is in the future, else Infinity. */
 function after(at: Instant, moment: Instant): Instant {
   return moment > at ? moment : Number.POSITIVE_INFINITY;
 }

@@ -17,10 +17,7 @@ const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/**
- * How long before a grant is given up the other candidates are pinged, in milliseconds. A running client-go elector has
- * taken up its grant before that.
- */
+/** How long before a grant is given up others are pinged: a running elector has taken it up before (rule 12). */
 const ASK_AHEAD_MS = 500;
 
 /**
@@ -51,11 +48,7 @@ function outcomeAmong(standings: readonly Standing[]) {
   return decideOutcome(essentials(standings.map(({ candidate }) => candidate)));
 }
 
-/**
- * Pings before a grant that is not taken up goes to another candidate. It first pings the other candidates that could lead.
- * When the grant is given up, it pings the holder too: a holder that does not answer loses the Lease even without a
- * successor.
- */
+/** Pings the other candidates before a grant that is not taken up is given up, and its holder then (rule 12). */
 export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
@@ -82,10 +75,7 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/**
- * Returns when a running holder has taken up its grant: counted from the server's answer to our grant, or from the first
- * sight of another replica's grant.
- */
+/** Returns when a running holder has taken up its grant, counted from the server's answer or the first sight of it. */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

@@ -99,7 +99,6 @@ function decideReserved(view: VacantView): Verdict | undefined {
   };
 }
 
-/** The reason why a vacant Lease is not granted yet. */
 function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
@@ -138,10 +137,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/**
- * True for a holder whose record expired and that has been silent since. False during a known conflict, because its parties
- * may have answered since.
- */
+/** True for a holder whose record expired. False in a known conflict, whose parties may have answered since. */
 function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
@@ -176,11 +172,7 @@ function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leade
 /** Share of `settleMs` without a new candidate that ends the wait: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/**
- * Returns when the first election of a Lease may be decided. The replicas of a program start in any order: without the
- * wait, the first replica would soon have to yield to the best one. Candidates that existed long before this process
- * started cause no wait (rule 6).
- */
+/** Returns when the first election of a Lease may be decided: replicas start in any order (rule 6). */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
@@ -209,10 +201,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
   };
 }
 
-/**
- * Lets candidates that are held back lead if no other candidate can. Those with the fewest lapses come first; they are
- * pinged unless they are known to be alive. All other candidates are pinged again, with backoff.
- */
+/** Lets candidates that are held back lead if no other can, those with the fewest lapses first (rules 3 and 7). */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const { standings, at } = view;
   const reserve = standings.filter(

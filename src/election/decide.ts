@@ -7,10 +7,7 @@ import { coordinatorLease, earliestAfter, isLeaseName, type Now } from './model.
 import { isPingPending, priorityEnd, type Verdict } from './verdict.ts';
 import { type ElectionInput, isHeld, isVacant, surveyElection, type View } from './view.ts';
 
-/**
- * Decides what to do about one Lease. A pure function: the same input at the same time gives the same decision. The caller
- * applies the decision.
- */
+/** Decides what to do about one Lease, as a pure function. The caller applies the decision. */
 export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
   if (input.name === coordinatorLease.name) {
@@ -34,7 +31,6 @@ function decideVerdict(view: View): Verdict {
   throw new TypeError('a Lease is either held or vacant');
 }
 
-/** The order in which actions are applied. */
 const order: Record<Action['kind'], number> = {
   CreateLease: 0,
   UpdateLease: 0,

@@ -2,7 +2,7 @@ import type { PingPurpose } from './candidate-observation.ts';
 import type { Grant } from './lease-memory.ts';
 import type { CandidateSource, Instant, MicroTime } from './model.ts';
 import type { Outcome } from './outcome.ts';
-import { strategies } from './strategies.ts';
+import { firstOf, strategies } from './strategies.ts';
 import type { Standing, Tenure } from './view.ts';
 
 /** Asks a candidate for a sign of life. The server refuses the write if `resourceVersion` has changed. */
@@ -38,7 +38,6 @@ export interface UpdateLease {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly change: LeaseChange;
-  /** Notes to write together with the change (rule 14). */
   readonly notes?: NotesChange;
 }
 
@@ -87,22 +86,16 @@ export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate
 /** When to decide again (rule 9): after a change only, or at a given time too. */
 export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
 
-/** What to do about one Lease, and why. */
 export interface Decision {
   readonly reason: Reason;
-  /**
-   * Apply in this order: first the Lease, because a leader waits for it, then pings (all at once, because they are
-   * independent), then deletions.
-   */
+  /** In this order: the Lease, for which a leader waits, then the pings, all at once, then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
   /** Until when the decision stays the same if the Lease's holder renews in time; Infinity: until something else changes. */
   readonly steadyUntil: Instant;
-  /** Whether the Lease is held or vacant. */
   readonly tenure: Tenure;
   /** The outcome of an election among the candidates that are known to be alive. */
   readonly outcome: Outcome;
-  /** Every candidate and its state. */
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
@@ -112,10 +105,7 @@ export interface Decision {
   readonly conflict: string | undefined;
 }
 
-/**
- * Every reason of a decision, with the sentence that explains it. Logs, metrics, Events, the command line and the runbooks
- * use these names and sentences.
- */
+/** Every reason of a decision, and the sentence that explains it to users. */
 export const REASONS = {
   // The Lease is granted, because:
   LeaseMissing: 'There are candidates, but no Lease yet.',
@@ -179,23 +169,19 @@ export const reasons = Object.keys(REASONS) as readonly Reason[];
 
 type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
 
-/** True when an action writes the Lease, not a candidate. */
 export function isLeaseWrite(action: Action): action is LeaseWrite {
   return action.kind === 'CreateLease' || action.kind === 'UpdateLease';
 }
 
-/** Returns the grant that an action makes, if any. */
 export function grantIn(action: Action): Grant | undefined {
   if (action.kind === 'CreateLease') return action.grant;
   return action.kind === 'UpdateLease' && action.change.kind === 'grant' ? action.change.grant : undefined;
 }
 
-/** Returns the grant that a decision makes, if any. */
 export function grantOf({ actions }: Decision): Grant | undefined {
   return actions.map(grantIn).find((grant) => grant !== undefined);
 }
 
-/** Returns the preferredHolder that a decision sets, if any. */
 export function preferredBy({ actions }: Decision): string | undefined {
   return actions
     .map((action) =>
@@ -209,6 +195,32 @@ export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
+/** Returns the candidate that a decision chooses: it gets the Lease, is preferred, or leads by the outcome. */
+function chosenBy(decision: Decision): string | undefined {
+  const { outcome } = decision;
+  const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;
+  return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
+}
+
+/** Returns at most `most` candidates: the chosen one, those that could lead, the others that take part, the rest. */
+export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
+  const { outcome, standings } = decision;
+  const chosen = chosenBy(decision);
+  const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
+  const placeOf = ({ state, isHolder, candidate }: Standing): number => {
+    if (candidate.name === chosen) return 0;
+    if (state === 'Live' && (order === undefined || order.isElectable(candidate))) return 1;
+    return state === 'Live' || isHolder ? 2 : 3;
+  };
+  return firstOf(standings, most, (a, b) => {
+    const place = placeOf(a);
+    const difference = place - placeOf(b);
+    if (difference !== 0) return difference;
+    if (place === 1 && order) return order.compare(a.candidate, b.candidate);
+    return a.candidate.name < b.candidate.name ? -1 : 1;
+  });
+}
+
 /** One candidate of a decision, and why it is not the leader. */
 export interface CandidateAccount {
   readonly name: string;
@@ -219,16 +231,10 @@ export interface CandidateAccount {
   readonly lostBy: string | undefined;
 }
 
-/**
- * Returns every candidate that a decision considered, in the order of its standings, with the reason why it is not the
- * leader.
- */
+/** Returns every candidate of the decision's standings, and why it is not the leader. */
 export function explainCandidates(decision: Decision): readonly CandidateAccount[] {
   const { outcome, standings } = decision;
-  const chosen =
-    grantOf(decision)?.holder ??
-    preferredBy(decision) ??
-    (outcome.kind === 'leader' ? outcome.leader.name : undefined);
+  const chosen = chosenBy(decision);
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 

@@ -13,10 +13,7 @@ import type { ElectionInput } from './view.ts';
 
 // Beliefs of former holders that are not known from their renewals (rule 8).
 
-/**
- * The longest gap between a watch and the list that follows it, in milliseconds. During the gap, a Lease may be created,
- * renewed and deleted unseen.
- */
+/** The longest gap between a watch and the next list, in which a Lease may be created, renewed and deleted unseen. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
@@ -83,10 +80,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/**
- * Returns the memory before a list shows a Lease that this process did not know. Unless the Lease is an unrenewed grant of
- * a coordinator, it may have had another holder before, which renewed it unseen until now.
- */
+/** Records that a list shows an unknown Lease: unless it is an unrenewed grant, it may have had another holder until now. */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
@@ -110,10 +104,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   };
 }
 
-/**
- * Returns the memory after a Lease without our grant was seen: the Lease has another holder, or is gone. The holder of our
- * grant may have taken it up unseen, and may have renewed it until `at`. `holder` is the Lease's holder now.
- */
+/** Records a Lease without our grant, now of `holder`. The grant may have been taken up unseen, and renewed until `at`. */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
@@ -130,10 +121,7 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   };
 }
 
-/**
- * Returns the memory after the answer to a grant was lost. If the server wrote the grant, the holder may renew it until
- * `unseenUntil`.
- */
+/** Records that the answer to a grant was lost. If it was written, the holder may renew until `unseenUntil`. */
 export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
@@ -144,10 +132,7 @@ export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): L
   };
 }
 
-/**
- * Returns the memory before another grant is sent. The server's answer to the grant before, or its refusal, can no longer
- * arrive.
- */
+/** Records that the answer to the grant before can no longer arrive, because another grant is sent. */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at);

@@ -20,9 +20,7 @@ export interface HolderRecord {
   /** Another holder may have led under the same leaseTransitions. */
   readonly isNumberShared?: true;
   readonly preferredHolder: string | undefined;
-  /** Since when this process has seen exactly this record. */
   readonly since: Instant;
-  /** How long from `since` the record lasts, in milliseconds. */
   readonly durationMs: number;
   /** The longest time between two renewals of this holder, in milliseconds; undefined: none was seen (rule 17). */
   readonly renewedEveryMs?: number | undefined;
@@ -35,7 +33,6 @@ export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
   readonly since: Instant;
-  /** The renewTime of the Lease when the note was first seen. */
   readonly renewTime: MicroTime | undefined;
 }
 
@@ -48,21 +45,14 @@ export interface Attempts {
 /** What this process remembers of one Lease, in addition to the Lease itself. Immutable: each function returns a new value. */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
-  /** True when the Lease was ever seen with a holder. */
   readonly wasHeld: boolean;
   /** The preferredHolder for which the last holder has released the Lease, until the next grant. */
   readonly yieldedTo: string | undefined;
   /** The beliefs of holders that have led, or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
   readonly beliefs: Beliefs;
-  /**
-   * The assumed duration of a holder whose own duration is not known, in milliseconds: the last known duration of another
-   * holder, because all holders usually run the same program; at least {@link USUAL_DURATION_MS}.
-   */
+  /** The assumed duration of a holder whose own is unknown: the last known one, because holders run the same program. */
   readonly usualDurationMs: number;
-  /**
-   * When each holder last released the Lease, in the order of the releases: those of the last two hours, at most a hundred
-   * (rules 1 and 3).
-   */
+  /** When each holder last released the Lease, in that order, within two hours, at most a hundred (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** A grant of ours that is in flight. It may be written or not, until the server answers or the watch shows it. */
   readonly grantOnItsWay: Grant | undefined;
@@ -84,7 +74,6 @@ export interface LeaseMemory {
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
-  /** When a preferredHolder last got the Lease. */
   readonly preemptedAt: Instant;
   /** Rounds of pings to silent candidates since the Lease last had a leader. */
   readonly rounds: Attempts;
@@ -106,17 +95,13 @@ export interface SupposedGrant {
 export interface UnrenewedGrant {
   readonly holder: string;
   readonly renewTime: MicroTime;
-  /**
-   * The resourceVersion of the written grant. A renewTime cannot identify the grant: a holder whose clock differs from ours
-   * may renew with the renewTime that we wrote.
-   */
+  /** Identifies the written grant. A holder may renew with the renewTime that we wrote. */
   readonly resourceVersion: string;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
   /** When a running holder has taken up the grant (rule 12). */
   readonly takeUpBy: Instant;
   readonly isPreemption: boolean;
-  /** See {@link Grant}. */
   readonly isReturn?: true;
 }
 
@@ -125,22 +110,17 @@ export interface Grant {
   readonly holder: string;
   /** The renewTime that the grant writes. Any other renewTime is the holder's own. */
   readonly renewTime: MicroTime;
-  /** The holder before this grant. */
   readonly former: string | undefined;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
   /** Set when `former` has not taken up its grant, in time or at all: it never led by that grant. */
   readonly hasFormerLapsed: boolean;
-  /**
-   * Why the grant replaces a grant that `former` has not renewed and that has not expired (rule 12); undefined if it does
-   * not.
-   */
+  /** Why the grant replaces one that `former` has not renewed and that has not expired (rule 12), if it does. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
   /** Set when there is proof that the holder before this grant has ended (rule 17). */
   readonly hasFormerEnded?: true;
   /** Set when `holder` may still believe in an earlier record of its own: the grant gives the Lease back (rule 8). */
   readonly isReturn?: true;
-  /** Set when the new holder was the preferredHolder. */
   readonly isPreemption: boolean;
   /** Set when we had set another preferredHolder, and that candidate has become silent or is gone. */
   readonly hasPreferredFailed?: true;
@@ -148,7 +128,6 @@ export interface Grant {
 
 export const NO_ATTEMPTS: Attempts = { count: 0, lastAt: Number.NEGATIVE_INFINITY };
 
-/** The memory of a Lease that was never seen before. */
 export const noMemory: LeaseMemory = {
   record: undefined,
   wasHeld: false,
@@ -181,10 +160,7 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/**
- * Returns the beliefs that block a grant. Lost grants of an existing Lease do not block: if such a grant was written, the
- * server refuses any other write to that Lease.
- */
+/** Returns the beliefs that block a grant. Had a lost grant changed the Lease, the server would refuse our write. */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -208,9 +184,7 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }
 
-/**
- * True while no holder leads by the Lease's record or an earlier one: the grant has not been taken up (rules 8 and 12).
- */
+/** True while no holder leads by this record or an earlier one: the grant is not taken up (rules 8 and 12). */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
@@ -237,10 +211,7 @@ export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemor
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
 
-/**
- * Records the server's answer, at `at`, to a grant that was sent at `sentAt`: the grant is written as `resourceVersion`.
- * The watch may have shown it before.
- */
+/** Records the server's answer to a grant. The watch may have shown the grant before. */
 export function recordGrantAnswered(
   memory: LeaseMemory,
   grant: Grant,
@@ -315,7 +286,6 @@ export function recordGrant(
   };
 }
 
-/** Returns the attempts with one more, at `lastAt`. */
 export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
@@ -323,10 +293,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
 /** The number of lapses in a row for which a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
-/**
- * Returns the attempts with one more lapse. If a leader had to give way to the holder, one lapse is enough to hold the
- * holder back.
- */
+/** Adds a lapse. One is enough to hold a holder back for which a leader had to give way. */
 export function withLapse(
   attempts: Attempts,
   { unrenewedGrant }: LeaseMemory,
@@ -337,10 +304,7 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt };
 }
 
-/**
- * Records a lapse of the former holder, and forgets old lapses: a program in a crash loop returns under a new name each
- * time.
- */
+/** Records a lapse, and forgets old ones: a program in a crash loop returns under new names. */
 function recordLapse(
   memory: LeaseMemory,
   { former = '', revises }: Grant,

@@ -1,3 +1,5 @@
+import type { Instant } from '../support/clock.ts';
+
 /** What a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 an ordered list. */
 export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
@@ -22,7 +24,6 @@ export interface Priority {
   readonly unreadable: string | undefined;
 }
 
-/** The priority of a candidate without one. */
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
 /** A LeaseCandidate of any served version. Names are those of the API; `undefined` is a field that is not set. */
@@ -70,16 +71,12 @@ export interface Lease {
   readonly notes?: LeaseNotes | undefined;
   /** True when `preferredHolder` comes from the notes: client-go's elector does not read them. */
   readonly isPreferredHolderNoted?: boolean;
-  /** True when `strategy` comes from the notes. */
   readonly isStrategyNoted?: boolean;
   readonly leaseDurationSeconds: number | undefined;
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /**
-   * True when field ownership says that a participant of this project has emptied the Lease. A participant empties only its
-   * own Lease.
-   */
+  /** By field ownership, a participant of this project emptied the Lease, which it only does to its own. */
   readonly isReleasedByParticipant?: true;
   /** True when field ownership says that `holderIdentity` and `acquireTime` have the same writer. */
   readonly isAcquireTimeHolders?: true;
@@ -91,10 +88,7 @@ export interface Lease {
   readonly isDurationHolders?: true;
   /** True when field ownership says that a participant of this project wrote `renewTime`. */
   readonly isRenewedByParticipant?: true;
-  /**
-   * True when field ownership says that the Lease is unchanged since a coordinator of this program granted it, and that its
-   * holder did not lead before: the holder has not taken up the grant (rule 12).
-   */
+  /** By field ownership, the Lease is unchanged since a coordinator of this program granted it anew (rule 12). */
   readonly isUnrenewedGrant?: true;
 }
 
@@ -104,10 +98,7 @@ export interface ElectionSettings {
   readonly electionDurationMs: number;
   /** leaseDurationSeconds of a grant, and the default for a held Lease without a duration. */
   readonly leaseDurationSeconds: number;
-  /**
-   * How long the first election of a Lease waits for more candidates after the first has appeared, in milliseconds. After
-   * the last one it waits 7.5 % of that. 0 or absent: the first candidate gets the Lease at once (rule 6).
-   */
+  /** How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: not at all. */
   readonly settleMs?: number;
   /** Whether the Lease of a holder that has ended counts as released, by the status of its Pod (rule 17). */
   readonly isCrashEvidenceUsed?: boolean;
@@ -120,16 +111,17 @@ export interface ElectionSettings {
 /** A moment of metav1.MicroTime: whole microseconds since the Unix epoch, on the writer's clock. */
 export type MicroTime = bigint;
 
-/**
- * A moment on this process's monotonic clock, in milliseconds (fractions allowed). It never moves backward and means
- * nothing outside this process. All ages and deadlines are measured with it (rule 2).
- */
-export type Instant = number;
+export type { Instant };
 
 /** Both clocks, read at the same time: `monotonic` to measure durations, `wall` for timestamps that other programs read. */
 export interface Now {
   readonly monotonic: Instant;
   readonly wall: MicroTime;
+}
+
+/** Returns both clocks. `wallMs` is in milliseconds since 1970, as `Date.now()` has it. */
+export function nowAt(monotonic: Instant, wallMs: number): Now {
+  return { monotonic, wall: BigInt(Math.round(wallMs * 1000)) };
 }
 
 /** Returns the earliest instant. An undefined entry is ignored; undefined if no instant is left. */
@@ -148,14 +140,6 @@ export function earliestAfter(at: Instant, instants: Iterable<Instant | undefine
     if (instant !== undefined && instant > at && instant < first) first = instant;
   }
   return first === Number.POSITIVE_INFINITY ? undefined : first;
-}
-
-/**
- * Exponential backoff: `baseMs`, doubled for each attempt after the first, at most `capMs`. Without jitter, because a
- * repeated decision has to give the same time.
- */
-export function backoffMs(attempt: number, baseMs: number, capMs: number): number {
-  return Math.min(baseMs * 2 ** (attempt - 1), capMs);
 }
 
 /** A cache: for each candidate whose priority has ended, the candidate with the later priority. */
@@ -181,10 +165,7 @@ export const GROUP = 'coordinated-leader-election.dev';
 /** The holderIdentity of a fenced Lease (rule 14). A candidate of this name takes no part in an election. */
 export const FENCE = `fence.${GROUP}`;
 
-/**
- * The default Lease of the coordinator's own lock: the same as the built-in controller's. A Lease of that name is never
- * coordinated, in any namespace, because a coordinator may have its lock there (rule 10).
- */
+/** The default Lease of the coordinator's lock, as the built-in controller's. It is never coordinated (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 const LONGEST_NAME = 253;

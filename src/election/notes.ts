@@ -18,7 +18,6 @@ export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {
   };
 }
 
-/** Returns a Lease with its fields alone. */
 export function withoutNotes(lease: Lease): Lease {
   const { notes: _, isStrategyNoted, isPreferredHolderNoted, ...fields } = lease;
   return {
@@ -38,10 +37,7 @@ export function changedNotes(
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
-/**
- * Returns how a change of the Lease changes its notes. Where the server drops fields, the notes keep the written values;
- * elsewhere the notes are removed. While the server's behaviour is unknown, notes are kept on a Lease that has some.
- */
+/** Returns how a change of the Lease changes its notes, which are kept where the server drops fields (rule 14). */
 export function notesWith(
   { lease, dropsFields }: ElectionInput,
   change: LeaseChange,
@@ -82,10 +78,7 @@ export interface WrittenLease {
   readonly after: Lease;
 }
 
-/**
- * Returns whether the server drops fields, by its answer to an action. With its feature gate off, the server accepts new
- * fields and leaves them out, but keeps fields that the Lease already has. Undefined if the answer does not show it.
- */
+/** Returns whether the server drops new fields, by its answer to an action; undefined if that does not show it (rule 14). */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
   if (!written) return undefined;

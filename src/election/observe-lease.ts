@@ -123,10 +123,7 @@ function observeDeletion(
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/**
- * True when another coordinator may have granted the Lease unseen since its record was seen: a list shows only the last
- * state.
- */
+/** True when another coordinator may have granted the Lease unseen: a list shows only the last state. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefined): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
@@ -147,10 +144,7 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
   return { ...memory, beliefs, unrenewedGrant: undefined, lostGrants: lost };
 }
 
-/**
- * Returns the memory of an unseen Lease that has no candidates any more. The holder of an unseen grant may have taken it
- * up, and may renew it until a list shows that the Lease is gone.
- */
+/** Records that an unseen Lease has no candidates any more. Its holder may renew it until a list shows it gone. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {

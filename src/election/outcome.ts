@@ -1,23 +1,19 @@
 import type { LeaseCandidate } from './model.ts';
 import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 
-/** The outcome of an election among a set of candidates. */
 export type Outcome =
-  | { readonly kind: 'nobody' }
+  /** No candidate has a vote. */
+  | { readonly kind: 'none' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
   /** A strategy that is not registered here: another controller decides. */
   | { readonly kind: 'thirdParty'; readonly strategy: string }
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
-/**
- * Returns the outcome of an election in which exactly `candidates` take part, in any order. If `incumbent` is one of them,
- * it leads unless another candidate is so much better that the incumbent has to give way (rule 5).
- */
+/** Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   const resolution = resolveStrategy(candidates);
-  if (resolution.kind === 'none') return { kind: 'nobody' };
-  if (resolution.kind === 'conflict') return resolution;
+  if (resolution.kind !== 'resolved') return resolution;
   const { strategy } = resolution;
   const order = strategies.get(strategy);
   if (!order) return { kind: 'thirdParty', strategy };
@@ -60,10 +56,7 @@ export function decisiveAmong(
 /** Limits the lists that are read to find the lists that matter. Beyond it, every list counts as one that matters. */
 const MAX_LISTS_TRIED = 50_000;
 
-/**
- * Returns a test: would a candidate change the strategy that an election among `known` uses, or the parties of its
- * conflict?
- */
+/** Returns a test: would a candidate change the strategy of `known`, or the parties of its conflict? */
 function strategyTest(
   known: readonly LeaseCandidate[],
   outcome: Outcome,
@@ -120,8 +113,8 @@ function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: strin
 /** True when both have equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   switch (a.kind) {
-    case 'nobody':
-      return b.kind === 'nobody';
+    case 'none':
+      return b.kind === 'none';
     case 'conflict':
       return b.kind === 'conflict' && a.strategies.join() === b.strategies.join();
     case 'thirdParty':
@@ -214,10 +207,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
   return { present, lists, highest, named, best };
 }
 
-/**
- * Returns a function that gives equal lists of strategies the same key. It caches the last key, because most candidates
- * have the same list.
- */
+/** Returns a function that gives equal lists equal keys. It caches the last: most candidates have the same list. */
 function listKeys(): (list: readonly string[]) => string {
   let last: readonly string[] = [];
   let key = '';

@@ -62,10 +62,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   return { ...known, memory };
 }
 
-/**
- * Records the server's answer, at `at`, to an action that was sent at `sentAt`: it is done. `answer` is the new state of
- * the Lease, after a write to the Lease.
- */
+/** Records that an action sent at `sentAt` is done, with the Lease in the answer to a write of it. */
 export function recordSuccess<K extends Known>(
   known: K,
   action: Action,

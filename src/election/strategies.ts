@@ -3,14 +3,10 @@ import { GROUP, type LeaseCandidate } from './model.ts';
 
 /** A way to choose a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs. */
 export interface Strategy {
-  /** True when the candidate can lead under this strategy. */
   isElectable(candidate: LeaseCandidate): boolean;
   /** Negative when `a` is the better leader. Both must be electable; never 0 for two candidates of one Lease. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
-  /**
-   * Like `compare`, without age and name: the criteria for which an election waits (rule 6). 0 for two equally good
-   * candidates: an election does not wait for an equal candidate.
-   */
+  /** Like `compare`, without age and name: an election waits for no candidate that is equal in this (rule 6). */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Like `compare`, by the criteria for which a leader gives way (rule 5); 0 when neither has to give way to the other. */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
@@ -21,7 +17,6 @@ export interface Strategy {
 /** A criterion that compares candidates, and the name for having lost by it. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
-/** The parts in which strategies differ. */
 export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
   /** Criteria for which a leader gives way. Priority, which always counts, comes before them. */
@@ -38,10 +33,7 @@ const ageAndName: readonly Criterion[] = [
   ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
 ];
 
-/**
- * Creates a strategy. Each of its three orders starts with the criteria of the one before, so that they never contradict
- * each other.
- */
+/** Creates a strategy. Each of its three orders starts with the criteria of the one before. */
 export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
   const evicting = [priority, ...preempting];
   const awaited = [...evicting, ...choosing];
@@ -83,10 +75,7 @@ function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
   return left < right ? -1 : 1;
 }
 
-/**
- * Kubernetes' own strategy: during an upgrade the old version leads until its last replica is gone, or until a rollback is
- * no longer possible.
- */
+/** Kubernetes' own strategy: the old version leads until its last replica is gone. */
 export const oldestEmulationVersion = createStrategy({
   isElectable: (candidate) => {
     const isReadable = versionOf(candidate, 'binary') !== undefined;
@@ -98,10 +87,7 @@ export const oldestEmulationVersion = createStrategy({
   ],
 });
 
-/**
- * Causes the fewest hand-overs in a rolling update: a free Lease goes to the newest version, whose replicas stay, and a
- * leader never gives way because of a version.
- */
+/** The fewest hand-overs in a rolling update: no leader gives way because of a version (rule 5). */
 export const newestVersion = createStrategy({
   isElectable: (candidate) =>
     versionOf(candidate, 'binary') !== undefined && emulationOf(candidate) !== undefined,
@@ -129,7 +115,6 @@ export const strategies: ReadonlyMap<string, Strategy> = new Map([
   [`${GROUP}/NewestVersion`, newestVersion],
 ]);
 
-/** The versions of a candidate that can be compared. */
 export interface CandidateVersions {
   readonly binary: SemVer;
   readonly emulation: SemVer;
@@ -140,10 +125,7 @@ const known = new Map<string, SemVer | undefined>();
 const MAX_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
 
-/**
- * Parses a strict semantic version; undefined when missing or invalid. `v1.2.3` is invalid, although node-semver accepts
- * it.
- */
+/** Parses a strict semantic version. `v1.2.3` is invalid here, but not for node-semver. */
 export function parseVersion(text: string | undefined): SemVer | undefined {
   if (text === undefined) return undefined;
   if (known.has(text)) return known.get(text);
@@ -172,10 +154,7 @@ function ownVersions(candidate: LeaseCandidate): Partial<CandidateVersions> {
   return versions;
 }
 
-/**
- * Returns the first `most` of `items` in the order of `compare`, sorted and stable. For many more items than `most` it
- * costs little more than one pass.
- */
+/** Returns the first `most` items, sorted and stable, in little more than one pass. */
 export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
   const found: T[] = [];
   let last: T | undefined;

@@ -1,6 +1,7 @@
+import { backoffDelayMs } from '../support/backoff.ts';
 import { ackDueAt, liveUntil } from './candidate-observation.ts';
 import type { Action, Reason } from './decision.ts';
-import { backoffMs, earliest, type Instant, type LeaseCandidate } from './model.ts';
+import { earliest, type Instant, type LeaseCandidate } from './model.ts';
 import { lapsedUntil, possibleCandidates, type Standing, type View } from './view.ts';
 
 /** The decision of one policy. `decideElection()` adds the parts of a Decision that all policies share. */
@@ -73,10 +74,7 @@ export function knownConflict(view: View): string | undefined {
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
-/**
- * Identifies a set of candidates and their strategies, in any order, by the sums of two hashes of each. Sorting thousands
- * of candidates would take too long.
- */
+/** Identifies candidates and their strategies, in any order, by sums of hashes: sorting thousands takes too long. */
 function partiesOf(candidates: readonly LeaseCandidate[]): string {
   let [sum, otherSum] = [0, 0];
   for (const { uid, binaryVersion, preference } of candidates) {
@@ -101,12 +99,11 @@ function hashOf(text: string, from: number): number {
   return hash;
 }
 
-const BACKOFF_MS = 30_000;
-const BACKOFF_CAP_MS = 10 * 60_000;
+const BACKOFF = { initialMs: 30_000, maxMs: 10 * 60_000 };
 
 /** Backs off when the holder or the server drops the fields that we write (rule 7). */
 export function decideIgnoredWrites(view: View): Verdict | undefined {
   const { count, lastAt } = view.input.memory.ignoredWrites;
-  const retryAt = lastAt + backoffMs(count, BACKOFF_MS, BACKOFF_CAP_MS);
+  const retryAt = lastAt + backoffDelayMs(count, BACKOFF);
   return view.at < retryAt ? { reason: 'WritesIgnored', recheckAt: [retryAt] } : undefined;
 }

@@ -1,3 +1,4 @@
+import { backoffDelayMs } from '../support/backoff.ts';
 import { type Reservation, reservationFor, withoutBelief } from './beliefs.ts';
 import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import { type HolderEnd, judgeHolderEnd, type ObservedPod } from './holder-end.ts';
@@ -13,7 +14,6 @@ import {
   withWithdrawal,
 } from './lease-memory.ts';
 import {
-  backoffMs,
   type ElectionSettings,
   FENCE,
   type Instant,
@@ -24,7 +24,6 @@ import {
 } from './model.ts';
 import { decideOutcome, essentials, type Outcome } from './outcome.ts';
 
-/** A candidate together with what this process has seen of it. */
 export interface ObservedCandidate {
   readonly candidate: LeaseCandidate;
   readonly observation: CandidateObservation;
@@ -38,10 +37,7 @@ export interface ElectionInput {
   readonly memory: LeaseMemory;
   /** The candidates whose leaseName is the Lease's name, in its namespace, in any order. */
   readonly candidates: readonly ObservedCandidate[];
-  /**
-   * For each name that two sources have, the second candidate. It takes no part (rule 13), and is pinged together with the
-   * first.
-   */
+  /** The second candidate of each name that two sources have. It takes no part, but is pinged too (rule 13). */
   readonly twins?: readonly ObservedCandidate[] | undefined;
   /** The Pod of the holder's candidate, where Pods are watched (rule 17). */
   readonly holderPod?: ObservedPod | undefined;
@@ -63,16 +59,13 @@ export interface View<T extends Tenure = Tenure> {
   readonly twins: readonly Standing[];
   /** A subset of the live candidates that has the same outcome as all live candidates. */
   readonly live: readonly LeaseCandidate[];
-  /** The outcome of an election among the live candidates. */
   readonly outcome: Outcome;
   /** The outcome if every candidate that may still answer does answer. */
   readonly outlook: Outcome;
 }
 
-/** A view of a Lease with a valid holder. */
 export type HeldView = View<Extract<Tenure, { kind: 'held' }>>;
 
-/** A view of a Lease without a valid holder. */
 export type VacantView = View<Extract<Tenure, { kind: 'vacant' }>>;
 
 export function surveyElection(known: ElectionInput, now: Now): View {
@@ -96,12 +89,10 @@ export function isVacant(view: View): view is VacantView {
   return view.tenure.kind === 'vacant';
 }
 
-/** Returns the candidates that would take part if all answered. */
 export function possibleCandidates({ standings }: View): readonly LeaseCandidate[] {
   return candidatesIn(standings, 'Live', 'Awaiting', 'Idle');
 }
 
-/** Whether the Lease is held or vacant. */
 export type Tenure =
   | {
       readonly kind: 'held';
@@ -116,9 +107,8 @@ export type Tenure =
   | {
       readonly kind: 'vacant';
       /**
-       * LeaseFenced: no candidate holds the Lease, but a former holder may still believe that it does (rule 14).
-       * HolderEnded: there is proof that the holder's process has ended (rule 17).
-       * GrantRevised: the holder of our grant is gone or silent, and has never taken up the grant (rule 12).
+       * The reason of a grant. HolderEnded: rule 17. LeaseFenced: rule 14. GrantRevised: the holder of our grant is lost (rule
+       * 12).
        */
       readonly need:
         | 'LeaseMissing'
@@ -148,8 +138,8 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   if (at >= expiresAt) return { kind: 'vacant', need: 'LeaseExpired', lease, reservation };
   if (record.holder === FENCE) {
     const { since: from } = record;
-    const nobodys = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
-    return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };
+    const fenced = { holder: undefined, from, until: expiresAt, othersUntil: expiresAt };
+    return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: fenced };
   }
   const isProvisionalNow = isProvisional(memory, lease, at);
   if (isProvisionalNow && isGranteeLost(input, record.holder, at)) {
@@ -217,7 +207,6 @@ export type CandidateState =
   | 'Expired'
   | 'Deleting';
 
-/** A candidate and its state. */
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
   readonly isHolder: boolean;
@@ -288,10 +277,7 @@ function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   return trustedAgainAt !== undefined && at < trustedAgainAt;
 }
 
-/**
- * Returns until when a candidate takes no part while another can lead, because its last grant has lapsed. Lapses in a row
- * count for the whole Lease: a program in a crash loop returns under other names (rule 7).
- */
+/** Returns until when a candidate is held back for lapses, which count for the whole Lease (rule 7). */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
@@ -307,7 +293,13 @@ export function lapsedUntil(
   // After another candidate's lapse, the first lapse of this one counts as its second.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;
-  return own.lastAt + backoffMs(excess, 2000 * settings.leaseDurationSeconds, LAPSE_BACKOFF_CAP_MS);
+  return (
+    own.lastAt +
+    backoffDelayMs(excess, {
+      initialMs: 2000 * settings.leaseDurationSeconds,
+      maxMs: LAPSE_BACKOFF_CAP_MS,
+    })
+  );
 }
 
 /** True when the candidate answered a ping that was sent at `since` or later. */

@@ -1,8 +1,9 @@
 import { IDENTITY_PREFIX } from '../controller/lock/lock-record.ts';
 import { decodePod } from '../coordination/pod.ts';
-import { type RawObject, specOf, textField, timeField } from '../coordination/raw-object.ts';
+import { specOf, textField, timeField } from '../coordination/raw-object.ts';
 import { leadingContainerOf, type Pod } from '../election/holder-end.ts';
 import { coordinatorLease, type Lease, type LeaseCandidate, type MicroTime } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
@@ -27,7 +28,7 @@ export interface AuditedPod extends Pod {
 }
 
 /** Reads a Pod. Never throws: an invalid field counts as not set. */
-export function decodeAuditedPod(raw: RawObject): AuditedPod {
+export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
   const { metadata } = raw;
   const spec = specOf(raw);
   const status = isJsonObject(raw['status']) ? raw['status'] : {};

@@ -1,32 +1,10 @@
 import { REASONS, type Reason } from '../election/decision.ts';
 import { coordinatorLease, type MicroTime } from '../election/model.ts';
-import { surveyElection } from '../election/view.ts';
 import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
 import { describeRight, type Evidence } from './evidence.ts';
-import {
-  checkLock,
-  checkPriorities,
-  type Finding,
-  runbookForMissing,
-  runbookForReason,
-  runbookPath,
-} from './findings.ts';
+import { checkCandidates, checkLock, checkPriorities, type Finding, runbookPath } from './findings.ts';
 import { type LeaseStatus, statusOf } from './lease-status.ts';
-import { counted, listed, reasonTexts, stateTexts } from './wording.ts';
-
-/** Reasons that occur in every election. One observation cannot tell how long they have lasted. */
-const ROUTINE_REASONS: ReadonlySet<Reason> = new Set<Reason>([
-  'LeaseMissing',
-  'LeaseExpired',
-  'LeaseReleased',
-  'HolderEnded',
-  'BetterCandidate',
-  'PreemptionPending',
-  'PreferredHolderLeads',
-  'PreferredHolderGone',
-  'PreferredHolderNotBest',
-  'AwaitingAcks',
-]);
+import { adviceOnTrouble, counted, listed } from './wording.ts';
 
 const FLAGS =
   'Start every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and ' +
@@ -38,17 +16,21 @@ const BOTH =
 const CLOSED =
   'Where the provider closes kube-system, install with config.lockNamespace (--lock-namespace) set to a namespace that is open.';
 
-/** Returns the findings of all checks. */
+const OWN_CREDENTIALS =
+  "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says the same";
+
 export function diagnose(evidence: Evidence): readonly Finding[] {
+  const { elections } = evidence;
   return [
     checkApi(evidence),
     checkGate(evidence),
     ...checkLock(evidence),
     ...checkRights(evidence),
     ...checkClocks(evidence),
-    ...checkCandidates(evidence),
-    ...checkLeases(evidence),
-    ...(evidence.elections ? checkPriorities(evidence.elections) : []),
+    ...(elections && elections.candidateApis.length > 0
+      ? [...checkCandidates(elections), ...checkLeases(elections)]
+      : []),
+    ...(elections ? checkPriorities(elections) : []),
   ];
 }
 
@@ -61,8 +43,8 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
       what: 'Leases or LeaseCandidates may not be listed with these credentials.',
       meaning: 'Neither candidates nor Leases can be examined.',
       advice:
-        'Use credentials that may list leases and leasecandidates in every namespace, or name one that these may ' +
-        'look into with --namespace.',
+        'Use credentials that may list leases and leasecandidates in every namespace, or name ' +
+        'a namespace that these may read with --namespace.',
     };
   }
   if (elections.candidateApis.length === 0) {
@@ -80,7 +62,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
       check,
       severity: 'warning',
       what: `leasecandidates of ${elections.forbiddenApis.join(' and ')} may not be listed with these credentials.`,
-      meaning: 'Those who stand there are missing in what follows.',
+      meaning: 'The candidates there are missing in what follows.',
       advice: 'Use credentials that may list them: the ClusterRole reader of the chart lets you.',
     };
   }
@@ -116,56 +98,43 @@ function checkGate({ trial }: Evidence): Finding {
   };
 }
 
-function checkRights(evidence: Evidence): readonly Finding[] {
-  const { missingRights: missing, user } = evidence;
-  const who = user || 'this user';
-  const [forLabels, forElections] = [
-    missing.filter(({ resource }) => resource === 'pods'),
-    missing.filter(({ resource }) => resource !== 'pods'),
-  ];
-  const elections = checkElectionRights(evidence, who, forElections);
-  return forLabels.length === 0 ? [elections] : [elections, missingForLabels(who, forLabels)];
-}
-
-function checkElectionRights(
-  { limitedTo, lockNamespace }: Evidence,
-  who: string,
-  missing: Evidence['missingRights'],
-): Finding {
+function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence): readonly Finding[] {
   const check = 'Permissions';
+  const who = user || 'this user';
+  const findings: Finding[] = [];
+  const missing = missingRights.filter(({ resource }) => resource !== 'pods');
   if (missing.length === 0) {
     const limit = limitedTo.rights === undefined ? '' : ` that is limited to namespace ${limitedTo.rights}`;
-    return { check, severity: 'ok', what: `${who} may do all that a coordinator${limit} does.` };
+    findings.push({ check, severity: 'ok', what: `${who} may do all that a coordinator${limit} does.` });
+  } else {
+    const isClosed =
+      lockNamespace === coordinatorLease.namespace &&
+      missing.some(({ namespace }) => namespace === lockNamespace);
+    const isBlind = missing.some(
+      ({ verb, name }) => name === undefined && (verb === 'list' || verb === 'watch'),
+    );
+    findings.push({
+      check,
+      severity: 'warning',
+      what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
+      meaning:
+        'A coordinator with these credentials could not do its work; other credentials are not examined.',
+      advice: `${OWN_CREDENTIALS}, kubectl apply -f deploy/rbac.yaml.${isClosed ? ` ${CLOSED}` : ''}`,
+      runbook: runbookPath(isBlind ? 'LeaseCoordinatorWatchStale' : 'LeaseCoordinatorWriteErrors'),
+    });
   }
-  const isClosed =
-    lockNamespace === coordinatorLease.namespace &&
-    missing.some(({ namespace }) => namespace === lockNamespace);
-  return {
-    check,
-    severity: 'warning',
-    what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
-    meaning:
-      'A coordinator with these credentials could not do its work; other credentials are not examined.',
-    advice:
-      "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says " +
-      'the same, kubectl apply -f deploy/rbac.yaml.' +
-      (isClosed ? ` ${CLOSED}` : ''),
-    runbook: runbookForMissing(missing),
-  };
-}
-
-/** Missing rights for leader labels do not prevent elections. */
-function missingForLabels(who: string, missing: Evidence['missingRights']): Finding {
-  return {
-    check: 'Permissions',
-    severity: 'warning',
-    what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
-    meaning:
-      'A coordinator with these credentials elects, but the label of a leader would not follow it to another Pod.',
-    advice:
-      "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says " +
-      'the same, have the chart grant it: helm upgrade with --set config.leaderLabel=true.',
-  };
+  const forLabels = missingRights.filter(({ resource }) => resource === 'pods');
+  if (forLabels.length > 0) {
+    findings.push({
+      check,
+      severity: 'warning',
+      what: `${who} may not: ${forLabels.map(describeRight).join(', ')}.`,
+      meaning:
+        'A coordinator with these credentials elects, but the label of a leader would not follow it to another Pod.',
+      advice: `${OWN_CREDENTIALS}, have the chart grant it: helm upgrade with --set config.leaderLabel=true.`,
+    });
+  }
+  return findings;
 }
 
 function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[] {
@@ -205,7 +174,7 @@ function checkRenewTimes(
     {
       check: 'Clocks',
       severity: 'warning',
-      what: `${listed(names)} renewed at a time that has yet to come.`,
+      what: `${listed(names)} renewed at a time in the future.`,
       meaning:
         'The clocks of their machines are ahead; the built-in coordinator then takes too long to replace them.',
       advice: 'Set the clocks of their machines by NTP.',
@@ -213,57 +182,23 @@ function checkRenewTimes(
   ];
 }
 
-function checkCandidates({ elections }: Evidence): readonly Finding[] {
-  const check = 'Candidates';
-  if (!elections || elections.candidateApis.length === 0) return [];
-  const standings = elections.elections.flatMap(
-    ({ input }) => surveyElection(input, elections.now).standings,
-  );
-  const findings = (['Unresponsive', 'Expired'] as const).flatMap((state): Finding[] => {
-    const names = standings
-      .filter((one) => one.state === state)
-      .map(({ candidate }) => `${candidate.namespace}/${candidate.name}`);
-    if (names.length === 0) return [];
-    return [
-      {
-        check,
-        severity: 'warning',
-        what: `${listed(names)}: ${stateTexts[state]}.`,
-        meaning: 'They cannot lead, and the redundancy that they stand for is not there.',
-        advice:
-          'See whether their processes run and reach the API server; delete the candidates of those that are gone.',
-        runbook: runbookPath('LeaseCandidatesUnresponsive'),
-      },
-    ];
-  });
-  if (findings.length > 0) return findings;
-  const what =
-    standings.length === 0
-      ? 'There are no candidates.'
-      : `${counted(standings.length, 'candidate')}, none of them silent.`;
-  return [{ check, severity: 'ok', what }];
-}
-
 /** Finds Leases whose election is blocked. */
-function checkLeases({ elections }: Evidence): readonly Finding[] {
-  if (!elections || elections.candidateApis.length === 0) return [];
+function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
   const check = 'Leases';
-  const statuses = elections.elections.map((election) => statusOf(election, elections.now));
-  const byReason = Map.groupBy(statuses, troubleOf);
-  const findings = [...byReason].flatMap(([reason, those]): Finding[] => {
-    const { advice } = reasonTexts[reason];
+  const statuses = elections.map((election) => statusOf(election, now));
+  const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, those]): Finding[] => {
+    const advice = adviceOnTrouble(reason);
+    if (advice === undefined) return [];
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
-    if (ROUTINE_REASONS.has(reason) || advice === undefined) return [];
     // A Lease without candidates is left over from an uninstalled component.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
     // A fence expires by itself.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
-    const runbook = runbookForReason(reason, isLed);
     const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
-    return [
-      { check, severity, what, meaning: REASONS[reason], advice, ...(runbook !== undefined && { runbook }) },
-    ];
+    const finding = { check, severity, what, meaning: REASONS[reason], advice } as const;
+    if (reason === 'StrategyConflict') return [{ ...finding, runbook: runbookPath('LeaseStrategyConflict') }];
+    return [isLed ? finding : { ...finding, runbook: runbookPath('LeaseWithoutLeader') }];
   });
   if (findings.length > 0) return findings;
   const what =
@@ -273,10 +208,7 @@ function checkLeases({ elections }: Evidence): readonly Finding[] {
   return [{ check, severity: 'ok', what }];
 }
 
-/**
- * Returns the reason to report. In one observation most candidates look silent, so that a conflict counts as
- * StrategyConflict before they are pinged.
- */
+/** Returns the reason to report. At first sight most candidates look silent: a conflict counts before they are pinged. */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

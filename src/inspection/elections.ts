@@ -27,7 +27,6 @@ export interface ObservedElection {
   readonly rawLease: KubernetesObject | undefined;
 }
 
-/** The result of one observation of a cluster. */
 export interface ObservedElections {
   /** The served LeaseCandidate APIs. Without one there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
@@ -38,50 +37,39 @@ export interface ObservedElections {
   readonly elections: readonly ObservedElection[];
 }
 
-/** The scope of an observation. */
-interface ObservationRequest {
+/** The cluster to look at, and the durations of its coordinator. */
+export interface ClusterScope {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   /** Empty for all namespaces. */
   readonly namespace: string;
-  /** Only this Lease. The result contains it even if it does not exist. */
-  readonly leaseName?: string;
-  readonly signal?: AbortSignal;
 }
 
 const PAGE_DEADLINE_MS = 60_000;
 
 /** Returns the newest served version of each LeaseCandidate API. Rejects with the errors of the client. */
-export async function servedCandidateApis(
-  client: KubernetesClient,
-  signal?: AbortSignal,
-): Promise<readonly CandidateApiVersion[]> {
+export async function servedCandidateApis(client: KubernetesClient): Promise<readonly CandidateApiVersion[]> {
   const served = await Promise.all(
-    candidateSources.map((source) => discoverServed(client, candidateResources[source], signal)),
+    candidateSources.map((source) => discoverServed(client, candidateResources[source])),
   );
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
 /**
- * Reads all Leases and their candidates once. Rejects with the errors of the client, and when the user may not list any
- * candidates.
+ * Reads all Leases, or the one called `leaseName` even if it does not exist, and their candidates once. Rejects with the errors
+ * of the client.
  */
-export async function observeElections(request: ObservationRequest): Promise<ObservedElections> {
-  const { client, clock, settings, namespace, leaseName, signal } = request;
-  const candidateApis = await servedCandidateApis(client, signal);
-  const [leases, ...lists] = await Promise.all([
-    listObjects(
-      client,
-      resourcePaths.leases(namespace),
-      { fieldSelector: leaseName && `metadata.name=${escaped(leaseName)}` },
-      signal,
-    ),
-    ...candidateApis.map((apiVersion) => listUnlessForbidden(request, apiVersion)),
+export async function observeElections(
+  scope: ClusterScope & { readonly leaseName?: string },
+): Promise<ObservedElections> {
+  const { client, clock, settings, namespace, leaseName } = scope;
+  const candidateApis = await servedCandidateApis(client);
+  const fieldSelector = leaseName && `metadata.name=${escaped(leaseName)}`;
+  const [leases, { candidates, forbiddenApis }] = await Promise.all([
+    listObjects(client, resourcePaths.leases(namespace), { fieldSelector }),
+    listCandidates(client, candidateApis, namespace, {}),
   ]);
-  const refusals = lists.filter((objects) => objects instanceof ApiError);
-  if (refusals[0] && refusals.length === lists.length) throw refusals[0];
-  const candidates = lists.flatMap((objects) => (objects instanceof ApiError ? [] : objects));
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
   const rawLeases = new Map<LeaseKey, KubernetesObject>();
@@ -90,15 +78,13 @@ export async function observeElections(request: ObservationRequest): Promise<Obs
     rawLeases.set(leaseKey(lease.namespace, lease.name), raw);
     recordFirstLease(records, lease, now);
   }
-  for (const raw of candidates) {
-    const candidate = decodeLeaseCandidate(raw);
+  for (const { candidate } of candidates) {
     // Not every server supports a field selector for leaseName.
     if (leaseName === undefined || candidate.leaseName === leaseName) {
       recordFirstCandidate(records, candidate, now, settings);
     }
   }
   const asked = leaseName === undefined ? [] : [leaseKey(namespace, leaseName)];
-  const forbiddenApis = candidateApis.filter((_, index) => lists[index] instanceof ApiError);
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
@@ -107,14 +93,13 @@ export async function listObjects(
   client: KubernetesClient,
   path: string,
   query: Query,
-  signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly KubernetesObject[]> {
   let objects: KubernetesObject[] = [];
   await listAllPages(client, {
     path,
     query,
     deadlineMs: PAGE_DEADLINE_MS,
-    signal,
+    signal: new AbortController().signal,
     begin: () => {
       objects = [];
       return (items) => void objects.push(...items.filter(isKubernetesObject));
@@ -123,13 +108,47 @@ export async function listObjects(
   return objects;
 }
 
-/** The scope of a watch. */
-interface WatchRequest {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly settings: ElectionSettings;
-  /** Empty for all namespaces. */
-  readonly namespace: string;
+/** A LeaseCandidate, and its API version. */
+export interface ListedCandidate {
+  readonly apiVersion: CandidateApiVersion;
+  readonly raw: KubernetesObject;
+  readonly candidate: LeaseCandidate;
+}
+
+/** Lists the candidates of these APIs. Rejects like {@link listObjects}, but with a refusal only if all APIs are forbidden. */
+export async function listCandidates(
+  client: KubernetesClient,
+  apis: readonly CandidateApiVersion[],
+  namespace: string,
+  query: Query,
+): Promise<{
+  readonly candidates: readonly ListedCandidate[];
+  readonly forbiddenApis: readonly CandidateApiVersion[];
+}> {
+  const refusals = new Map<CandidateApiVersion, ApiError>();
+  const lists = await Promise.all(
+    apis.map(async (apiVersion) => {
+      try {
+        const path = resourcePaths.candidates(apiVersion, namespace);
+        const objects = await listObjects(client, path, query);
+        // Items of a list may lack their apiVersion, which identifies the source.
+        return objects.map((raw) => {
+          const candidate = decodeLeaseCandidate({ ...raw, apiVersion });
+          return { apiVersion, raw, candidate };
+        });
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 403)) throw error;
+        refusals.set(apiVersion, error);
+        return [];
+      }
+    }),
+  );
+  const [refusal] = refusals.values();
+  if (refusal && refusals.size === apis.length) throw refusal;
+  return { candidates: lists.flat(), forbiddenApis: apis.filter((api) => refusals.has(api)) };
+}
+
+interface WatchRequest extends ClusterScope {
   readonly signal: AbortSignal;
   /** Called for each error of the watch, which retries. */
   readonly onError: (error: unknown) => void;
@@ -223,19 +242,13 @@ export function recordFirstCandidate(
 /** Tolerated difference of clocks, in milliseconds: harmless, and not distinguishable from a slow network. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/**
- * How far the server's clock is ahead of this machine's, in milliseconds. It is a range, because the server reports whole
- * seconds.
- */
+/** How far the server's clock is ahead of ours, in milliseconds: a range, as the server reports whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/**
- * A clock with the server's wall time, if the two clocks differ by more than the tolerance. renewTimes come from machines
- * of the cluster, but the user's machine may be anywhere.
- */
+/** A clock with the server's wall time if the two differ much: renewTimes come from machines of the cluster. */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
   #serverAheadMs: ServerAhead | undefined;
@@ -312,20 +325,6 @@ function compareKeys(a: LeaseKey, b: LeaseKey): number {
   // A slash sorts after "-" and ".": without this, kube-system/x would come before kube/x.
   const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
   return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** Lists the candidates of one API, or returns the refusal. */
-async function listUnlessForbidden(
-  request: ObservationRequest,
-  apiVersion: CandidateApiVersion,
-): Promise<readonly KubernetesObject[] | ApiError> {
-  try {
-    const path = resourcePaths.candidates(apiVersion, request.namespace);
-    return await listObjects(request.client, path, {}, request.signal);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return error;
-    throw error;
-  }
 }
 
 /** Returns `now` moved back to `since`; unchanged if `since` is unknown or in the future. */

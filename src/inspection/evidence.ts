@@ -3,7 +3,7 @@ import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import { coordinatorLease, type ElectionSettings, GROUP } from '../election/model.ts';
+import { coordinatorLease, GROUP } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
@@ -11,12 +11,12 @@ import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import {
   type ClusterClock,
+  type ClusterScope,
   type ObservedElections,
   observeElections,
   type ServerAhead,
 } from './elections.ts';
 
-/** The input of a diagnosis. */
 export interface Evidence {
   /** The version from /version; empty if unknown. */
   readonly serverVersion: string;
@@ -41,17 +41,12 @@ type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** The scope of an examination. */
-interface ExaminationRequest {
-  readonly client: KubernetesClient;
+/** `namespace` is that of the trial Lease, and of the examination if not all namespaces may be read. */
+interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
-  readonly settings: ElectionSettings;
-  /** The namespace of the trial Lease, and of the examination if not all namespaces may be read. */
-  readonly namespace: string;
   readonly lockNamespace: string;
   /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
-  readonly signal?: AbortSignal;
 }
 
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -72,7 +67,10 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   ]);
   const here = everywhere ? undefined : await unlessForbidden(observeElections(request));
   const elections = everywhere ?? here;
-  const missingHere = await missingIn(client, namespace, missingEverywhere);
+  const missingHere = await missingAmong(
+    client,
+    missingEverywhere.map((right) => ({ namespace, ...right })),
+  );
   const hasMoreHere = missingHere.length < missingEverywhere.length;
   const gitVersion = version?.['gitVersion'];
   return {
@@ -92,7 +90,6 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   };
 }
 
-/** A permission that a coordinator needs. */
 export interface Right {
   /** Empty for the core group. */
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
@@ -125,17 +122,13 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 
-/** The additional permissions for leader labels. */
 export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
   group: '',
   resource: 'pods',
   verb,
 }));
 
-/**
- * Returns a right in words: `patch leases`, `update leases/leader-election-controller in kube-system`. The API group is
- * added only for this project's own group.
- */
+/** Returns a right in words. The API group is added only for this project's own. */
 export function describeRight({ group, resource, verb, namespace, name }: Right): string {
   return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
@@ -144,36 +137,29 @@ export function describeRight({ group, resource, verb, namespace, name }: Right)
 export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
   /** No holder, or an expired one. */
-  | { readonly kind: 'nobody'; readonly formerHolder: string }
+  | { readonly kind: 'none'; readonly formerHolder: string }
   /** These credentials may not read the lock. */
   | { readonly kind: 'unknown' };
 
-/**
- * Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal: users may not be allowed to
- * read it.
- */
+/** Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal. */
 export async function readLock(
   client: KubernetesClient,
   clock: Clock,
   namespace: string,
-  signal?: AbortSignal,
 ): Promise<LockHolder> {
   const path = resourcePaths.lease(namespace, coordinatorLease.name);
   try {
-    const lease = await client.request({ method: 'GET', path, ...(signal && { signal }) });
+    const lease = await client.request({ method: 'GET', path });
     return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 404) return { kind: 'nobody', formerHolder: '' };
+    if (error.status === 404) return { kind: 'none', formerHolder: '' };
     if (error.status === 403) return { kind: 'unknown' };
     throw error;
   }
 }
 
-/**
- * Returns the permissions to check. Permissions on candidates are needed only for the served APIs; if those are unknown,
- * for all APIs.
- */
+/** Keeps rights on candidates only for the served APIs; for all if those are unknown. */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],
@@ -232,18 +218,6 @@ async function missingAmong(client: KubernetesClient, asked: readonly Right[]): 
   return asked.filter((_, index) => allowed[index] === false);
 }
 
-/** Returns the permissions that are also missing in one namespace. */
-function missingIn(
-  client: KubernetesClient,
-  namespace: string,
-  missing: readonly Right[],
-): Promise<readonly Right[]> {
-  return missingAmong(
-    client,
-    missing.map((right) => ({ namespace, ...right })),
-  );
-}
-
 async function isAllowed(client: KubernetesClient, right: Right): Promise<boolean> {
   const body = {
     apiVersion: 'authorization.k8s.io/v1',
@@ -256,7 +230,6 @@ async function isAllowed(client: KubernetesClient, right: Right): Promise<boolea
   return isJsonObject(status) && status['allowed'] === true;
 }
 
-/** A lock in another namespace. */
 interface OtherLock {
   readonly namespace: string;
   readonly holder: string;
@@ -293,6 +266,6 @@ function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);
   const agoMs = renewTime === undefined ? Number.POSITIVE_INFINITY : Number(wallTime - renewTime) / 1000;
-  if (holder === '' || agoMs > leaseDurationMs) return { kind: 'nobody', formerHolder: holder };
+  if (holder === '' || agoMs > leaseDurationMs) return { kind: 'none', formerHolder: holder };
   return { kind: isForeign(holder) ? 'builtIn' : 'ours', holder, renewedSecondsAgo: agoMs / 1000 };
 }

@@ -1,12 +1,11 @@
 import { isSeparateLock, lockRefusal } from '../controller/other-locks.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
-import type { Reason } from '../election/decision.ts';
 import { coordinatorLease, type Now } from '../election/model.ts';
-import type { ElectionInput } from '../election/view.ts';
+import { type ElectionInput, surveyElection } from '../election/view.ts';
 import type { ObservedElections } from './elections.ts';
-import type { Evidence, Right } from './evidence.ts';
-import { counted, describePriority, endOf, listed } from './wording.ts';
+import type { Evidence } from './evidence.ts';
+import { counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
 
 /** error: elections fail. warning: elections will fail, or fail for one Lease. */
 export type Severity = 'error' | 'warning' | 'ok';
@@ -21,7 +20,6 @@ type CheckName =
   | 'Leases'
   | 'Priorities';
 
-/** A finding about a cluster. */
 export interface Finding {
   readonly check: CheckName;
   readonly severity: Severity;
@@ -33,6 +31,9 @@ export interface Finding {
   /** The path of the runbook in this repository; undefined if there is none. */
   readonly runbook?: string;
 }
+
+/** Elections that were observed, and when. */
+export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
 
 /** The alerts with a runbook of the same name. */
 export const runbooks = [
@@ -48,26 +49,11 @@ export const runbooks = [
   'LeaseApiServerSlow',
 ] as const;
 
-/** The name of an alert and its runbook. */
 export type RunbookName = (typeof runbooks)[number];
 
 /** Returns the path of a runbook in this repository, as in the alert's `runbook_url`. */
 export function runbookPath(name: RunbookName): string {
   return `docs/runbooks/${name}.md`;
-}
-
-/** Returns the runbook for blocked elections with this reason; undefined if there is no alert for it. */
-export function runbookForReason(reason: Reason, isLed: boolean): string | undefined {
-  if (reason === 'StrategyConflict') return runbookPath('LeaseStrategyConflict');
-  return isLed ? undefined : runbookPath('LeaseWithoutLeader');
-}
-
-/** Returns the runbook for missing permissions. Missing read permissions come before missing write permissions. */
-export function runbookForMissing(rights: readonly Right[]): string {
-  const isBlind = rights.some(
-    ({ verb, name }) => name === undefined && (verb === 'list' || verb === 'watch'),
-  );
-  return runbookPath(isBlind ? 'LeaseCoordinatorWatchStale' : 'LeaseCoordinatorWriteErrors');
 }
 
 const check = 'CoordinatorLock';
@@ -77,47 +63,66 @@ export function checkLock(evidence: Evidence): readonly Finding[] {
   return [...checkPlace(evidence), checkHolder(evidence), ...checkOthers(evidence)];
 }
 
-/** Checks the priorities of candidates (rule 16). */
-export function checkPriorities({ elections, now }: ObservedElections): readonly Finding[] {
-  const check = 'Priorities';
-  const candidates = elections.flatMap(({ input }) => candidatesOf(input, now));
-  const unreadable = candidates.filter((one) => one.unreadable !== undefined);
-  const ended = candidates.filter(({ hasEnded }) => hasEnded);
-  const inForce = candidates.filter(({ priority, hasEnded }) => priority !== '0' && !hasEnded);
-  return [
-    ...unreadable.map(
-      ({ name, unreadable: annotation }): Finding => ({
+/** Finds candidates that cannot lead. */
+export function checkCandidates({ elections, now }: ObservedAt): readonly Finding[] {
+  const check = 'Candidates';
+  const standings = elections.flatMap(({ input }) => surveyElection(input, now).standings);
+  const findings = (['Unresponsive', 'Expired'] as const).flatMap((state): Finding[] => {
+    const names = standings
+      .filter((one) => one.state === state)
+      .map(({ candidate }) => `${candidate.namespace}/${candidate.name}`);
+    if (names.length === 0) return [];
+    return [
+      {
         check,
         severity: 'warning',
-        what: `${name}: ${annotation} cannot be read.`,
-        meaning: 'The priority that it was to have does not count.',
-        advice: UNREADABLE_ADVICE,
-      }),
-    ),
-    ...(inForce.length === 0
-      ? []
-      : [
-          {
-            check,
-            severity: 'ok',
-            what: `${counted(inForce.length, 'candidate')} with a priority: ${listed(inForce.map(({ name, priority }) => `${name} ${priority}`))}.`,
-          } as const,
-        ]),
-    ...(ended.length === 0
-      ? []
-      : [
-          {
-            check,
-            severity: 'ok',
-            what: `${listed(ended.map(({ name }) => name))}: the priority that was set has ended. undrain removes what drain and transfer have left of it.`,
-          } as const,
-        ]),
-  ];
+        what: `${listed(names)}: ${stateTexts[state]}.`,
+        meaning: 'They cannot lead, and the redundancy that they stand for is not there.',
+        advice:
+          'See whether their processes run and reach the API server; delete the candidates of those that are gone.',
+        runbook: runbookPath('LeaseCandidatesUnresponsive'),
+      },
+    ];
+  });
+  if (findings.length > 0) return findings;
+  const what =
+    standings.length === 0
+      ? 'There are no candidates.'
+      : `${counted(standings.length, 'candidate')}, none of them silent.`;
+  return [{ check, severity: 'ok', what }];
 }
 
-/** Advice for an annotation that cannot be parsed. */
-export const UNREADABLE_ADVICE =
-  'Set the annotation priority to a whole number such as 100, and priority-until to a time such as 2026-01-01T12:00:00Z.';
+/** Checks the priorities of candidates (rule 16). */
+export function checkPriorities({ elections, now }: ObservedAt): readonly Finding[] {
+  const check = 'Priorities';
+  const candidates = elections.flatMap(({ input }) => prioritiesIn(input, now));
+  const ended = candidates.filter(({ hasEnded }) => hasEnded).map(({ name }) => name);
+  const inForce = candidates.filter(({ priority, hasEnded }) => priority !== '0' && !hasEnded);
+  const findings: Finding[] = candidates.flatMap(({ name, unreadable }) =>
+    unreadable === undefined
+      ? []
+      : [
+          {
+            check,
+            severity: 'warning',
+            what: `${name}: ${unreadable} cannot be read.`,
+            meaning: 'The priority that it was to have does not count.',
+            advice:
+              'Set the annotation priority to a whole number such as 100, and priority-until to a time such as 2026-01-01T12:00:00Z.',
+          },
+        ],
+  );
+  if (inForce.length > 0) {
+    const named = listed(inForce.map(({ name, priority }) => `${name} ${priority}`));
+    const what = `${counted(inForce.length, 'candidate')} with a priority: ${named}.`;
+    findings.push({ check, severity: 'ok', what });
+  }
+  if (ended.length > 0) {
+    const what = `${listed(ended)}: the priority that was set has ended. undrain removes what drain and transfer have left of it.`;
+    findings.push({ check, severity: 'ok', what });
+  }
+  return findings;
+}
 
 /** Checks the namespace of the lock. A coordinator does nothing if that namespace is not allowed. */
 function checkPlace({ lockNamespace, elections }: Evidence): readonly Finding[] {
@@ -151,32 +156,32 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
         check,
         severity: 'warning',
         what: `The lock ${name} may not be read with these credentials.`,
-        meaning: 'It is not known who coordinates, if anybody does.',
+        meaning: 'It is not known which coordinator is at work, if any.',
         advice: `Use credentials that may get leases in ${lockNamespace}.`,
       };
-    case 'nobody':
+    case 'none':
       return {
         check,
         severity: 'error',
         what:
           lock.formerHolder === ''
-            ? `Nobody holds the lock ${name}.`
+            ? `No coordinator holds the lock ${name}.`
             : `${lock.formerHolder} held the lock ${name} and renews it no more.`,
         meaning:
           otherLocks.length === 0
-            ? 'Nobody coordinates: a leader that dies is not replaced.'
-            : 'Nobody coordinates by this lock.',
-        advice: adviceForNobody(elections?.candidateApis.length === 0, otherLocks),
+            ? 'No coordinator is at work: a leader that dies is not replaced.'
+            : 'No coordinator has this lock.',
+        advice: adviceForNone(elections?.candidateApis.length === 0, otherLocks),
         runbook: runbookPath('LeaseCoordinatorAbsent'),
       };
   }
 }
 
-function adviceForNobody(isApiOff: boolean, [other]: Evidence['otherLocks']): string {
+function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): string {
   if (isApiOff)
     return 'Turn the API on first: no coordinator takes the lock where it sees no LeaseCandidates.';
   if (other) {
-    return `One coordinates by a lock in ${other.namespace}: if it is yours, run doctor with --lock-namespace ${other.namespace}.`;
+    return `A coordinator has its lock in ${other.namespace}: if it is yours, run doctor with --lock-namespace ${other.namespace}.`;
   }
   return 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.';
 }
@@ -198,7 +203,7 @@ function checkOthers({ lock, otherLocks }: Evidence): readonly Finding[] {
   ];
 }
 
-function candidatesOf({ namespace, candidates }: ElectionInput, now: Now) {
+function prioritiesIn({ namespace, candidates }: ElectionInput, now: Now) {
   return candidates.map(({ candidate: { name, priority } }) => ({
     name: `${namespace}/${name}`,
     priority: describePriority(priority.value, endOf(priority)),

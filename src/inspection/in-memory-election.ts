@@ -16,10 +16,7 @@ import type { ElectionSettings, Instant, Lease, LeaseCandidate, Now } from '../e
 import { changedNotes, withNotes, withoutNotes } from '../election/notes.ts';
 import type { ElectionInput } from '../election/view.ts';
 
-/**
- * An election in memory, with the records of the controller. Each write is observed at once. The caller simulates the
- * programs and the clock.
- */
+/** An election in memory, with the controller's records. The caller simulates the programs and the clock. */
 export class InMemoryElection {
   readonly #records: ElectionRecords;
   readonly #key: LeaseKey;

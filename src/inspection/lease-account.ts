@@ -2,11 +2,10 @@ import { ownersOf } from '../coordination/field-owner.ts';
 import { decideElection } from '../election/decide.ts';
 import { type Decision, REASONS, type Reason } from '../election/decision.ts';
 import type { LeaseCandidate, Now } from '../election/model.ts';
-import { resolveStrategy } from '../election/outcome.ts';
 import { surveyElection } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import type { LockHolder } from './evidence.ts';
-import { UNREADABLE_ADVICE } from './findings.ts';
+import { checkCandidates, checkPriorities, type ObservedAt } from './findings.ts';
 import {
   assumeAnswers,
   describeStatus,
@@ -16,9 +15,8 @@ import {
   verdictOn,
 } from './lease-status.ts';
 import { type Rehearsal, rehearse } from './rehearsal.ts';
-import { describeLoss, listed, reasonTexts, stateTexts } from './wording.ts';
+import { adviceOn, describeLoss, listed } from './wording.ts';
 
-/** An obstacle to an election, with advice. */
 export interface Blocker {
   readonly what: string;
   readonly advice: string;
@@ -28,9 +26,9 @@ export interface Blocker {
 export interface StrategyAccount {
   /** The strategy that the candidates agree on; undefined if they conflict or name none. */
   readonly resolved: string | undefined;
-  /** Candidates that ask for the resolved strategy (rule 4). */
+  /** Candidates whose first choice is the resolved strategy. */
   readonly askedBy: readonly string[];
-  /** Candidates that ask for other strategies. */
+  /** Candidates whose first choice is another strategy. */
   readonly others: readonly { readonly name: string; readonly asksFor: readonly string[] }[];
   /** The strategy in the Lease; empty for none. */
   readonly onLease: string;
@@ -38,10 +36,8 @@ export interface StrategyAccount {
   readonly writtenBy: readonly string[];
 }
 
-/** The explanation of a Lease, as `explain` shows it. */
 export interface LeaseAccount {
   readonly status: LeaseStatus;
-  /** The summary, one sentence. */
   readonly verdict: string;
   /** Time until the Lease expires, in seconds; undefined if it has expired or has no holder. */
   readonly expiresInSeconds: number | undefined;
@@ -50,7 +46,6 @@ export interface LeaseAccount {
   readonly strategy: StrategyAccount;
   readonly coordinator: LockHolder;
   readonly blockers: readonly Blocker[];
-  /** Undefined if there is no leader. */
   readonly ifLeaderDied: Rehearsal | undefined;
 }
 
@@ -71,7 +66,7 @@ export function accountFor(election: ObservedElection, coordinator: LockHolder, 
     candidates,
     strategy: strategyOf(supposed, input.lease?.strategy ?? '', ownersOf(rawLease, ['spec', 'strategy'])),
     coordinator,
-    blockers: [...blockersOf(decision, candidates, coordinator), ...prioritiesInVain(decision)],
+    blockers: blockersOf(decision, candidates, coordinator, { elections: [election], now }),
     ifLeaderDied: holder === undefined ? undefined : rehearse(input, now, [{ kind: 'crash', name: holder }]),
   };
 }
@@ -83,32 +78,16 @@ function strategyOf(
 ): StrategyAccount {
   const resolved = 'strategy' in outcome ? outcome.strategy : undefined;
   const parties = standings.flatMap(({ candidate, state }) => (state === 'Live' ? [candidate] : []));
-  // Most candidates ask for the same strategy with the same version. One candidate of each kind represents all.
-  const kinds = new Map(parties.map((candidate) => [kindOf(candidate), candidate]));
-  const isNotOverruled = (candidate: LeaseCandidate) =>
-    asksFor(candidate)[0] === resolved &&
-    [...kinds.values()].every((other) => {
-      const both = resolveStrategy([candidate, other]);
-      return both.kind === 'resolved' && both.strategy === resolved;
-    });
-  const asking = new Set(
-    [...kinds].flatMap(([kind, candidate]) => (isNotOverruled(candidate) ? [kind] : [])),
+  const [asking = [], others = []] = [true, false].map((isAsking) =>
+    parties.filter((candidate) => (asksFor(candidate)[0] === resolved) === isAsking),
   );
   return {
     resolved,
-    askedBy:
-      resolved === undefined ? [] : parties.filter((one) => asking.has(kindOf(one))).map(({ name }) => name),
-    others: parties
-      .filter((candidate) => asksFor(candidate)[0] !== resolved)
-      .map((candidate) => ({ name: candidate.name, asksFor: asksFor(candidate) })),
+    askedBy: asking.map(({ name }) => name),
+    others: others.map((candidate) => ({ name: candidate.name, asksFor: asksFor(candidate) })),
     onLease,
     writtenBy,
   };
-}
-
-/** Returns a key that is equal for candidates with equal influence on the strategy. */
-function kindOf({ preference, binaryVersion }: LeaseCandidate): string {
-  return JSON.stringify([preference, binaryVersion]);
 }
 
 function asksFor({ preference }: LeaseCandidate): readonly string[] {
@@ -119,24 +98,19 @@ function blockersOf(
   { reason }: Decision,
   candidates: readonly RankedCandidate[],
   coordinator: LockHolder,
+  observed: ObservedAt,
 ): readonly Blocker[] {
   const blockers: Blocker[] = [];
-  const { advice } = reasonTexts[reason];
+  const advice = adviceOn(reason);
   if (advice !== undefined) blockers.push({ what: REASONS[reason], advice });
-  if (coordinator.kind === 'nobody') {
+  if (coordinator.kind === 'none') {
     blockers.push({
-      what: 'Nobody holds the lock of the coordinators: no election will be decided.',
+      what: 'No coordinator holds the lock: no election will be decided.',
       advice: 'Start the coordinator, or turn on the one built into kube-apiserver; doctor says more.',
     });
   }
-  const silent = candidates.filter(({ state }) => state === 'Unresponsive' || state === 'Expired');
-  if (silent.length > 0) {
-    blockers.push({
-      what: `${listed(silent.map(({ name }) => name))}: ${stateTexts[silent[0]?.state ?? 'Unresponsive']}.`,
-      advice:
-        'See whether the processes behind them run and reach the API server; delete those that are gone.',
-    });
-  }
+  for (const finding of [...checkCandidates(observed), ...checkPriorities(observed)])
+    if (finding.advice !== undefined) blockers.push({ what: finding.what, advice: finding.advice });
   const unreadable = candidates.filter(({ lostBy }) => lostBy === 'NotElectable');
   if (unreadable.length > 0) {
     blockers.push({
@@ -145,18 +119,4 @@ function blockersOf(
     });
   }
   return blockers;
-}
-
-/** Finds priorities that have not moved a leader, although they should have. */
-function prioritiesInVain({ standings }: Decision): readonly Blocker[] {
-  return standings.flatMap(({ candidate: { name, priority } }) =>
-    priority.unreadable === undefined
-      ? []
-      : [
-          {
-            what: `${name}: ${priority.unreadable} cannot be read, and does not count.`,
-            advice: UNREADABLE_ADVICE,
-          },
-        ],
-  );
 }

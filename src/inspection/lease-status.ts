@@ -1,10 +1,17 @@
 import { timeField } from '../coordination/raw-object.ts';
 import { sinceRenewalMs } from '../election/candidate-observation.ts';
 import { decideElection } from '../election/decide.ts';
-import { type Decision, explainCandidates, grantOf, REASONS, type Reason } from '../election/decision.ts';
+import {
+  type Decision,
+  explainCandidates,
+  grantOf,
+  REASONS,
+  type Reason,
+  rankCandidates,
+} from '../election/decision.ts';
 import type { LeaseCandidate, Now } from '../election/model.ts';
 import { decideOutcome, type Outcome } from '../election/outcome.ts';
-import { firstOf, strategies } from '../election/strategies.ts';
+import { strategies } from '../election/strategies.ts';
 import {
   type CandidateState,
   type ElectionInput,
@@ -15,7 +22,15 @@ import {
   type View,
 } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
-import { countPriorities, describeLoss, endOf, listed, type PriorityCount, reasonTexts } from './wording.ts';
+import {
+  countPriorities,
+  describeLoss,
+  endOf,
+  listed,
+  type PriorityCount,
+  stateTexts,
+  waitsFor,
+} from './wording.ts';
 
 /** The state of one Lease, as `status` shows it. */
 export interface LeaseStatus {
@@ -42,17 +57,6 @@ export interface LeaseStatus {
   readonly ageSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
 }
-
-const STATES: readonly CandidateState[] = [
-  'Live',
-  'Awaiting',
-  'Idle',
-  'Lapsed',
-  'Withdrawn',
-  'Unresponsive',
-  'Expired',
-  'Deleting',
-];
 
 /** Describes a Lease, by the controller's own decision. */
 export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
@@ -103,7 +107,6 @@ export interface RankedCandidate {
   readonly isPreferred: boolean;
   /** The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate. */
   readonly lostBy: string | undefined;
-  /** An explanation of `lostBy`. */
   readonly why: string;
 }
 
@@ -120,32 +123,16 @@ export function assumeAnswers(view: View, decision: Decision): Decision {
   return { ...decision, actions: [], outcome, standings };
 }
 
-/**
- * Ranks the candidates and explains their ranks: the next leader first, then the other participants, then the candidates
- * that take no part, by name. Returns at most `most`.
- */
+/** Ranks the candidates and explains their ranks: the next leader first. Returns at most `most`. */
 export function rank(
   supposed: Decision,
   { standings }: Decision,
   input: ElectionInput,
   now: Now,
-  most = Number.POSITIVE_INFINITY,
+  most?: number,
 ): readonly RankedCandidate[] {
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
-  const order = supposed.outcome.kind === 'leader' ? strategies.get(supposed.outcome.strategy) : undefined;
-  const placeOf = ({ state, candidate }: Standing) =>
-    state !== 'Live' ? 2 : order === undefined || order.isElectable(candidate) ? 0 : 1;
-  const leader = supposed.outcome.kind === 'leader' ? supposed.outcome.leader : undefined;
-  const compare = (a: Standing, b: Standing): number => {
-    if (a.candidate === leader || b.candidate === leader) return a.candidate === leader ? -1 : 1;
-    const places = placeOf(a) - placeOf(b);
-    if (places !== 0 || placeOf(a) > 0) return places;
-    return order?.compare(a.candidate, b.candidate) ?? 0;
-  };
-  const ranked =
-    most < supposed.standings.length
-      ? firstOf(supposed.standings, most, compare)
-      : supposed.standings.toSorted(compare);
+  const ranked = rankCandidates(supposed, most);
   const accounts = new Map(
     explainCandidates({ ...supposed, standings: ranked }).map((account) => [account.name, account]),
   );
@@ -176,17 +163,17 @@ export function verdictOn(
 ): string {
   const meaning = REASONS[decision.reason];
   if (outcome.kind !== 'leader') {
-    return holder === undefined ? `Nobody leads. ${meaning}` : `${holder} leads. ${meaning}`;
+    return `${holder ?? 'No candidate'} leads. ${meaning}`;
   }
   const best = outcome.leader.name;
   const rivals = standings.filter(({ candidate: { name } }) => holder === best || name === holder);
   const under = `under ${outcome.strategy}${forItsPriority(outcome.leader, outcome.strategy, rivals)}`;
-  if (holder === undefined) return `Nobody leads. ${meaning} ${best} is the best candidate.`;
+  if (holder === undefined) return `No candidate leads. ${meaning} ${best} is the best candidate.`;
   if (holder === best) {
     return `${holder} leads, as it is the best candidate ${under}.`;
   }
   if (isBeingRevised(decision)) {
-    return `Nobody leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better ${under}.`;
+    return `No candidate leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better ${under}.`;
   }
   const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
   if (!isCandidate) return `${holder} leads and is no candidate; ${best} is the best candidate. ${meaning}`;
@@ -194,14 +181,16 @@ export function verdictOn(
 }
 
 function countStates({ standings }: Decision): LeaseStatus['candidates'] {
-  const counts = STATES.map((one) => [one, standings.filter(({ state }) => state === one).length] as const);
+  const counts = Object.keys(stateTexts).map(
+    (one) => [one, standings.filter(({ state }) => state === one).length] as const,
+  );
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 /** Describes what must happen until the best candidate leads, with names and seconds if known. */
 function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: Now): string | undefined {
   const { reason, actions, standings } = decision;
-  const general = reasonTexts[reason].waitsFor;
+  const general = waitsFor(reason);
   switch (reason) {
     case 'AwaitingAcks': {
       const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
@@ -236,13 +225,8 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
   }
 }
 
-/** Maximum number of strategies in one line. */
-const MAX_STRATEGIES = 10;
-
 function agreementOn(strategies: readonly string[]): string {
-  const named = strategies.slice(0, MAX_STRATEGIES);
-  const more = strategies.length - named.length;
-  return `agreement on ${[...named, ...(more > 0 ? [`${more} more`] : [])].join(' or ')}`;
+  return `agreement on one of ${listed(strategies)}`;
 }
 
 function secondsSince(time: bigint, now: Now): number {

@@ -9,7 +9,6 @@ import { SettingsError } from '../settings/settings-table.ts';
 import { isJsonObject } from '../support/json.ts';
 import { type Change, rehearse } from './rehearsal.ts';
 
-/** The options of `plan`. */
 interface PlanRequest {
   /** Each is `name=binaryVersion/emulationVersion`. */
   readonly add: readonly string[];
@@ -53,17 +52,13 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
   ]);
   const removed = [...new Set(request.remove)];
   const priorities = request.priority.flatMap((text) => read(() => givenPriority(text), problems));
-  const unknown = (flag: string, those: readonly string[]) =>
-    those
-      .filter((name) => !names.has(name))
-      .map((name) => `${flag}: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
-  problems.push(...unknown('--remove', removed));
-  problems.push(
-    ...unknown(
-      '--priority',
-      priorities.map(({ name }) => name),
-    ),
-  );
+  const named = [
+    ...removed.map((name) => ({ flag: '--remove', name })),
+    ...priorities.map(({ name }) => ({ flag: '--priority', name })),
+  ];
+  for (const { flag, name } of named)
+    if (!names.has(name))
+      problems.push(`${flag}: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
   if (problems.length > 0) throw new SettingsError(problems);
   return [
     ...added.map((candidate): Change => ({ kind: 'add', candidate })),
@@ -79,12 +74,8 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
  * @throws {SettingsError} if `text` is invalid.
  */
 export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
-  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
-  const problem = (what: string) =>
-    new SettingsError([`--rollout: "${text}" ${what}; give e.g. scheduler=1.37.0/1.36.0`]);
-  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  if (!binary || !emulation) throw problem('has no two semantic versions');
-  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
+  const problem = problemWith('--rollout', text, 'scheduler=1.37.0/1.36.0');
+  const { name, binaryVersion, emulationVersion } = nameAndVersions(text, problem);
   const present = candidates.map(({ candidate }) => candidate.name).sort();
   const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
   if (names.length === 0) {
@@ -157,19 +148,28 @@ function givenPriority(text: string): { readonly name: string; readonly priority
   const [, name = '', value = ''] = PRIORITY.exec(text) ?? [];
   const priority = parseInt32(value);
   if (priority !== undefined) return { name, priority };
-  throw new SettingsError([
-    `--priority: "${text}" is no candidate with a whole number of 32 bits; give e.g. scheduler-c=100`,
-  ]);
+  throw problemWith('--priority', text, 'scheduler-c=100')('is no candidate with a whole number of 32 bits');
+}
+
+type Problem = (what: string) => SettingsError;
+
+function problemWith(flag: string, text: string, example: string): Problem {
+  return (what) => new SettingsError([`${flag}: "${text}" ${what}; give e.g. ${example}`]);
+}
+
+/** Parses `name=binaryVersion/emulationVersion`. */
+function nameAndVersions(text: string, problem: Problem) {
+  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
+  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
+  if (!CANDIDATE_NAME.test(name)) throw problem('names no candidate');
+  if (!binary || !emulation) throw problem('has no two semantic versions');
+  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
+  return { name, binaryVersion, emulationVersion };
 }
 
 function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
-  const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
-  const problem = (what: string) =>
-    new SettingsError([`--add: "${text}" ${what}; give e.g. scheduler-c=1.36.0/1.35.0`]);
-  if (!CANDIDATE_NAME.test(name)) throw problem('names no candidate');
-  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  if (!binary || !emulation) throw problem('has no two semantic versions');
-  if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
+  const problem = problemWith('--add', text, 'scheduler-c=1.36.0/1.35.0');
+  const { name, binaryVersion, emulationVersion } = nameAndVersions(text, problem);
   const present = input.candidates.map(({ candidate }) => candidate);
   // A new version of a program asks for the program's former strategy. A new program asks for the strategy of the other
   // candidates.

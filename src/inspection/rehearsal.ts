@@ -3,7 +3,6 @@ import { isGrantUnrenewed } from '../election/lease-memory.ts';
 import { type Instant, type LeaseCandidate, NO_PRIORITY, type Now } from '../election/model.ts';
 import { type ElectionInput, surveyElection, surveyTenure } from '../election/view.ts';
 import { InMemoryElection } from './in-memory-election.ts';
-import { describeVersions } from './wording.ts';
 
 interface Step {
   /** Virtual time since the start, in milliseconds. */
@@ -17,12 +16,10 @@ export interface Rehearsal {
   readonly steps: readonly Step[];
   /** The holder at the end; empty for none. */
   readonly holder: string;
-  /** The reason of the last decision. */
   readonly reason: Reason;
   /** False if the rehearsal stopped before the Lease was settled. */
   readonly isSettled: boolean;
   readonly tookMs: number;
-  /** Number of leader changes. */
   readonly handOvers: number;
 }
 
@@ -58,7 +55,6 @@ export function rehearse(input: ElectionInput, start: Now, changes: readonly Cha
   return rehearsal.result();
 }
 
-/** A change to the candidates of a Lease. */
 export type Change =
   /** A candidate appears, or restarts with other versions. */
   | { readonly kind: 'add'; readonly candidate: LeaseCandidate }
@@ -133,7 +129,7 @@ class Rehearsing {
         const { candidate } = change;
         const isBack = this.#election.candidate(candidate.name) !== undefined;
         this.#say(
-          `${candidate.name} ${isBack ? 'comes back' : 'appears'} with ${describeVersions(candidate)}`,
+          `${candidate.name} ${isBack ? 'comes back' : 'appears'} with binary ${candidate.binaryVersion ?? 'none'}, emulation ${candidate.emulationVersion ?? 'none'}`,
         );
         this.#silent.delete(candidate.name);
         if (isBack) this.#release(candidate.name);
@@ -197,7 +193,6 @@ class Rehearsing {
     }
   }
 
-  /** The time at which the Lease expires without a renewal. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
@@ -215,7 +210,6 @@ class Rehearsing {
     }
   }
 
-  /** Runs the programs at the current time. */
   #play(): void {
     const now = this.#now;
     for (const [name, dueAt] of this.#answersDue) {

@@ -1,6 +1,7 @@
 import { withoutCredentials } from '../support/address.ts';
 import { type Clock, within } from '../support/clock.ts';
 import type { JsonObject } from '../support/json.ts';
+import { systemClock } from '../support/system-clock.ts';
 import { messageOf } from '../support/text.ts';
 import { type IncomingAnswer, isSuccess, readWhole, uncompressed } from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
@@ -80,8 +81,10 @@ export interface KubernetesClient {
 export interface ClientOptions {
   /** Configuration and authentication; see `loadKubeConfig`. */
   readonly kubeConfig: ClusterConfig;
-  readonly clock: Clock;
-  readonly userAgent: string;
+  /** Default: the clock of the system. */
+  readonly clock?: Clock;
+  /** Default `coordinated-leader-election`. */
+  readonly userAgent?: string;
   /** Maximum requests in flight, default 16; further requests are queued. Lists and watches do not count. */
   readonly connections?: number;
   /** Must not throw. */
@@ -107,7 +110,7 @@ type Run<T> = (deadline: Deadline) => Promise<{ status: number; result: T }>;
 
 class HttpClient implements KubernetesClient {
   readonly server: string;
-  readonly #options: ClientOptions;
+  readonly #options: ClientOptions & Required<Pick<ClientOptions, 'clock' | 'userAgent'>>;
   readonly #credentials: CredentialSource;
   readonly #pools: ConnectionPools;
   readonly #turns: Turns;
@@ -115,7 +118,8 @@ class HttpClient implements KubernetesClient {
   readonly #streams = new Set<Deadline>();
   #closed: Promise<void> | undefined;
 
-  constructor(options: ClientOptions) {
+  constructor(given: ClientOptions) {
+    const options = { clock: systemClock, userAgent: 'coordinated-leader-election', ...given };
     const cluster = options.kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
     // A user name and password in the URL are neither shown nor sent: the user of the kubeconfig authenticates.

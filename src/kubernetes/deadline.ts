@@ -75,7 +75,10 @@ export function explainFailure(error: unknown, call: Call, deadline: Deadline): 
   }
   if (deadline.signal.aborted)
     return new ConnectionError(`${called}: aborted`, { code: 'ABORTED', cause: error });
-  return new ConnectionError(`${called}: ${messageOf(error)}`, { code: codeOf(error), cause: error });
+  return new ConnectionError(`${called}: ${messageOf(error) || codeOf(error)}`, {
+    code: codeOf(error),
+    cause: error,
+  });
 }
 
 /** Returns a description such as `GET /version`. */

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type * as ClientNode from '@kubernetes/client-node';
 import { hostAndPort, withoutCredentials } from '../support/address.ts';
+import { processEnvironment } from '../support/host.ts';
 import { messageOf } from '../support/text.ts';
 import { type Cluster, type ClusterConfig, type Context, StaticConfig, type User } from './cluster-config.ts';
 import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
@@ -14,7 +15,8 @@ export interface KubeConfigSource {
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the file's current one. */
   readonly context?: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Default: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where a pod's service account is mounted, for tests. */
   readonly serviceAccountDirectory?: string;
 }
@@ -43,8 +45,9 @@ const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount
  * wins), else in the pod's service account, else in ~/.kube/config. Throws {@link NoClusterError} when none of these
  * exists, and {@link KubeConfigError} when a configuration cannot be used.
  */
-export function loadKubeConfig(source: KubeConfigSource): ClusterConfig {
-  const { kubeconfig, context, env, serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY } = source;
+export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
+  const { kubeconfig, context, env = processEnvironment } = source;
+  const { serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY } = source;
   if (kubeconfig) return choose(readOnlyFile(kubeconfig), context, kubeconfig);
 
   const files = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');

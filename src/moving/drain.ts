@@ -2,20 +2,39 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { Now } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
-import { observeElections } from '../inspection/elections.ts';
+import { type ListedCandidate, observeElections } from '../inspection/elections.ts';
 import { readLock } from '../inspection/evidence.ts';
 import { counted } from '../inspection/wording.ts';
 import { sleep } from '../support/clock.ts';
-import type { DrainOutcome, MovedLease } from './outcome.ts';
 import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
-import { type SelectedCandidate, type Selection, selectCandidates } from './selected-candidates.ts';
+import { type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
-/**
- * The priority of drained candidates: below candidates without a priority, and below candidates that a user has put
- * slightly lower.
- */
+/** The result of a drain, which is also the command's JSON and YAML output. */
+export interface DrainOutcome {
+  readonly candidates: readonly {
+    readonly namespace: string;
+    readonly lease: string;
+    readonly name: string;
+  }[];
+  /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
+  readonly until: string | undefined;
+  /** The Leases that a drained candidate led. */
+  readonly leases: readonly MovedLease[];
+}
+
+export interface MovedLease {
+  readonly namespace: string;
+  readonly lease: string;
+  readonly from: string;
+  /** The new leader; undefined if the leader has not moved. */
+  readonly to: string | undefined;
+  /** Why the leader has not moved; undefined if it has. */
+  readonly why: string | undefined;
+}
+
+/** Below candidates without a priority, and below those that a user has put slightly lower. */
 const DRAINED = -1000;
 
 /**
@@ -28,7 +47,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   const { client, clock, namespace, forMs, tell } = request;
   const selected = await selectCandidates(client, namespace, selection);
   if (selected.length === 0) {
-    tell(nobodySelected(selection));
+    tell(noneSelected(selection));
     return { candidates: [], until: undefined, leases: [] };
   }
   const leases = new Map<LeaseKey, Set<string>>();
@@ -42,7 +61,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
     return leader !== undefined && drained.has(leader) ? [{ key, drained, leader }] : [];
   });
   const until = clock.wallTime() + BigInt(forMs) * 1000n;
-  const isLed = ({ candidate: { namespace, leaseName, name } }: SelectedCandidate) =>
+  const isLed = ({ candidate: { namespace, leaseName, name } }: ListedCandidate) =>
     before.get(leaseKey(namespace, leaseName))?.leader === name;
   // Write the priority of leaders last: no drained candidate may succeed another drained leader.
   for (const some of [selected.filter((one) => !isLed(one)), selected.filter(isLed)])
@@ -57,7 +76,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   };
 }
 
-function nameOf({ candidate: { namespace, leaseName: lease, name } }: SelectedCandidate) {
+function nameOf({ candidate: { namespace, leaseName: lease, name } }: ListedCandidate) {
   return { namespace, lease, name };
 }
 
@@ -100,11 +119,7 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
   return followed;
 }
 
-/**
- * Removes the priorities that `drain` and `transfer` have set. Resolves to the changed candidates.
- *
- * @throws like the client.
- */
+/** Removes the priorities that `drain` and `transfer` have set. Resolves to the changed candidates. */
 export async function undrainCandidates(
   selection: Selection,
   { client, namespace, tell }: Pick<MoveRequest, 'client' | 'namespace' | 'tell'>,
@@ -119,8 +134,8 @@ export async function undrainCandidates(
   return those;
 }
 
-async function leadersNow({ client, clock, settings, namespace }: MoveRequest) {
-  const { elections, now } = await observeElections({ client, clock, settings, namespace });
+async function leadersNow(request: MoveRequest) {
+  const { elections, now } = await observeElections(request);
   return new Map(
     elections.map(({ input }): [LeaseKey, { input: ElectionInput; leader: string | undefined; now: Now }] => [
       leaseKey(input.namespace, input.name),
@@ -129,7 +144,7 @@ async function leadersNow({ client, clock, settings, namespace }: MoveRequest) {
   );
 }
 
-function nobodySelected(selection: Selection): string {
+function noneSelected(selection: Selection): string {
   switch (selection.kind) {
     case 'labels':
       return `No LeaseCandidate has the labels ${selection.selector}; nothing was drained.`;

@@ -9,10 +9,7 @@ const LARGEST = 2 ** 31 - 1;
 /** The states of candidates that may lead now, or after they answer a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
-/**
- * Returns a priority, at least 1, above the present priorities of all other candidates; undefined if another candidate has
- * the maximum priority.
- */
+/** Returns a priority above those of all other candidates, at least 1; undefined if there is none. */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
     .filter(({ candidate }) => candidate.name !== name)
@@ -61,13 +58,13 @@ export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, n
     ({ state, candidate }) => MAY_LEAD.has(state) && (order?.isElectable(candidate) ?? false),
   );
   if (isAble) return undefined;
-  if (others.length === 0) return 'nobody else is there';
-  return `nobody else can lead; ${listed(others.map(({ candidate, state }) => `${candidate.name} is ${state}`))}`;
+  if (others.length === 0) return 'there is no other candidate';
+  return `no other candidate can lead; ${listed(others.map(({ candidate, state }) => `${candidate.name} is ${state}`))}`;
 }
 
 /** Returns why a priority cannot move any leader in this cluster; undefined if it can. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
-  if (lock.kind === 'nobody') return 'nobody coordinates; doctor says more';
+  if (lock.kind === 'none') return 'no coordinator is at work; doctor says more';
   if (lock.kind === 'builtIn') {
     return 'the coordinator built into kube-apiserver coordinates, which knows no priority';
   }

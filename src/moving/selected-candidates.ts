@@ -1,10 +1,11 @@
-import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
-import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import type { LeaseCandidate } from '../election/model.ts';
-import { listObjects, servedCandidateApis } from '../inspection/elections.ts';
+import {
+  type ListedCandidate,
+  listCandidates,
+  listObjects,
+  servedCandidateApis,
+} from '../inspection/elections.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 
@@ -14,13 +15,6 @@ export type Selection =
   | { readonly kind: 'node'; readonly node: string }
   | { readonly kind: 'candidate'; readonly name: string }
   | { readonly kind: 'all' };
-
-/** A LeaseCandidate, and its API version. */
-export interface SelectedCandidate {
-  readonly apiVersion: CandidateApiVersion;
-  readonly raw: KubernetesObject;
-  readonly candidate: LeaseCandidate;
-}
 
 /**
  * Returns the selected candidates of both sources.
@@ -32,32 +26,12 @@ export async function selectCandidates(
   client: KubernetesClient,
   namespace: string,
   selection: Selection,
-): Promise<readonly SelectedCandidate[]> {
-  const apiVersions = await servedCandidateApis(client);
+): Promise<readonly ListedCandidate[]> {
+  const apis = await servedCandidateApis(client);
   const isSelected = await testFor(client, namespace, selection);
   const labelSelector = selection.kind === 'labels' ? selection.selector : undefined;
-  const lists = await Promise.all(
-    apiVersions.map(async (apiVersion) => {
-      try {
-        const path = resourcePaths.candidates(apiVersion, namespace);
-        const objects = await listObjects(client, path, { labelSelector });
-        return objects
-          .filter(isSelected)
-          .map((raw) => ({ apiVersion, raw, candidate: decode(raw, apiVersion) }));
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 403) return error;
-        throw error;
-      }
-    }),
-  );
-  const refusals = lists.filter((list) => list instanceof ApiError);
-  if (refusals[0] && refusals.length === lists.length) throw refusals[0];
-  return lists.flatMap((list) => (list instanceof ApiError ? [] : list));
-}
-
-/** Decodes an item of a list. Items may lack their apiVersion, which identifies the source. */
-function decode(raw: KubernetesObject, apiVersion: CandidateApiVersion): LeaseCandidate {
-  return decodeLeaseCandidate({ ...raw, apiVersion });
+  const { candidates } = await listCandidates(client, apis, namespace, { labelSelector });
+  return candidates.filter(({ raw }) => isSelected(raw));
 }
 
 async function testFor(
@@ -67,9 +41,8 @@ async function testFor(
 ): Promise<(object: KubernetesObject) => boolean> {
   if (selection.kind === 'candidate') return ({ metadata }) => metadata.name === selection.name;
   if (selection.kind !== 'node') return () => true;
-  const path = namespace === '' ? '/api/v1/pods' : `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   const fieldSelector = `spec.nodeName=${selection.node}`;
-  const pods = await listObjects(client, path, { fieldSelector });
+  const pods = await listObjects(client, resourcePaths.pods(namespace), { fieldSelector });
   const uids = new Set(pods.map(({ metadata }) => metadata.uid ?? ''));
   return (object) => podOwners(object).some((uid) => uids.has(uid));
 }

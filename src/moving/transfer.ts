@@ -1,27 +1,37 @@
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { REASONS } from '../election/decision.ts';
-import type { ElectionSettings, Now } from '../election/model.ts';
+import type { Now } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
-import { observeElections } from '../inspection/elections.ts';
+import { type ClusterScope, observeElections } from '../inspection/elections.ts';
 import { readLock } from '../inspection/evidence.ts';
 import { statusOf } from '../inspection/lease-status.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
-import { type Clock, sleep } from '../support/clock.ts';
+import { sleep } from '../support/clock.ts';
 import { humanDuration } from '../support/text.ts';
-import type { TransferOutcome } from './outcome.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.ts';
 import { selectCandidates } from './selected-candidates.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
+/** The result of a transfer, which is also the command's JSON and YAML output. */
+export interface TransferOutcome {
+  readonly namespace: string;
+  readonly lease: string;
+  /** The candidate that was to become the leader. */
+  readonly candidate: string;
+  readonly leads: boolean;
+  /** The leader before; undefined if there was none. */
+  readonly formerLeader: string | undefined;
+  /** The new priority; undefined if none was set, or if it was removed again. */
+  readonly priority: number | undefined;
+  /** When the priority ends, in RFC 3339. */
+  readonly until: string | undefined;
+  /** Why the candidate does not lead; undefined if it leads. */
+  readonly why: string | undefined;
+}
+
 /** The options that all commands that move leaders share. */
-export interface MoveRequest {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly settings: ElectionSettings;
+export interface MoveRequest extends ClusterScope {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
-  /** Empty for all namespaces. */
-  readonly namespace: string;
   /** How long the priority lasts, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
@@ -30,7 +40,6 @@ export interface MoveRequest {
   readonly tell: (line: string) => void;
 }
 
-/** Interval of observations, in milliseconds. */
 export const LOOK_PERIOD_MS = 1000;
 
 /**
@@ -97,11 +106,11 @@ export function pending(input: ElectionInput, now: Now): string {
 
 async function look(
   leaseName: string,
-  { client, clock, settings, namespace }: MoveRequest,
+  request: MoveRequest,
 ): Promise<{ readonly input: ElectionInput; readonly now: Now }> {
-  const { elections, now } = await observeElections({ client, clock, settings, namespace, leaseName });
+  const { elections, now } = await observeElections({ ...request, leaseName });
   const found = elections.find(({ input }) => input.name === leaseName);
-  if (!found) throw new Error(`there is no Lease ${leaseName} in ${namespace} namespace`);
+  if (!found) throw new Error(`there is no Lease ${leaseName} in ${request.namespace} namespace`);
   return { input: found.input, now };
 }
 

@@ -1,42 +1,31 @@
 import type { RequestBody } from '../coordination/lease-patch.ts';
 import { type PriorityChange, priorityPatch, priorityRemoval } from '../coordination/priority-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { ListedCandidate } from '../inspection/elections.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import type { SelectedCandidate } from './selected-candidates.ts';
 
 /** The field manager of these writes in the server's field ownership. */
 const FIELD_MANAGER = 'kubectl-cle';
 
-/**
- * Sets the priority of a candidate. Resolves to false if the candidate no longer exists.
- *
- * @throws {Error} that names the missing right, and like the client.
- */
+/** Sets the priority of a candidate. Resolves to false if the candidate no longer exists. */
 export function setPriority(
   client: KubernetesClient,
-  candidate: SelectedCandidate,
+  candidate: ListedCandidate,
   change: PriorityChange,
 ): Promise<boolean> {
   return patch(client, candidate, priorityPatch(candidate.raw, change));
 }
 
-/**
- * Removes the priority that `drain` or `transfer` has set. Resolves to whether there was one.
- *
- * @throws like {@link setPriority}.
- */
-export async function unsetPriority(
-  client: KubernetesClient,
-  candidate: SelectedCandidate,
-): Promise<boolean> {
+/** Removes the priority that `drain` or `transfer` has set. Resolves to whether there was one. */
+export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
   const body = priorityRemoval(candidate.raw);
   return body !== undefined && (await patch(client, candidate, body));
 }
 
 async function patch(
   client: KubernetesClient,
-  { apiVersion, candidate: { namespace, name } }: SelectedCandidate,
+  { apiVersion, candidate: { namespace, name } }: ListedCandidate,
   body: RequestBody,
 ): Promise<boolean> {
   try {

@@ -5,13 +5,12 @@ import { PARTICIPANT_FIELD_MANAGER } from '../coordination/lease.ts';
 import type { RequestBody } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { PRIORITY_SET_BY_ANNOTATION } from '../coordination/priority-patch.ts';
-import { annotationsOf, type RawObject, specOf, timeField } from '../coordination/raw-object.ts';
+import { annotationsOf, specOf, timeField } from '../coordination/raw-object.ts';
 import type { MicroTime, PodReference } from '../election/model.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 
-/** What a LeaseCandidate says about its program. */
 export interface CandidateDescription {
   readonly namespace: string;
-  /** The identity of the program. */
   readonly name: string;
   readonly leaseName: string;
   readonly binaryVersion: string;
@@ -24,7 +23,6 @@ export interface CandidateDescription {
   readonly pod: PodReference | undefined;
 }
 
-/** Returns a new LeaseCandidate. */
 export function newLeaseCandidate(
   apiVersion: CandidateApiVersion,
   description: CandidateDescription,
@@ -49,12 +47,9 @@ export function newLeaseCandidate(
   };
 }
 
-/**
- * Returns the JSON merge patch that adopts a LeaseCandidate of an earlier run of the program. It renews it, and gives it the
- * fields of a new one.
- */
+/** Returns the patch that renews a LeaseCandidate of an earlier run and gives it the fields of a new one. */
 export function adoptionPatch(
-  object: RawObject,
+  object: KubernetesObject,
   apiVersion: CandidateApiVersion,
   description: CandidateDescription,
   wallTime: MicroTime,
@@ -72,7 +67,7 @@ export function adoptionPatch(
 }
 
 /** Returns the JSON merge patch of a renewal, which also answers the last ping. With the uid it fails on a re-created object. */
-export function renewalPatch(object: RawObject, wallTime: MicroTime): RequestBody {
+export function renewalPatch(object: KubernetesObject, wallTime: MicroTime): RequestBody {
   const { uid } = object.metadata;
   return {
     metadata: uid === undefined ? {} : { uid },
@@ -80,13 +75,12 @@ export function renewalPatch(object: RawObject, wallTime: MicroTime): RequestBod
   };
 }
 
-/** Returns the time of the last ping. */
-export function pingTimeOf(object: RawObject): MicroTime | undefined {
+export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }
 
 /** Returns a time after the ping, also if the local clock is behind, and other than the last renewTime, so that it changes. */
-function renewTimeAfter(object: RawObject, wallTime: MicroTime): MicroTime {
+function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
   return time === timeField(specOf(object), 'renewTime') ? time + 1n : time;
@@ -110,14 +104,14 @@ function priorityAnnotation({ priority }: CandidateDescription): RequestBody {
 }
 
 /** A priority set by a drain or a transfer stays: they remove it themselves. */
-function adoptedPriority(object: RawObject, description: CandidateDescription): RequestBody {
+function adoptedPriority(object: KubernetesObject, description: CandidateDescription): RequestBody {
   if (annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
   if (description.priority !== 0) return priorityAnnotation(description);
   return isPriorityOfParticipant(object) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
 }
 
 /** Returns whether only a participant has set the annotation. A participant never sets one with an end (rule 16). */
-function isPriorityOfParticipant(object: RawObject): boolean {
+function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
   const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;
   return !hasEnd && owners.length === 1 && owners[0] === PARTICIPANT_FIELD_MANAGER;

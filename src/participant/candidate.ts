@@ -2,14 +2,15 @@ import { type CandidateApiVersion, CUSTOM_API_VERSION, sourceOf } from '../coord
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 import { type Clock, InterruptibleSleep } from '../support/clock.ts';
+import { systemClock } from '../support/system-clock.ts';
 import type { CandidateDescription } from './candidate-body.ts';
 import { guardedLogger, type ParticipantLogger, silent, TroubleLog } from './participant-telemetry.ts';
 import { PublishedCandidate } from './published-candidate.ts';
 
-/** What a {@link Candidate} needs. */
 export interface CandidateParts {
   readonly client: KubernetesClient;
-  readonly clock: Clock;
+  /** Default: the clock of the system. */
+  readonly clock?: Clock;
   readonly description: CandidateDescription;
   readonly logger?: ParticipantLogger;
 }
@@ -25,12 +26,9 @@ const UNSERVED_MS = 10_000;
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
-/**
- * A program's LeaseCandidate. It is published in the best version of the API that the server has, and moves when that version
- * goes or a better one comes. {@link PublishedCandidate} renews it there, and answers pings.
- */
+/** A program's LeaseCandidate, in the best version of the API that the server has. It moves with that version. */
 export class Candidate {
-  readonly #parts: CandidateParts;
+  readonly #parts: CandidateParts & { readonly clock: Clock };
   readonly #logger: ParticipantLogger;
   readonly #sleep: InterruptibleSleep;
   readonly #trouble: TroubleLog;
@@ -45,9 +43,9 @@ export class Candidate {
   readonly #withdrawing: (() => void)[] = [];
 
   constructor(parts: CandidateParts) {
-    this.#parts = parts;
+    this.#parts = { clock: systemClock, ...parts };
     this.#logger = guardedLogger(parts.logger ?? silent);
-    this.#sleep = new InterruptibleSleep(parts.clock);
+    this.#sleep = new InterruptibleSleep(this.#parts.clock);
     this.#trouble = new TroubleLog(this.#logger, 'Cannot find out which LeaseCandidates are served');
   }
 

@@ -2,13 +2,11 @@ import type { Lease } from '../election/model.ts';
 import type { Instant } from '../support/clock.ts';
 import type { TermEnd } from './term.ts';
 
-/** The durations of an elector, in milliseconds. */
 export interface ElectorTiming {
   /** Written into the Lease, in whole seconds. */
   readonly leaseDurationMs: number;
   /** The elector stops leading when it has not renewed for this long. */
   readonly renewDeadlineMs: number;
-  /** The interval between renewals. */
   readonly retryPeriodMs: number;
 }
 
@@ -34,11 +32,9 @@ export interface TermView {
   readonly isOver: boolean;
 }
 
-/** The input of {@link decideElector}. */
 export interface ElectorView {
   readonly identity: string;
   readonly timing: ElectorTiming;
-  /** Undefined until the Lease was read for the first time. */
   readonly sight: LeaseSight | undefined;
   readonly term: TermView | undefined;
   /** Why the elector must not lead; undefined if it may. */
@@ -52,14 +48,12 @@ export interface ElectorView {
   readonly releaseDeadline: Instant;
 }
 
-/** What an elector does next. */
 export type ElectorStep =
   /** Waits for a change, at most until `until`. */
   | { readonly kind: 'await'; readonly until: Instant }
   /** Sends the first renewal of a term. The term begins with the answer. */
   | { readonly kind: 'takeUp'; readonly lease: Lease; readonly fencingToken: number }
   | { readonly kind: 'renew'; readonly lease: Lease; readonly fencingToken: number }
-  /** Tells the program to stop. */
   | { readonly kind: 'end'; readonly why: TermEnd }
   /** Removes the holder from the Lease. */
   | { readonly kind: 'release'; readonly lease: Lease }
@@ -70,7 +64,6 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** leaseTransitions is an int32. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/** Returns the next step at `now` (rule 15). */
 export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   const { term } = view;
   if (!term) return decideFollowing(view, now);
@@ -95,10 +88,7 @@ export function isTaken(
   );
 }
 
-/**
- * Returns whether another running program with the same identity has renewed the Lease: its leaseTransitions are greater than
- * those of the term, and not from a grant.
- */
+/** Returns whether another running program with this identity renewed: transitions grew without a grant. */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return (
     lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)

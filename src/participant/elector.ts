@@ -2,6 +2,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import { Backoff } from '../support/backoff.ts';
 import type { Clock, Instant } from '../support/clock.ts';
+import { systemClock } from '../support/system-clock.ts';
 import {
   decideElector,
   type ElectorStep,
@@ -27,7 +28,8 @@ import { type Lead, RunningTerm, type Term, type TermEnd } from './term.ts';
 /** What an {@link Elector} needs. */
 export interface ElectorParts {
   readonly client: KubernetesClient;
-  readonly clock: Clock;
+  /** Default: the clock of the system. */
+  readonly clock?: Clock;
   readonly lease: Term['lease'];
   /** Unique among running programs. */
   readonly identity: string;
@@ -48,7 +50,7 @@ const CONFLICT_DELAY_MS = 10;
  * a grant by renewing it, renews it, and releases it when the program has stopped leading.
  */
 export class Elector {
-  readonly #parts: ElectorParts;
+  readonly #parts: ElectorParts & { readonly clock: Clock };
   readonly #lead: Lead;
   readonly #logger: ParticipantLogger;
   readonly #follower: LeaseFollower;
@@ -72,10 +74,10 @@ export class Elector {
   #cancelTimer: (() => void) | undefined;
 
   constructor(parts: ElectorParts, lead: Lead) {
-    const { clock, timing } = parts;
+    const { clock = systemClock, timing } = parts;
     const { renewDeadlineMs, retryPeriodMs: resetAfterMs } = timing;
     const logger = guardedLogger(parts.logger ?? silent);
-    this.#parts = parts;
+    this.#parts = { ...parts, clock };
     this.#lead = lead;
     this.#logger = logger;
     // Shorter than the retry period: a leader has only a few attempts before the renew deadline.
@@ -83,7 +85,7 @@ export class Elector {
     this.#conflicts = new Backoff({ initialMs: CONFLICT_DELAY_MS, maxMs, resetAfterMs }, clock);
     this.#failures = new Backoff({ initialMs: resetAfterMs / 8, maxMs, resetAfterMs }, clock);
     this.#follower = new LeaseFollower({
-      ...parts,
+      ...this.#parts,
       logger,
       // Leaves time for another attempt if a request hangs.
       deadlineMs: renewDeadlineMs / 2,

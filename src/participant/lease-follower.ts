@@ -17,7 +17,6 @@ import { type LeaseSight, observe } from './elector-decision.ts';
 import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
 import type { Term } from './term.ts';
 
-/** What a {@link LeaseFollower} needs. */
 export interface LeaseFollowerParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -36,7 +35,6 @@ export interface LeaseFields {
   readonly leaseTransitions?: number;
 }
 
-/** Watches one Lease, and writes it. */
 export class LeaseFollower {
   readonly #parts: LeaseFollowerParts;
   readonly #path: string;
@@ -69,7 +67,6 @@ export class LeaseFollower {
     });
   }
 
-  /** Undefined until the Lease was read for the first time. */
   get sight(): LeaseSight | undefined {
     return this.#sight;
   }
@@ -146,10 +143,7 @@ export class LeaseFollower {
   }
 }
 
-/**
- * Returns the first time from `wallTime` on that is not in the Lease yet. A changed renewTime shows a renewal; a renewTime equal
- * to acquireTime would show a grant.
- */
+/** Returns the first time from `wallTime` on that differs from renewTime and acquireTime: the write is a renewal. */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);
   const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { parseInt32 } from '../coordination/candidate-priority.ts';
-import { FENCE, isLeaseName, type PodReference } from '../election/model.ts';
+import { FENCE, isLeaseName } from '../election/model.ts';
 import { parseVersion } from '../election/strategies.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type Clock, SAFE_SHARE } from '../support/clock.ts';
@@ -8,9 +8,7 @@ import type { CandidateDescription } from './candidate-body.ts';
 import type { ElectorTiming } from './elector-decision.ts';
 import type { ParticipantLogger } from './participant-telemetry.ts';
 
-/** How a program takes part in an election. */
 export interface ParticipateOptions {
-  /** The name of the Lease. */
   readonly lease: string;
   /** The namespace of the Lease. Default: that of the kubeconfig's context; in a pod, that of the pod. */
   readonly namespace?: string;
@@ -31,7 +29,6 @@ export interface ParticipateOptions {
    * `client` it is not known, and has to be given.
    */
   readonly pod?: { readonly name: string; readonly uid: string; readonly namespace?: string };
-  /** Labels of the LeaseCandidate. */
   readonly labels?: Readonly<Record<string, string>>;
   /** An int32, higher first, default 0. It counts before the version. A higher one preempts (rule 16). */
   readonly priority?: number;
@@ -61,32 +58,26 @@ export interface ParticipateOptions {
   readonly clock?: Clock;
 }
 
+/** The options of a {@link Participant}, which connects to nothing by itself. */
+export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateOptions, 'client'>>;
+
 /** What a participant knows of its election, and its part in it. */
 export interface ParticipantState {
   /** The holder of the Lease; undefined if there is none, or its record has expired by this program's observation. */
   readonly holder: string | undefined;
-  /**
-   * `leading` from the first renewal of a grant on; `ending` while the term is over, but its callback has not ended;
-   * `following` otherwise.
-   */
+  /** `leading` from the first renewal of a grant on; `ending` until the callback of a term that is over has ended. */
   readonly role: 'following' | 'leading' | 'ending';
   /** Whether it stands as candidate: false after `withdraw`, until `stand`. */
   readonly isStanding: boolean;
 }
 
-/** Valid options, with all defaults. */
 export interface ParticipantSettings {
   readonly description: CandidateDescription;
   readonly timing: ElectorTiming;
 }
 
-/** The source of defaults. */
 export interface Surroundings {
-  readonly namespace: string | undefined;
-  /** The namespace of the program's Pod; undefined if unknown. */
-  readonly podNamespace: string | undefined;
   readonly hostname: string;
-  /** Returns a number in [0, 1). */
   readonly random: () => number;
 }
 
@@ -106,7 +97,7 @@ export function participantSettings(
   surroundings: Surroundings,
 ): ParticipantSettings {
   const { lease, binaryVersion, emulationVersion = binaryVersion, strategy = DEFAULT_STRATEGY } = options;
-  const { namespace = surroundings.namespace, labels = {}, priority = 0, pod } = options;
+  const { namespace, labels = {}, priority = 0, pod } = options;
   const name = options.identity ?? defaultIdentity(pod, surroundings);
   check(isLeaseName(lease), 'lease', lease, 'is no name of a Lease; give a DNS subdomain, such as checkout');
   if (namespace === undefined || namespace === '')
@@ -125,23 +116,11 @@ export function participantSettings(
     priority,
     'is no whole number of 32 bits; give one such as 10 or -10',
   );
-  const owner = ownerIn(namespace, pod, surroundings);
+  // The garbage collector looks for the owner only in the namespace of the LeaseCandidate, and would delete the LeaseCandidate
+  // each time that it is published.
+  const owner = pod?.namespace === namespace && pod ? { name: pod.name, uid: pod.uid } : undefined;
   const description = { namespace, name, leaseName: lease, binaryVersion, emulationVersion, strategy };
   return { description: { ...description, priority, labels, pod: owner }, timing: timingOf(options) };
-}
-
-/**
- * Returns the Pod as owner of the LeaseCandidate if it is in the same namespace. The garbage collector looks for the owner only
- * there, and would delete the LeaseCandidate each time that it is published.
- */
-function ownerIn(
-  namespace: string,
-  pod: ParticipateOptions['pod'],
-  surroundings: Surroundings,
-): PodReference | undefined {
-  if (!pod) return undefined;
-  const { name, uid, namespace: podNamespace = surroundings.podNamespace } = pod;
-  return podNamespace === namespace ? { name, uid } : undefined;
 }
 
 /** In a Pod the identity survives a restart of the container. Elsewhere each run of the program has its own. */

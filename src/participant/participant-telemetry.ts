@@ -11,7 +11,6 @@ export interface ParticipantLogger {
   error(fields: object, message: string): void;
 }
 
-/** Logs nothing. */
 export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
@@ -72,7 +71,6 @@ export class TroubleLog {
   }
 }
 
-/** client-go's metrics of leader election. */
 export interface ParticipantMetrics {
   leads(isLeading: boolean): void;
   /** A renewal met a conflict, and the Lease had to be read first. */

@@ -1,13 +1,14 @@
 import { hostname } from 'node:os';
-import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { createClient } from '../kubernetes/client.ts';
 import { namespaceOf } from '../kubernetes/cluster-config.ts';
 import { type KubeConfigSource, loadKubeConfig, podNamespaceOf } from '../kubernetes/kubeconfig.ts';
 import type { Clock } from '../support/clock.ts';
-import { processEnvironment, version } from '../support/host.ts';
+import { version } from '../support/host.ts';
 import { systemClock } from '../support/system-clock.ts';
 import { Candidate } from './candidate.ts';
 import { Elector } from './elector.ts';
 import {
+  type ParticipantOptions,
   type ParticipantSettings,
   type ParticipantState,
   type ParticipateOptions,
@@ -24,49 +25,64 @@ import type { Lead } from './term.ts';
 
 /**
  * Takes part in an election, and calls `lead` each time the program is elected. Resolves after the signal of the options has
- * aborted, or `lead` has returned during its term. Rejects with the error of `lead`, or with a RangeError for an invalid option.
+ * aborted, or `lead` has returned during its term. Rejects with the error of `lead`, with a RangeError for an invalid option, or
+ * with a KubeConfigError when there is no cluster to connect to. `await using` stops it at the end of the block.
  */
-export async function participate(options: ParticipateOptions, lead: Lead): Promise<void> {
-  await new Participant(options, lead).run();
+export function participate(options: ParticipateOptions, lead: Lead): Promise<void> & AsyncDisposable {
+  const stopping = new AbortController();
+  const running = run(options, lead, stopping.signal);
+  return Object.assign(running, {
+    [Symbol.asyncDispose]: () => {
+      stopping.abort();
+      return running;
+    },
+  });
 }
 
-/** A candidate and an elector under one identity. {@link participate} runs one; a program that resigns or withdraws makes its own. */
+async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSignal): Promise<void> {
+  const { client, kubeconfig, context, namespace, pod, clock } = options;
+  if (client) return await new Participant({ ...options, client }, lead).run(stopping);
+  const connected = connectParticipant({ kubeconfig, context, namespace, clock });
+  const { podNamespace } = connected;
+  const known = {
+    ...{ ...options, client: connected.client, namespace: connected.namespace },
+    ...(pod && { pod: { ...(podNamespace !== undefined && { namespace: podNamespace }), ...pod } }),
+  };
+  try {
+    await new Participant(known, lead).run(stopping);
+  } finally {
+    await connected.client.close();
+  }
+}
+
+/**
+ * A candidate and an elector under one identity. {@link participate} runs one; a program that resigns or withdraws makes its
+ * own, with a client that it closes itself.
+ */
 export class Participant {
-  readonly #options: ParticipateOptions;
+  readonly #options: ParticipantOptions;
   readonly #logger: ParticipantLogger;
   readonly #settings: ParticipantSettings;
-  readonly #client: KubernetesClient;
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
   /** Whether the callback still runs although the Lease has expired. The candidate is withdrawn until it ends. */
   #isOverrun = false;
-  /** Aborts when the participant is stopped. */
-  #stopping = new AbortController().signal;
+  readonly #stopping = new AbortController();
   #lastState: ParticipantState | undefined;
   #running: Promise<void> | undefined;
 
-  /**
-   * @throws RangeError when an option is invalid.
-   * @throws KubeConfigError when there is no cluster to connect to.
-   */
-  constructor(options: ParticipateOptions, lead: Lead) {
-    const { clock = systemClock, metrics } = options;
+  /** @throws RangeError when an option is invalid. */
+  constructor(options: ParticipantOptions, lead: Lead) {
+    const { clock = systemClock, client, metrics, pod } = options;
     const logger = guardedLogger(options.logger ?? silent);
-    const { client, namespace, podNamespace } = connect(options);
-    const random = () => clock.random();
     this.#options = options;
     this.#logger = logger;
-    this.#client = client;
-    this.#settings = participantSettings(options, { namespace, podNamespace, hostname: hostname(), random });
+    this.#settings = participantSettings(options, { hostname: hostname(), random: () => clock.random() });
     const { description, timing } = this.#settings;
-    if (options.pod && !description.pod) {
+    if (pod && !description.pod) {
       logger.info(
-        {
-          namespace: description.namespace,
-          pod: options.pod.name,
-          podNamespace: options.pod.namespace ?? podNamespace,
-        },
+        { namespace: description.namespace, pod: pod.name, podNamespace: pod.namespace },
         'The LeaseCandidate has no owner: its Pod is in another namespace, or it is not known in which',
       );
     }
@@ -133,10 +149,24 @@ export class Participant {
     this.#report();
   }
 
+  /** Stops taking part. Settles like {@link Participant.run}. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
   async #run(signal: AbortSignal | undefined): Promise<void> {
     const candidacy = new AbortController();
-    this.#stopping = eitherOf(this.#options.signal, signal);
-    const elector = this.#elector.run(this.#stopping);
+    // Not AbortSignal.any(): Node keeps its result for as long as the sources exist and have listeners.
+    const sources = [this.#options.signal, signal].filter((source) => source !== undefined);
+    const stop = () => this.#stopping.abort();
+    for (const source of sources) source.addEventListener('abort', stop);
+    if (sources.some(({ aborted }) => aborted)) stop();
+    const elector = this.#elector.run(this.#stopping.signal);
     // A candidate can be elected as soon as it is published, so the elector has to see the Lease before.
     const standing = Promise.race([this.#elector.synced, elector.catch(() => {})]).then(() =>
       this.#candidate.run(candidacy.signal),
@@ -146,7 +176,7 @@ export class Participant {
     } finally {
       candidacy.abort();
       await standing;
-      if (!this.#options.client) await this.#client.close();
+      for (const source of sources) source.removeEventListener('abort', stop);
     }
   }
 
@@ -155,7 +185,7 @@ export class Participant {
     if (isOverrun !== this.#isOverrun) {
       this.#isOverrun = isOverrun;
       if (isOverrun) this.#leaveOverrun();
-      else if (this.#isStanding && !this.#stopping.aborted) this.#candidate.stand();
+      else if (this.#isStanding && !this.#stopping.signal.aborted) this.#candidate.stand();
     }
     this.#report();
   }
@@ -180,47 +210,29 @@ export class Participant {
 
 /** The cluster to connect to. */
 export interface ConnectionOptions extends KubeConfigSource {
-  readonly clock: Clock;
+  /** Default: the clock of the system. */
+  readonly clock?: Clock | undefined;
   /** The name of the program in the API server's logs; the version is added. */
-  readonly userAgent: string;
+  readonly userAgent?: string;
   readonly namespace?: string | undefined;
 }
 
-/** A client, and what its configuration says about the participant. */
-export interface ParticipantConnection {
-  readonly client: KubernetesClient;
-  /** The given namespace, or that of the configuration. */
-  readonly namespace: string;
-  /** The namespace of this program's Pod; undefined if it is unknown or in another cluster. */
-  readonly podNamespace: string | undefined;
-}
-
-/** Creates a participant's client. @throws KubeConfigError when there is no cluster to connect to. */
-export function connectParticipant(options: ConnectionOptions): ParticipantConnection {
-  const { clock, userAgent, namespace, ...source } = options;
+/**
+ * Creates a participant's client. Returns it with the given namespace, or that of the configuration, and with the namespace of
+ * this program's Pod, which is undefined if it is unknown or in another cluster.
+ *
+ * @throws KubeConfigError when there is no cluster to connect to.
+ */
+export function connectParticipant(options: ConnectionOptions) {
+  const { clock, userAgent = 'coordinated-leader-election-participant', namespace, ...source } = options;
   const kubeConfig = loadKubeConfig(source);
   const client = createClient({
     kubeConfig,
-    clock,
+    ...(clock && { clock }),
     userAgent: `${userAgent}/${version}`,
     // The elector sends one request at a time, and so does the candidate in each of its two groups.
     connections: 4,
   });
-  return {
-    client,
-    namespace: namespace ?? namespaceOf(kubeConfig),
-    podNamespace: podNamespaceOf(kubeConfig),
-  };
-}
-
-function connect({ client, namespace, kubeconfig, context, clock = systemClock }: ParticipateOptions) {
-  if (client) return { client, namespace, podNamespace: undefined };
-  const userAgent = 'coordinated-leader-election-participant';
-  return connectParticipant({ kubeconfig, context, env: processEnvironment, clock, userAgent, namespace });
-}
-
-/** Avoids AbortSignal.any() where it can: Node keeps its result for as long as the sources exist and have listeners. */
-function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal {
-  if (one && other) return AbortSignal.any([one, other]);
-  return one ?? other ?? new AbortController().signal;
+  const podNamespace = podNamespaceOf(kubeConfig);
+  return { client, namespace: namespace ?? namespaceOf(kubeConfig), podNamespace };
 }

@@ -154,7 +154,6 @@ export class PublishedCandidate {
     }
   }
 
-  /** Has the LeaseCandidate read again. */
   #invalidate(): void {
     this.#isStale = true;
     this.#sleep.interrupt();
@@ -194,7 +193,6 @@ export class PublishedCandidate {
     this.#parts.onForbidden();
   }
 
-  /** Creates or renews the LeaseCandidate. */
   async #renew(): Promise<void> {
     const { clock, apiVersion, description } = this.#parts;
     if (this.#isStale) {

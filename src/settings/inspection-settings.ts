@@ -1,249 +1,167 @@
-import type { ElectionSettings } from '../election/model.ts';
 import { runSettings } from './run-settings.ts';
 import {
-  boolean,
   duration,
+  inGroup,
+  names,
   oneNamespace,
-  type Parser,
-  type Setting,
+  oneOf,
+  type SettingsOf,
   type SettingsTable,
+  text,
+  toggle,
 } from './settings-table.ts';
 
-export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml';
-
-/** The cluster to inspect. */
-export interface ClusterSettings {
-  /** Path of a kubeconfig; undefined for the usual places. */
-  readonly kubeconfig: string | undefined;
-  /** Context in the kubeconfig; undefined for the current one. */
-  readonly context: string | undefined;
-  /** Undefined for the context's namespace, as in kubectl. */
-  readonly namespace: string | undefined;
-}
-
-/** The cluster to inspect, and the durations that its coordinator uses. */
-export interface InspectionSettings extends ClusterSettings, ElectionSettings {}
-
-export interface AuditSettings extends ClusterSettings {
-  readonly allNamespaces: boolean;
-  /** How long to watch, in milliseconds; 0 to look once. */
-  readonly forMs: number;
-  readonly output: OutputFormat;
-}
-
-export interface StatusSettings extends InspectionSettings {
-  readonly allNamespaces: boolean;
-  readonly output: OutputFormat;
-  readonly watch: boolean;
-}
-
-export interface ExplainSettings extends InspectionSettings {
-  /** The namespace of the coordinator's lock. */
-  readonly lockNamespace: string;
-  readonly output: OutputFormat;
-}
-
-export interface PlanSettings extends InspectionSettings {
-  readonly output: OutputFormat;
-  /** Each is `name=binaryVersion/emulationVersion`. */
-  readonly add: readonly string[];
-  readonly remove: readonly string[];
-  /** Each is `name=priority`. */
-  readonly priority: readonly string[];
-  /** `name=binaryVersion/emulationVersion`; undefined for no rolling update. */
-  readonly rollout: string | undefined;
-  /** Paths of files with LeaseCandidates, `-` for the standard input. */
-  readonly file: readonly string[];
-}
-
-export interface DoctorSettings extends InspectionSettings {
-  /** The namespace of the coordinator's lock. */
-  readonly lockNamespace: string;
-  /** Whether the coordinator labels the Pods of leaders. */
-  readonly leaderLabel: boolean;
-  readonly output: OutputFormat;
-}
-
-const { kubeconfig, context, lockNamespace, leaderLabel } = runSettings.settings;
+const run = runSettings.settings;
 const JUDGEMENT = 'Judgement, as the coordinator was started:';
 
-const names: Parser<readonly string[]> = (given) => ({
-  value: given
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== ''),
+const clusterRows = {
+  kubeconfig: { ...run.kubeconfig, description: 'kubeconfig of the cluster to look at' },
+  context: run.context,
+  ...inGroup('Cluster:', {
+    namespace: {
+      flag: 'namespace',
+      short: 'n',
+      placeholder: '<name>',
+      default: undefined,
+      defaultNote: "the context's, else default",
+      description: 'look into this namespace',
+      parse: oneNamespace,
+    },
+  }),
+};
+
+/** The cluster to inspect. */
+export type ClusterSettings = SettingsOf<typeof clusterRows>;
+
+const allNamespacesRow = inGroup('Cluster:', {
+  allNamespaces: { ...toggle('all-namespaces', 'look into every namespace'), short: 'A' },
 });
 
-const clusterRows: SettingsTable<ClusterSettings>['settings'] = {
-  kubeconfig: { ...kubeconfig, description: 'kubeconfig of the cluster to look at' },
-  context,
-  namespace: {
-    flag: 'namespace',
-    short: 'n',
-    placeholder: '<name>',
-    default: undefined,
-    defaultNote: "the context's, else default",
-    description: 'look into this namespace',
-    group: 'Cluster:',
-    parse: oneNamespace,
-  },
-};
-
-const allNamespaces: Setting<boolean> = {
-  flag: 'all-namespaces',
-  short: 'A',
-  default: 'false',
-  description: 'look into every namespace',
-  group: 'Cluster:',
-  parse: boolean,
-};
-
-/** Settings that the commands share which judge by the coordinator's rules. */
-export const inspectionRows: SettingsTable<InspectionSettings>['settings'] = {
+/** Settings that the commands share which judge by the coordinator's rules. The durations must equal those of the coordinator. */
+export const inspectionRows = {
   ...clusterRows,
-  ...durationsOf(runSettings.settings),
+  ...inGroup(JUDGEMENT, {
+    electionDurationMs: run.electionDurationMs,
+    leaseDurationSeconds: run.leaseDurationSeconds,
+    candidateValidityMs: run.candidateValidityMs,
+    candidateGcAfterMs: run.candidateGcAfterMs,
+  }),
 };
-
-/** Returns the rows of durations. The values must equal those of the coordinator. */
-function durationsOf(rows: SettingsTable<ElectionSettings>['settings']): typeof rows {
-  const group = JUDGEMENT;
-  return {
-    electionDurationMs: { ...rows.electionDurationMs, group },
-    leaseDurationSeconds: { ...rows.leaseDurationSeconds, group },
-    candidateValidityMs: { ...rows.candidateValidityMs, group },
-    candidateGcAfterMs: { ...rows.candidateGcAfterMs, group },
-  };
-}
 
 /** The setting for commands that read the lock. */
-export const lockRow: Setting<string> = {
-  ...lockNamespace,
-  group: JUDGEMENT,
-  description: "namespace of the coordinator's lock",
-};
+export const lockRow = inGroup(JUDGEMENT, {
+  lockNamespace: { ...run.lockNamespace, description: "namespace of the coordinator's lock" },
+});
 
 /** Returns the setting for commands with these output formats. */
-export function outputRow(...formats: readonly OutputFormat[]): Setting<OutputFormat> {
-  return {
-    flag: 'output',
-    short: 'o',
-    placeholder: '<format>',
-    default: 'table',
-    defaultNote: 'for people to read',
-    description: formats.filter((format) => format !== 'table').join(', '),
-    group: 'Output:',
-    parse: (given) => {
-      const found = formats.find((format) => format === given);
-      return found === undefined ? { problem: `is none of ${formats.join(', ')}` } : { value: found };
+export function outputRow<const Formats extends readonly string[]>(...formats: Formats) {
+  return inGroup('Output:', {
+    output: {
+      flag: 'output',
+      short: 'o',
+      placeholder: '<format>',
+      default: 'table',
+      defaultNote: 'for people to read',
+      description: formats.filter((format) => format !== 'table').join(', '),
+      parse: oneOf<Formats[number]>(formats),
     },
-  };
+  });
 }
 
-export const auditSettings: SettingsTable<AuditSettings> = {
-  envPrefix: 'CLE_AUDIT',
-  settings: {
-    ...clusterRows,
-    allNamespaces,
+const auditRows = {
+  ...clusterRows,
+  ...allNamespacesRow,
+  ...inGroup('Time:', {
     forMs: {
       flag: 'for',
       placeholder: '<duration>',
       default: '30s',
       description: 'how long to watch renewals; 0s looks once',
-      group: 'Time:',
       parse: duration({ min: '0s', max: '1h' }),
     },
-    output: outputRow('table', 'wide', 'json', 'yaml'),
-  },
+  }),
+  ...outputRow('table', 'wide', 'json', 'yaml'),
 };
 
-export const statusSettings: SettingsTable<StatusSettings> = {
+export type AuditSettings = SettingsOf<typeof auditRows>;
+
+export const auditSettings = {
+  envPrefix: 'CLE_AUDIT',
+  settings: auditRows,
+} satisfies SettingsTable<AuditSettings>;
+
+const statusRows = {
+  ...inspectionRows,
+  ...allNamespacesRow,
+  ...outputRow('table', 'wide', 'json', 'yaml'),
+  ...inGroup('Output:', {
+    watch: { ...toggle('watch', 'go on, and show each Lease again that changes'), short: 'w' },
+  }),
+};
+
+export type StatusSettings = SettingsOf<typeof statusRows>;
+
+export const statusSettings = {
   envPrefix: 'CLE_STATUS',
-  settings: {
-    ...inspectionRows,
-    allNamespaces,
-    output: outputRow('table', 'wide', 'json', 'yaml'),
-    watch: {
-      flag: 'watch',
-      short: 'w',
-      default: 'false',
-      description: 'go on, and show each Lease again that changes',
-      group: 'Output:',
-      parse: boolean,
-    },
-  },
+  settings: statusRows,
   contradictionsIn: ({ watch, output }) =>
     watch && (output === 'json' || output === 'yaml')
       ? [`--watch shows rows as they change: give no --output, or --output wide, rather than ${output}`]
       : [],
-};
+} satisfies SettingsTable<StatusSettings>;
 
-export const explainSettings: SettingsTable<ExplainSettings> = {
+const explainRows = { ...inspectionRows, ...lockRow, ...outputRow('table', 'json', 'yaml') };
+
+export const explainSettings: SettingsTable<SettingsOf<typeof explainRows>> = {
   envPrefix: 'CLE_EXPLAIN',
-  settings: { ...inspectionRows, lockNamespace: lockRow, output: outputRow('table', 'json', 'yaml') },
+  settings: explainRows,
 };
 
 const NOTHING_PLANNED =
   'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number, -f file, or --rollout ' +
   'name=binary/emulation';
 
-export const planSettings: SettingsTable<PlanSettings> = {
-  envPrefix: 'CLE_PLAN',
-  settings: {
-    ...inspectionRows,
-    add: {
-      flag: 'add',
-      placeholder: '<name=binary/emulation>',
-      repeatable: true,
-      default: '',
-      defaultNote: 'none',
-      description: 'a candidate that appears, or comes back with other versions; may be given several times',
-      group: 'Changes:',
-      parse: names,
-    },
-    remove: {
-      flag: 'remove',
-      placeholder: '<name>',
-      repeatable: true,
-      default: '',
-      defaultNote: 'none',
-      description: 'a candidate that is stopped and deleted; may be given several times',
-      group: 'Changes:',
-      parse: names,
-    },
-    priority: {
-      flag: 'priority',
-      placeholder: '<name=number>',
-      repeatable: true,
-      default: '',
-      defaultNote: 'none',
-      description: 'a candidate that is given this priority; may be given several times',
-      group: 'Changes:',
-      parse: names,
-    },
+const planRows = {
+  ...inspectionRows,
+  ...inGroup('Changes:', {
+    add: change(
+      'add',
+      '<name=binary/emulation>',
+      'a candidate that appears, or comes back with other versions; may be given several times',
+    ),
+    remove: change('remove', '<name>', 'a candidate that is stopped and deleted; may be given several times'),
+    priority: change(
+      'priority',
+      '<name=number>',
+      'a candidate that is given this priority; may be given several times',
+    ),
     rollout: {
       flag: 'rollout',
       placeholder: '<name=binary/emulation>',
       default: undefined,
-      defaultNote: 'none',
       description:
         'a rolling update of the candidates whose names begin so: how often the leader changes, under each strategy',
-      group: 'Changes:',
-      parse: (given) => ({ value: given }),
+      parse: text,
     },
     file: {
-      flag: 'file',
-      short: 'f',
-      placeholder: '<path>',
-      repeatable: true,
-      default: '',
-      defaultNote: 'none',
-      description:
+      ...change(
+        'file',
+        '<path>',
         'LeaseCandidates that appear, as YAML or JSON; - is the standard input; may be given several times',
-      group: 'Changes:',
-      parse: names,
+      ),
+      short: 'f',
     },
-    output: outputRow('table', 'json', 'yaml'),
-  },
+  }),
+  ...outputRow('table', 'json', 'yaml'),
+};
+
+function change(flag: string, placeholder: string, description: string) {
+  return { flag, placeholder, repeatable: true, default: '', description, parse: names } as const;
+}
+
+export const planSettings: SettingsTable<SettingsOf<typeof planRows>> = {
+  envPrefix: 'CLE_PLAN',
+  settings: planRows,
   contradictionsIn: ({ add, remove, priority, rollout, file }) => {
     const changes = add.length + remove.length + priority.length + file.length;
     if (rollout === undefined) return changes > 0 ? [] : [NOTHING_PLANNED];
@@ -251,16 +169,25 @@ export const planSettings: SettingsTable<PlanSettings> = {
   },
 };
 
-export const doctorSettings: SettingsTable<DoctorSettings> = {
-  envPrefix: 'CLE_DOCTOR',
-  settings: {
-    ...inspectionRows,
-    lockNamespace: lockRow,
+const doctorRows = {
+  ...inspectionRows,
+  ...lockRow,
+  ...inGroup(JUDGEMENT, {
     leaderLabel: {
-      ...leaderLabel,
-      group: JUDGEMENT,
+      ...run.leaderLabel,
       description: "examine also what it needs to keep a label on each leader's Pod",
     },
-    output: outputRow('table', 'json', 'yaml'),
-  },
+  }),
+  ...outputRow('table', 'json', 'yaml'),
 };
+
+export const doctorSettings: SettingsTable<SettingsOf<typeof doctorRows>> = {
+  envPrefix: 'CLE_DOCTOR',
+  settings: doctorRows,
+};
+
+/** The cluster to inspect, and the durations that its coordinator uses. */
+export type InspectionSettings = SettingsOf<typeof inspectionRows>;
+export type ExplainSettings = SettingsOf<typeof explainRows>;
+export type PlanSettings = SettingsOf<typeof planRows>;
+export type DoctorSettings = SettingsOf<typeof doctorRows>;

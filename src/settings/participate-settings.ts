@@ -1,18 +1,18 @@
 import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { parseVersion } from '../election/strategies.ts';
-import type { ListenAddress } from '../support/address.ts';
 import { SAFE_SHARE } from '../support/clock.ts';
 import { formatDurationMs } from '../support/text.ts';
 import { inspectionRows } from './inspection-settings.ts';
 import { runSettings } from './run-settings.ts';
 import {
-  boolean,
   duration,
-  type LogLevel,
+  inGroup,
   listenAddress,
   type Parser,
+  type SettingsOf,
   type SettingsTable,
   text,
+  toggle,
   wholeSeconds,
 } from './settings-table.ts';
 
@@ -38,11 +38,7 @@ const candidateLabels: Parser<CandidateLabels> = (given) => {
   return { value: { given: labels } };
 };
 
-/**
- * Parses a file of the downward API: one label per line, `key="value"`.
- *
- * @throws {Error} that quotes the first invalid line.
- */
+/** Parses a file of the downward API, `key="value"` per line. Throws with the first invalid line. */
 export function labelsInFile(text: string): Readonly<Record<string, string>> {
   const labels: Record<string, string> = {};
   for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
@@ -52,43 +48,6 @@ export function labelsInFile(text: string): Readonly<Record<string, string>> {
   }
   return labels;
 }
-
-export interface ParticipateSettings {
-  /** Path of a kubeconfig; undefined for the usual places. */
-  readonly kubeconfig: string | undefined;
-  /** Context in the kubeconfig; undefined for the current one. */
-  readonly context: string | undefined;
-  /** The namespace of the Lease; undefined for the context's namespace, which in a pod is the pod's own. */
-  readonly namespace: string | undefined;
-  /** Undefined to build it from POD_NAME and POD_UID, else from the host name and a random part. */
-  readonly identity: string | undefined;
-  readonly binaryVersion: string;
-  /** Undefined for the binary version. */
-  readonly emulationVersion: string | undefined;
-  /** Undefined for OldestEmulationVersion. */
-  readonly strategy: string | undefined;
-  readonly priority: number;
-  readonly labels: CandidateLabels;
-  readonly leaseDurationSeconds: number;
-  readonly renewDeadlineMs: number;
-  readonly retryPeriodMs: number;
-  /** Only publish and renew a candidate: the program has its own elector. */
-  readonly candidateOnly: boolean;
-  /** Address that serves the leader; undefined for none. */
-  readonly listen: ListenAddress | undefined;
-  /** Address that serves health checks; undefined for none. */
-  readonly healthListen: ListenAddress | undefined;
-  /** Path of a file with the leader. */
-  readonly file: string | undefined;
-  /** Health check of the program. */
-  readonly readyUrl: URL | undefined;
-  /** Become a candidate again after the command has ended by itself. */
-  readonly restart: boolean;
-  readonly logLevel: LogLevel;
-}
-
-const CANDIDATE = 'Candidate:';
-const SIDECAR = 'Sidecar, without a command:';
 
 const version: Parser<string> = (given) =>
   parseVersion(given) ? { value: given } : { problem: 'is not a semantic version; give e.g. 1.4.2' };
@@ -104,140 +63,128 @@ const httpUrl: Parser<URL> = (given) => {
   return { problem: 'is not an http:// URL; give e.g. http://127.0.0.1:8080/readyz' };
 };
 
-const settings: SettingsTable<ParticipateSettings>['settings'] = {
+const settings = {
   kubeconfig: { ...inspectionRows.kubeconfig, description: 'kubeconfig of the cluster of the Lease' },
   context: inspectionRows.context,
   namespace: { ...inspectionRows.namespace, description: 'namespace of the Lease' },
-  identity: {
-    flag: 'identity',
-    placeholder: '<name>',
-    default: undefined,
-    defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
-    description: 'name of the candidate, and of the holder when it leads; no two may have the same',
-    group: CANDIDATE,
-    parse: text,
-  },
-  binaryVersion: {
-    flag: 'binary-version',
-    placeholder: '<version>',
-    // Lower than the version of any later release. kube-apiserver refuses 0.0.0.
-    default: '0.0.1',
-    description: "the program's version",
-    group: CANDIDATE,
-    parse: version,
-  },
-  emulationVersion: {
-    flag: 'emulation-version',
-    placeholder: '<version>',
-    default: undefined,
-    defaultNote: "the program's version",
-    description: 'the version that the program behaves as',
-    group: CANDIDATE,
-    parse: version,
-  },
-  strategy: {
-    flag: 'strategy',
-    placeholder: '<name>',
-    default: undefined,
-    defaultNote: 'OldestEmulationVersion',
-    description: 'by which strategy the leader is to be chosen',
-    group: CANDIDATE,
-    parse: text,
-  },
-  priority: {
-    flag: 'priority',
-    placeholder: '<number>',
-    default: '0',
-    description: 'comes before versions; a leader gives way to a higher one',
-    group: CANDIDATE,
-    parse: int32,
-  },
-  labels: {
-    flag: 'labels',
-    placeholder: '<key=value>',
-    repeatable: true,
-    default: '',
-    defaultNote: 'none',
-    description:
-      "the candidate's labels, separated by commas, or @ and the path of a file of the pod's labels, as the downward API writes it",
-    group: CANDIDATE,
-    parse: candidateLabels,
-  },
-  healthListen: {
-    flag: 'health-listen',
-    placeholder: '<host:port>',
-    default: 'off',
-    description: 'serve /readyz there, which is 200 once the candidate is published, /livez and /metrics',
-    group: CANDIDATE,
-    parse: listenAddress,
-  },
-  leaseDurationSeconds: {
-    flag: 'lease-duration',
-    placeholder: '<duration>',
-    default: '15s',
-    description: 'how long after its last renewal the Lease is still the leader’s, in whole seconds',
-    group: 'Time:',
-    parse: wholeSeconds({ min: '3s', max: '1h' }),
-  },
-  renewDeadlineMs: {
-    flag: 'renew-deadline',
-    placeholder: '<duration>',
-    default: '10s',
-    description:
-      'how long after its last renewal the leader ends what it leads; the rest is the time to end it',
-    group: 'Time:',
-    parse: duration({ min: '1s', max: '1h' }),
-  },
-  retryPeriodMs: {
-    flag: 'retry-period',
-    placeholder: '<duration>',
-    default: '2s',
-    description: 'how often the leader renews',
-    group: 'Time:',
-    parse: duration({ min: '100ms', max: '10m' }),
-  },
-  listen: {
-    flag: 'listen',
-    placeholder: '<host:port>',
-    default: '127.0.0.1:4040',
-    description: 'tell there who leads; "off" tells nobody',
-    group: SIDECAR,
-    parse: listenAddress,
-  },
-  file: {
-    flag: 'file',
-    placeholder: '<path>',
-    default: undefined,
-    defaultNote: 'none',
-    description: 'keep a file that tells who leads, and until when that holds',
-    group: SIDECAR,
-    parse: text,
-  },
-  readyUrl: {
-    flag: 'ready-url',
-    placeholder: '<url>',
-    default: undefined,
-    defaultNote: 'none',
-    description: 'be no candidate, and yield, while this URL does not answer 2xx',
-    group: SIDECAR,
-    parse: httpUrl,
-  },
-  candidateOnly: {
-    flag: 'candidate-only',
-    default: 'false',
-    description: 'be a candidate and nothing else, for a program with a coordinated elector of its own',
-    group: SIDECAR,
-    parse: boolean,
-  },
-  restart: {
-    flag: 'restart',
-    default: 'false',
-    description: 'when the command has ended by itself, release and stand again, rather than end as well',
-    group: 'Command:',
-    parse: boolean,
-  },
+  ...inGroup('Candidate:', {
+    identity: {
+      flag: 'identity',
+      placeholder: '<name>',
+      default: undefined,
+      defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
+      description: 'name of the candidate, and of the holder when it leads; no two may have the same',
+      parse: text,
+    },
+    binaryVersion: {
+      flag: 'binary-version',
+      placeholder: '<version>',
+      // Lower than the version of any later release. kube-apiserver refuses 0.0.0.
+      default: '0.0.1',
+      description: "the program's version",
+      parse: version,
+    },
+    emulationVersion: {
+      flag: 'emulation-version',
+      placeholder: '<version>',
+      default: undefined,
+      defaultNote: "the program's version",
+      description: 'the version that the program behaves as',
+      parse: version,
+    },
+    strategy: {
+      flag: 'strategy',
+      placeholder: '<name>',
+      default: undefined,
+      defaultNote: 'OldestEmulationVersion',
+      description: 'by which strategy the leader is to be chosen',
+      parse: text,
+    },
+    priority: {
+      flag: 'priority',
+      placeholder: '<number>',
+      default: '0',
+      description: 'comes before versions; a leader gives way to a higher one',
+      parse: int32,
+    },
+    labels: {
+      flag: 'labels',
+      placeholder: '<key=value>',
+      repeatable: true,
+      default: '',
+      description:
+        "the candidate's labels, separated by commas, or @ and the path of a file of the pod's labels, as the downward API writes it",
+      parse: candidateLabels,
+    },
+    healthListen: {
+      flag: 'health-listen',
+      placeholder: '<host:port>',
+      default: 'off',
+      description: 'serve /readyz there, which is 200 once the candidate is published, /livez and /metrics',
+      parse: listenAddress,
+    },
+  }),
+  ...inGroup('Time:', {
+    leaseDurationSeconds: {
+      flag: 'lease-duration',
+      placeholder: '<duration>',
+      default: '15s',
+      description: 'how long after its last renewal the Lease is still the leader’s, in whole seconds',
+      parse: wholeSeconds({ min: '3s', max: '1h' }),
+    },
+    renewDeadlineMs: {
+      flag: 'renew-deadline',
+      placeholder: '<duration>',
+      default: '10s',
+      description:
+        'how long after its last renewal the leader ends what it leads; the rest is the time to end it',
+      parse: duration({ min: '1s', max: '1h' }),
+    },
+    retryPeriodMs: {
+      flag: 'retry-period',
+      placeholder: '<duration>',
+      default: '2s',
+      description: 'how often the leader renews',
+      parse: duration({ min: '100ms', max: '10m' }),
+    },
+  }),
+  ...inGroup('Sidecar, without a command:', {
+    listen: {
+      flag: 'listen',
+      placeholder: '<host:port>',
+      default: '127.0.0.1:4040',
+      description: 'serve the name of the leader there; "off" serves nothing',
+      parse: listenAddress,
+    },
+    file: {
+      flag: 'file',
+      placeholder: '<path>',
+      default: undefined,
+      description: 'keep a file that tells who leads, and until when that holds',
+      parse: text,
+    },
+    readyUrl: {
+      flag: 'ready-url',
+      placeholder: '<url>',
+      default: undefined,
+      description: 'be no candidate, and yield, while this URL does not answer 2xx',
+      parse: httpUrl,
+    },
+    candidateOnly: toggle(
+      'candidate-only',
+      'be a candidate and nothing else, for a program with a coordinated elector of its own',
+    ),
+  }),
+  ...inGroup('Command:', {
+    restart: toggle(
+      'restart',
+      'when the command has ended by itself, release and stand again, rather than end as well',
+    ),
+  }),
   logLevel: runSettings.settings.logLevel,
 };
+
+export type ParticipateSettings = SettingsOf<typeof settings>;
 
 export const participateSettings: SettingsTable<ParticipateSettings> = {
   envPrefix: 'CLE_PARTICIPATE',

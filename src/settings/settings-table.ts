@@ -14,7 +14,7 @@ export interface Setting<T> {
   readonly repeatable?: true;
   /** The default as a user would write it; undefined if unset by default. */
   readonly default: string | undefined;
-  /** Replaces the default in the help, if its text does not explain itself. */
+  /** Replaces the default in the help, if its text does not explain itself. An empty or missing default is "none". */
   readonly defaultNote?: string;
   /** The text for the help. For a switch that is on by default, it describes the `--no-` form. */
   readonly description: string;
@@ -22,7 +22,6 @@ export interface Setting<T> {
   readonly parse: Parser<T>;
 }
 
-/** The settings of one command. */
 export interface SettingsTable<S> {
   /** Prefix of the environment variables, without the underscore. */
   readonly envPrefix: string;
@@ -30,6 +29,24 @@ export interface SettingsTable<S> {
   readonly settings: { readonly [K in keyof S]: Setting<S[K]> };
   /** Returns the contradictions between valid settings, in words. */
   readonly contradictionsIn?: (settings: S) => readonly string[];
+}
+
+/** The values of these rows. A row without a default may be unset. */
+export type SettingsOf<Rows> = {
+  readonly [K in keyof Rows]: Rows[K] extends { readonly parse: Parser<infer T>; readonly default: infer D }
+    ? T | (undefined extends D ? undefined : never)
+    : never;
+};
+
+type Row = Omit<Setting<unknown>, 'group'>;
+
+export function inGroup<Rows extends Readonly<Record<string, Row>>>(group: string, rows: Rows) {
+  const grouped = Object.entries(rows).map(([key, row]) => [key, { ...row, group }]);
+  return Object.fromEntries(grouped) as { readonly [K in keyof Rows]: Rows[K] & { readonly group: string } };
+}
+
+export function toggle(flag: string, description: string, isOn: 'true' | 'false' = 'false') {
+  return { flag, default: isOn, description, parse: boolean };
 }
 
 /** The given flags, as text. A setting without a flag is absent. */
@@ -58,16 +75,11 @@ export function envName(
   return `${envPrefix}_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** The rows of a table with their keys. */
 export function rowsOf<S>({ settings }: SettingsTable<S>): readonly (readonly [keyof S, Setting<unknown>])[] {
   return Object.entries(settings) as [keyof S, Setting<unknown>][];
 }
 
-/**
- * Resolves each setting by flag, then environment variable (if not empty), then default.
- *
- * @throws {SettingsError} with all problems at once.
- */
+/** Resolves each setting by flag, then variable, then default. Throws a {@link SettingsError} with all problems. */
 export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>, env: Environment): S {
   const problems: string[] = [];
 
@@ -97,16 +109,12 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and says what is expected. */
 export type Parser<T> = (text: string) => { value: T } | { problem: string };
 
-const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
-
 // A namespace's name is a DNS label (RFC 1123).
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ADDRESS = /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]\s]*)):(?<port>\d{1,5})$/;
 
-/** Any text that is not empty. */
 export const text: Parser<string> = (given) => (given === '' ? { problem: 'is empty' } : { value: given });
 
-/** true or false, or a customary synonym. */
 export const boolean: Parser<boolean> = (given) => {
   if (['true', '1', 'yes', 'on'].includes(given.toLowerCase())) return { value: true };
   if (['false', '0', 'no', 'off'].includes(given.toLowerCase())) return { value: false };
@@ -152,18 +160,21 @@ export function wholeSeconds(bounds: DurationBounds): Parser<number> {
   };
 }
 
-/** Names separated by commas. An empty text means every namespace. */
-export const namespaces: Parser<readonly string[]> = (given) => {
-  const names = given
+export const names = (given: string): { value: readonly string[] } => ({
+  value: given
     .split(',')
     .map((name) => name.trim())
-    .filter((name) => name !== '');
-  const wrong = names.find((name) => !NAMESPACE.test(name));
+    .filter((name) => name !== ''),
+});
+
+/** Names of namespaces. An empty text means every namespace. */
+export const namespaces: Parser<readonly string[]> = (given) => {
+  const { value: found } = names(given);
+  const wrong = found.find((name) => !NAMESPACE.test(name));
   if (wrong !== undefined) return { problem: `names a namespace that cannot exist: ${wrong}` };
-  return { value: [...new Set(names)] };
+  return { value: [...new Set(found)] };
 };
 
-/** The name of one namespace. */
 export const oneNamespace: Parser<string> = (given) => {
   const result = namespaces(given);
   if ('problem' in result) return result;
@@ -189,8 +200,7 @@ export const boundAddress: Parser<ListenAddress> = (given) => {
   return { problem: 'is not host:port; give e.g. 127.0.0.1:6443 or [::1]:6443' };
 };
 
-/** One of the {@link LogLevel}s. */
-export const logLevel: Parser<LogLevel> = oneOf(LOG_LEVELS);
+export const logLevel: Parser<LogLevel> = oneOf(['debug', 'info', 'warn', 'error']);
 
 /** Some of `words`, separated by commas, in the order of `words`; or `none`. */
 export function noneOrSome<T extends string>(words: readonly T[]): Parser<readonly T[]> {
@@ -203,7 +213,8 @@ export function noneOrSome<T extends string>(words: readonly T[]): Parser<readon
   };
 }
 
-function oneOf<T extends string>(words: readonly T[]): Parser<T> {
+/** One of `words`. */
+export function oneOf<T extends string>(words: readonly T[]): Parser<T> {
   return (given) => {
     const found = words.find((word) => word === given);
     return found === undefined ? { problem: `is none of ${words.join(', ')}` } : { value: found };

@@ -6,7 +6,7 @@ import { constants, createGzip, type Gzip } from 'node:zlib';
 import type { ControllerObserver, WatchedResource } from '../controller/controller-parts.ts';
 import type { LockState } from '../controller/lock/lock-settings.ts';
 import { reasons } from '../election/decision.ts';
-import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
+import { adviceOn, lossTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
@@ -210,7 +210,7 @@ export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
   reasons: Object.fromEntries(
     reasons.map((reason) => [
       reason,
-      { advice: reasonTexts[reason].advice, trouble: troubleLevel(reason), isStep: isStep(reason) },
+      { advice: adviceOn(reason), trouble: troubleLevel(reason), isStep: isStep(reason) },
     ]),
   ) as HelloMessage['reasons'],
   states: stateTexts,

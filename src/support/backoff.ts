@@ -11,9 +11,10 @@ interface BackoffRange {
 
 /**
  * Returns the delay after this many consecutive failures, in milliseconds; 0 for none. The delay doubles with each failure.
- * Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is from 0 to 1.
+ * Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is from 0 to 1; with 1
+ * there is no jitter.
  */
-export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance: number): number {
+export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
   return Math.min(initialMs * 2 ** (failures - 1), maxMs) * (0.5 + chance / 2);
 }
@@ -41,7 +42,6 @@ export class Backoff {
     this.#healthySince ??= this.#clock.now();
   }
 
-  /** Records a failure. Returns the delay before the next attempt, in milliseconds. */
   failed(): number {
     const { resetAfterMs } = this.#options;
     const healthy =
@@ -61,10 +61,7 @@ export function createThrottle(now: () => Instant): (what: string, error: unknow
   return (what, error) => count(what, error) !== undefined;
 }
 
-/**
- * Like {@link createThrottle}, but returns the number of repeats since the last report: 0 for a new failure, undefined for a
- * failure that should not be reported now.
- */
+/** Like {@link createThrottle}, but returns the repeats since the last report, or undefined. */
 export function createRepeatCounter(
   now: () => Instant,
 ): (what: string, error: unknown) => number | undefined {

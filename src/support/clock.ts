@@ -1,4 +1,7 @@
-/** A moment on the monotonic clock of this process, in milliseconds, with fractions. Other processes cannot use it. */
+/**
+ * A moment on the monotonic clock of this process, in milliseconds, with fractions. It never moves backward, and means nothing in
+ * other processes. All ages and deadlines are measured with it (rule 2).
+ */
 export type Instant = number;
 
 /** The source of time, timers and random numbers. Tests supply their own. */
@@ -13,10 +16,7 @@ export interface Clock {
   random(): number;
 }
 
-/**
- * Waits `delayMs` on `clock`. Resolves early when `signal` aborts and never rejects: the caller checks the signal after the
- * wait.
- */
+/** Waits on `clock`. Resolves early when `signal` aborts, and never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

@@ -6,7 +6,6 @@ export type Steps<T> = Generator<'rest' | undefined, T, void>;
 /** Longest time that work runs before other work gets a turn, in milliseconds. */
 const SLICE_MS = 5;
 
-/** Runs all steps without interruption. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -14,10 +13,7 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/**
- * Runs long work in slices, so that the event loop stays responsive. Each turn of the event loop runs one slice, even if
- * more work waits.
- */
+/** Runs long work in slices, one for each turn of the event loop, which stays responsive. */
 export class Slices {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];
@@ -102,40 +98,4 @@ export async function* unhurried<T>(items: Iterable<T>, clock: Clock): AsyncGene
     await sleep(clock, 0);
     since = clock.now();
   }
-}
-
-/** Number of texts that one step sorts or merges. */
-const AT_ONCE = 2048;
-
-/** Merge sort in steps, for very many texts. The order is that of `toSorted`. */
-export function* sortInSteps(texts: readonly string[]): Steps<readonly string[]> {
-  let runs: (readonly string[])[] = [];
-  for (let from = 0; from < texts.length; from += AT_ONCE) {
-    runs.push(texts.slice(from, from + AT_ONCE).sort());
-    yield;
-  }
-  while (runs.length > 1) {
-    const merged: (readonly string[])[] = [];
-    for (let at = 0; at < runs.length; at += 2)
-      merged.push(yield* mergeInSteps(runs[at] ?? [], runs[at + 1] ?? []));
-    runs = merged;
-  }
-  return runs[0] ?? [];
-}
-
-function* mergeInSteps(one: readonly string[], other: readonly string[]): Steps<readonly string[]> {
-  const merged: string[] = [];
-  let [at, otherAt] = [0, 0];
-  while (merged.length < one.length + other.length) {
-    const [next, otherNext] = [one[at], other[otherAt]];
-    if (next !== undefined && (otherNext === undefined || next <= otherNext)) {
-      merged.push(next);
-      at += 1;
-    } else if (otherNext !== undefined) {
-      merged.push(otherNext);
-      otherAt += 1;
-    }
-    if (merged.length % AT_ONCE === 0) yield;
-  }
-  return merged;
 }

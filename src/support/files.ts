@@ -12,10 +12,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/**
- * Writes a file atomically, readable by its owner only. A file with this content and mode is left alone, so that a restart
- * works on a full disk.
- */
+/** Writes a private file atomically. One with this content is left alone: a restart works on a full disk. */
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;

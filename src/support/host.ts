@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Clock } from './clock.ts';
 
-/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The part of the process that commands may use. Only main.ts accesses `process` itself. */
@@ -31,7 +30,6 @@ export interface Host {
   beforeExit(undo: () => void): () => void;
 }
 
-/** Resolves when `signal` aborts. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -47,7 +45,6 @@ export function warnProcess(message: string): void {
   process.emitWarning(message, 'CoordinatedLeaderElectionWarning');
 }
 
-/** The version in package.json. */
 export const version: string = readVersion();
 
 function readVersion(): string {

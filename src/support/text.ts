@@ -19,7 +19,6 @@ export function parseDurationMs(text: string): number | undefined {
   return Number.isSafeInteger(wholeMs) && Math.abs(totalMs - wholeMs) < 1e-6 ? wholeMs : undefined;
 }
 
-/** Formats whole milliseconds for {@link parseDurationMs}, in the largest units that fit. */
 export function formatDurationMs(durationMs: number): string {
   let restMs = durationMs;
   let text = '';

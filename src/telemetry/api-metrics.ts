@@ -31,20 +31,11 @@ const WATCH_ENDS: Readonly<Record<Extract<ReflectorObservation, { type: 'watchEn
   failed: true,
 };
 
-/** Traffic with the API server. */
-export interface ApiMetrics {
-  called(call: ApiCall): void;
-  /** The observer for the reflector of `resource`. */
-  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
-  reflectorFailed(context: Pick<ReflectorErrorContext, 'path'> & { readonly during: FailingStep }): void;
-  /** Sets the function that returns when the server last sent anything about `resource`. Called for each scrape. */
-  watchStaleness(lastHeard: (resource: WatchedResource) => Instant | undefined): void;
-}
+export type ApiMetrics = ReturnType<typeof createApiMetrics>;
 
 const REQUEST_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-/** Registers the metrics of the API server's client in `registry`. */
-export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
+export function createApiMetrics(registry: Registry, clock: Clock) {
   const registers = [registry];
   const requests = new Counter({
     name: 'rest_client_requests_total',
@@ -99,35 +90,32 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
     },
   });
   return {
-    called({ method, verb, status, durationMs }) {
+    called({ method, verb, status, durationMs }: ApiCall) {
       // client-go uses this code for a request without an answer.
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
     },
-    reflectorObserver: (resource) => (observation) => {
+    /** Returns the observer for the reflector of `resource`. */
+    reflectorObserver: (resource: WatchedResource) => (observation: ReflectorObservation) => {
       if (observation.type === 'listed') lists.inc({ resource });
       if (observation.type === 'watchEnded') watchEnds.inc({ resource, how: observation.how });
     },
-    reflectorFailed({ path, during }) {
+    reflectorFailed({ path, during }: { readonly path: string; readonly during: FailingStep }) {
       failures.inc({ resource: path.slice(path.lastIndexOf('/') + 1), during });
     },
-    watchStaleness(ask) {
+    /** Sets the function that returns when the server last sent anything about `resource`. Called for each scrape. */
+    watchStaleness(ask: typeof lastHeard) {
       lastHeard = ask;
     },
   };
 }
 
 /** The result of an Event: written, refused by the server, or dropped because there were too many. */
-export type EventResult = 'written' | 'failed' | 'dropped';
+const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;
 
-export interface EventMetrics {
-  ended(result: EventResult): void;
-}
+export type EventMetrics = ReturnType<typeof createEventMetrics>;
 
-const EVENT_RESULTS: readonly EventResult[] = ['written', 'failed', 'dropped'];
-
-/** Registers the metrics of Events in `registry`. */
-export function createEventMetrics(registry: Registry): EventMetrics {
+export function createEventMetrics(registry: Registry) {
   const events = new Counter({
     name: 'cle_events_total',
     help: 'Events on Leases: written (repeats of an earlier one counted up among them), failed, or dropped by a rate limit',
@@ -135,27 +123,21 @@ export function createEventMetrics(registry: Registry): EventMetrics {
     registers: [registry],
   });
   for (const result of EVENT_RESULTS) events.inc({ result }, 0);
-  return { ended: (result) => events.inc({ result }) };
+  return { ended: (result: (typeof EVENT_RESULTS)[number]) => events.inc({ result }) };
 }
 
-type LabelCall = 'list' | 'add' | 'remove';
+const CALLS = ['list', 'add', 'remove'] as const;
 
-/** Metrics of leader labels. */
-export interface LabelMetrics {
-  called(call: LabelCall, isSuccess: boolean): void;
-}
-
-const CALLS: readonly LabelCall[] = ['list', 'add', 'remove'];
-const LABEL_RESULTS = ['success', 'error'] as const;
-
-/** Registers the metrics of leader labels in `registry`. */
-export function createLabelMetrics(registry: Registry): LabelMetrics {
+export function createLabelMetrics(registry: Registry) {
   const calls = new Counter({
     name: 'cle_leader_label_calls_total',
     help: 'Leader labels put on Pods (add) and taken off (remove), and lists of Pods for labels that are left over; what failed is tried again with backoff',
     labelNames: ['call', 'result'],
     registers: [registry],
   });
-  for (const call of CALLS) for (const result of LABEL_RESULTS) calls.inc({ call, result }, 0);
-  return { called: (call, isSuccess) => calls.inc({ call, result: isSuccess ? 'success' : 'error' }) };
+  for (const call of CALLS) for (const result of ['success', 'error']) calls.inc({ call, result }, 0);
+  return {
+    called: (call: (typeof CALLS)[number], isSuccess: boolean) =>
+      calls.inc({ call, result: isSuccess ? 'success' : 'error' }),
+  };
 }

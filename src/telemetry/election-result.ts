@@ -11,6 +11,14 @@ import type { Instant } from '../election/model.ts';
 import { parseVersion, strategies } from '../election/strategies.ts';
 import { type ElectionInput, surveyTenure } from '../election/view.ts';
 
+const GRANTED = [
+  'LeaseMissing',
+  'LeaseExpired',
+  'LeaseReleased',
+  'HolderEnded',
+  'FormerHolderAnswered',
+] as const;
+
 /**
  * The results of elections, each with the reasons of its decisions.
  *
@@ -22,21 +30,12 @@ import { type ElectionInput, surveyTenure } from '../election/view.ts';
  * - failed: a candidate was elected, but the write of the Lease failed and is retried.
  */
 export const electionResults = {
-  granted: ['LeaseMissing', 'LeaseExpired', 'LeaseReleased', 'HolderEnded', 'FormerHolderAnswered'],
+  granted: GRANTED,
   revised: ['GrantRevised'],
   preferred: ['BetterCandidate'],
   delegated: ['ThirdPartyStrategy'],
   undecided: ['NoLiveCandidates', 'NoElectableCandidates', 'StrategyConflict'],
-  failed: [
-    'LeaseMissing',
-    'LeaseExpired',
-    'LeaseReleased',
-    'HolderEnded',
-    'FormerHolderAnswered',
-    'GrantRevised',
-    'BetterCandidate',
-    'ThirdPartyStrategy',
-  ],
+  failed: [...GRANTED, 'GrantRevised', 'BetterCandidate', 'ThirdPartyStrategy'],
 } as const satisfies Readonly<Record<string, readonly Reason[]>>;
 
 export type ElectionResult = keyof typeof electionResults;
@@ -50,26 +49,19 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-/** Whether this reason means that an election found no candidate. */
 export function isUndecided(reason: Reason): boolean {
   const undecided: readonly Reason[] = electionResults.undecided;
   return undecided.includes(reason);
 }
 
-/**
- * Returns the former holder of a Lease that is granted; undefined if the decision grants none, or the holder is not
- * known.
- */
+/** Returns the former holder of a Lease that is granted, if it is known. */
 export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
   const grant = grantOf(decision);
   const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
   return grant && (released ?? grant.former);
 }
 
-/**
- * Whether an election prevented version skew: under OldestEmulationVersion a candidate was elected or preferred
- * although a candidate with a higher binaryVersion, and at least its priority, could have been elected.
- */
+/** Whether OldestEmulationVersion chose a candidate although a newer one, with at least its priority, could lead. */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
   const elected = grantOf(decision)?.holder ?? preferredBy(decision);
@@ -86,14 +78,10 @@ export function isSkewPrevention(decision: Decision): boolean {
   });
 }
 
-/** Durations of the election that was just applied, in milliseconds. */
 export interface ElectionTimes {
   /** From the time at which an election was needed and possible, to the decision. */
   readonly needToDecisionMs: number;
-  /**
-   * From the expiry of the Lease, or from the first electable candidate after it; undefined if the Lease did not
-   * expire.
-   */
+  /** From the expiry, or from the first electable candidate after it; undefined without an expiry. */
   readonly expiryToHolderMs: number | undefined;
 }
 
@@ -125,7 +113,6 @@ export function createElectionTimer() {
           : { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at },
       );
     },
-    /** Undefined if no candidate was elected. */
     applied(key: string, decision: Decision, input: ElectionInput, at: Instant): ElectionTimes | undefined {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
@@ -154,76 +141,56 @@ function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/**
- * Returns the time since which an election has been needed and possible. A Lease without an earlier decision may have
- * been without candidates for hours.
- */
+/** Returns since when an election is needed and possible. Without an earlier decision, that is now. */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 
-/** How a reason is reported. */
-interface ReasonTraits {
-  /** Set if users must know that the Lease stays in this state; a warning if somebody must act. */
-  readonly trouble?: 'info' | 'warn';
-  /** A step of an election, such as a retry. It neither begins nor ends a trouble. */
-  readonly isStep?: true;
-}
-
-const REASON_TRAITS: Readonly<Record<Reason, ReasonTraits>> = {
-  LeaseMissing: {},
-  LeaseExpired: {},
-  LeaseReleased: {},
-  HolderEnded: {},
-  FormerHolderAnswered: {},
-  GrantRevised: {},
-  LeaderOptimal: {},
-  FirstElectionSettling: { isStep: true },
-  RevisionPending: { isStep: true },
-  BetterCandidate: { isStep: true },
-  PreemptionPending: { isStep: true },
-  HolderUnaware: { isStep: true },
-  PreemptionBackoff: { trouble: 'warn' },
-  HolderHidden: { trouble: 'warn' },
-  PreferredHolderLeads: {},
-  PreferredHolderGone: {},
-  PreferredHolderSilent: {},
-  PreferredHolderNotBest: {},
-  StrategyChanged: { isStep: true },
-  WritesIgnored: { trouble: 'warn' },
-  HolderLate: { isStep: true },
-  AwaitingAcks: { isStep: true },
-  AwaitingFormerHolder: { trouble: 'info' },
-  LeaseFenced: { trouble: 'info' },
-  NoCandidates: { trouble: 'info' },
-  NoLiveCandidates: { trouble: 'warn' },
-  NoElectableCandidates: { trouble: 'warn' },
-  StrategyConflict: { trouble: 'warn' },
-  ThirdPartyStrategy: { trouble: 'info' },
-  InvalidLeaseName: { trouble: 'warn' },
-  CoordinatorLease: {},
+/** Reasons that users must know of, and their log level: a warning if an operator must act. */
+const TROUBLES: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
+  PreemptionBackoff: 'warn',
+  HolderHidden: 'warn',
+  WritesIgnored: 'warn',
+  AwaitingFormerHolder: 'info',
+  LeaseFenced: 'info',
+  NoCandidates: 'info',
+  NoLiveCandidates: 'warn',
+  NoElectableCandidates: 'warn',
+  StrategyConflict: 'warn',
+  ThirdPartyStrategy: 'info',
+  InvalidLeaseName: 'warn',
 };
+
+/** Steps of an election, such as a retry. They neither begin nor end a trouble. */
+const STEPS: ReadonlySet<Reason> = new Set<Reason>([
+  'FirstElectionSettling',
+  'RevisionPending',
+  'BetterCandidate',
+  'PreemptionPending',
+  'HolderUnaware',
+  'StrategyChanged',
+  'HolderLate',
+  'AwaitingAcks',
+]);
 
 /** Returns the log level for this reason; undefined if there is nothing to report. */
 export function troubleLevel(reason: Reason): 'info' | 'warn' | undefined {
-  return REASON_TRAITS[reason].trouble;
+  return TROUBLES[reason];
 }
 
-/** Whether somebody must act on a Lease with this reason. */
+/** Whether an operator must act on a Lease with this reason. */
 export function isTrouble(reason: Reason): boolean {
-  return REASON_TRAITS[reason].trouble === 'warn';
+  return TROUBLES[reason] === 'warn';
 }
 
-/** Whether this reason is one step of an election. */
 export function isStep(reason: Reason): boolean {
-  return REASON_TRAITS[reason].isStep === true;
+  return STEPS.has(reason);
 }
 
 /** The trouble that a decision begins or ends; undefined for neither. */
 interface TroubleChange {
   /** The strategy on which the candidates agree again. */
   readonly resolvedTo: string | undefined;
-  /** The log level of a trouble that begins. */
   readonly began: 'info' | 'warn' | undefined;
 }
 
@@ -231,9 +198,7 @@ const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
 
 /** Detects when a trouble of a Lease begins, and when its candidates agree again. Each is reported once. */
 export class TroubleWatch {
-  /** The last reported trouble of each Lease. */
   readonly #told = new Map<string, string>();
-  /** Leases with a reported conflict. */
   readonly #conflicting = new Set<string>();
 
   decided(key: string, { reason, outcome, conflict = '' }: Decision): TroubleChange {

@@ -8,7 +8,6 @@ import type { EventMetrics } from './api-metrics.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
 
-/** What an {@link EventRecorder} needs. */
 interface EventRecorderParts {
   /** With connections of its own, so that Events never keep an election waiting. */
   readonly client: Pick<KubernetesClient, 'request'>;
@@ -20,40 +19,30 @@ interface EventRecorderParts {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Writes Events on Leases in the background, one at a time. Namespaces take turns. Each namespace keeps its order. */
-interface EventRecorder {
-  /** Queues an Event. Neither throws nor waits. */
-  record(event: LeaseEvent): void;
-  /** Stops taking Events and writes the queued ones, for at most 2 s. */
-  stop(): Promise<void>;
-}
-
 interface Recorded {
   readonly event: LeaseEvent;
   readonly time: MicroTime;
 }
 
-/** Length of the queue. When it is full, the namespace with the most Events loses one. */
 const MAX_WAITING = 1000;
 
 /** Rate of Events of all Leases: enough for a burst of elections, and no load in a storm. */
 const RATE = { burst: 100, perSecond: 20 };
 
-/**
- * Delay before Events are written, in milliseconds: elections come in bursts, and the server handles their writes
- * first.
- */
+/** Elections come in bursts, and the server handles their writes before Events. */
 const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
 /** Time to write the queued Events at the end, in milliseconds: they may say why the program stops. */
 const DRAIN_MS = 2000;
 
-/** Longest name of an object. */
 const MAX_NAME = 253;
 
-/** Makes a recorder that writes core/v1 Events, which `kubectl describe lease` shows. */
-export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
+/**
+ * Makes a recorder that writes core/v1 Events, which `kubectl describe lease` shows, in the background, one at a time.
+ * Namespaces take turns. Each namespace keeps its order.
+ */
+export function createEventRecorder(parts: EventRecorderParts) {
   const { client, clock, metrics, onFailure } = parts;
   const correlator = createEventCorrelator();
   const closing = new AbortController();
@@ -95,25 +84,25 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   }
 
   async function write(recorded: Recorded): Promise<void> {
-    const correlated = correlator.correlate(recorded.event, clock.now());
-    const { key, repeated } = correlated;
+    const { event } = recorded;
+    const repeated = correlator.repeatedBy(event);
     if (repeated) {
       try {
         const count = repeated.count + 1;
-        await send(countUp(recorded, correlated, repeated.name, count));
-        correlator.written(key, { ...repeated, count });
+        await send(countUp(recorded, repeated.name, count));
+        correlator.written(event, { ...repeated, count });
         return;
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 404)) throw error;
-        correlator.gone(key);
+        correlator.gone(event);
       }
     }
     // Named by the time, as in client-go: unique among replicas, and within this process.
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
-    const name = eventName(recorded.event.lease.name, lastSuffix.toString(16));
-    await send(create(recorded, correlated.message, name, parts.host));
-    correlator.written(key, { name, count: 1 });
+    const name = eventName(event.lease.name, lastSuffix.toString(16));
+    await send(create(recorded, name, parts.host));
+    correlator.written(event, { name, count: 1 });
   }
 
   async function send(request: ApiRequest): Promise<void> {
@@ -126,7 +115,8 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   }
 
   return {
-    record(event) {
+    /** Queues an Event. Neither throws nor waits. */
+    record(event: LeaseEvent): void {
       if (closing.signal.aborted || !correlator.admits(event, clock.now())) {
         metrics.ended('dropped');
         return;
@@ -135,7 +125,8 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
       if (waiting.push(namespace, { event, time: clock.wallTime() }) === 'dropped') metrics.ended('dropped');
       writing ??= writeAll();
     },
-    async stop() {
+    /** Stops taking Events and writes the queued ones, for at most 2 s. */
+    async stop(): Promise<void> {
       closing.abort();
       await within(clock, DRAIN_MS, writing);
       stopping.abort();
@@ -144,32 +135,9 @@ export function createEventRecorder(parts: EventRecorderParts): EventRecorder {
   };
 }
 
-/** An Event that was written. Repeats increase its count. */
 interface WrittenEvent {
   readonly name: string;
   readonly count: number;
-}
-
-/** An Event, and the earlier Event that it repeats. */
-interface CorrelatedEvent {
-  /** The key for {@link EventCorrelator.written}. */
-  readonly key: string;
-  readonly message: string;
-  /** The earlier Event with the same content, if there is one. */
-  readonly repeated: WrittenEvent | undefined;
-}
-
-/**
- * Limits Events as client-go's recorder does: equal Events increase the count of one Event, similar Events are merged
- * beyond a number, and each Lease has a rate limit.
- */
-export interface EventCorrelator {
-  /** Takes one from the rate limit of the Lease. Returns whether the Event may be written. */
-  admits(event: LeaseEvent, at: Instant): boolean;
-  correlate(event: LeaseEvent, at: Instant): CorrelatedEvent;
-  written(key: string, written: WrittenEvent): void;
-  /** Forgets an Event that the server has deleted, by default after an hour. */
-  gone(key: string): void;
 }
 
 /** Number of remembered keys. A forgotten Event is written as a new one. */
@@ -177,49 +145,32 @@ const REMEMBERED = 4096;
 
 const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
-/** Similar Events within the interval before they are merged. */
-const MAX_SIMILAR = 10;
-const SIMILAR_WITHIN_MS = 10 * 60_000;
-
-interface Similar {
-  readonly messages: ReadonlySet<string>;
-  readonly lastAt: Instant;
-}
-
-export function createEventCorrelator(): EventCorrelator {
+/** Limits Events as client-go's recorder does: equal Events increase the count of one Event, and each Lease has a rate limit. */
+export function createEventCorrelator() {
   const buckets = createRecentMap<TokenBucket>(REMEMBERED);
-  const similarities = createRecentMap<Similar>(REMEMBERED);
   const events = createRecentMap<WrittenEvent>(REMEMBERED);
   return {
-    admits({ lease }, at) {
+    /** Takes one from the rate limit of the Lease. Returns whether the Event may be written. */
+    admits({ lease }: LeaseEvent, at: Instant): boolean {
       const key = `${lease.namespace}/${lease.name}`;
       const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(LEASE_RATE, at), LEASE_RATE, at);
       buckets.set(key, bucket);
       return waitMs === 0;
     },
-    correlate({ lease, type, reason, message }, at) {
-      const group = [lease.namespace, lease.name, lease.uid, type, reason].join('\n');
-      const known = similarities.get(group);
-      const isRecent = known !== undefined && at - known.lastAt <= SIMILAR_WITHIN_MS;
-      const messages = new Set(isRecent ? known.messages : []);
-      const isNew = !messages.has(message);
-      const isCombined = isNew && messages.size >= MAX_SIMILAR;
-      if (!isCombined) messages.add(message);
-      similarities.set(group, { messages, lastAt: at });
-      const key = isCombined ? group : `${group}\n${message}`;
-      return {
-        key,
-        message: isCombined ? `(combined from similar events): ${message}` : message,
-        repeated: events.get(key),
-      };
-    },
-    written: (key, written) => events.set(key, written),
-    gone: (key) => events.delete(key),
+    /** Returns the earlier Event with the same content, if there is one. */
+    repeatedBy: (event: LeaseEvent): WrittenEvent | undefined => events.get(keyOf(event)),
+    written: (event: LeaseEvent, written: WrittenEvent): void => events.set(keyOf(event), written),
+    /** Forgets an Event that the server has deleted, by default after an hour. */
+    gone: (event: LeaseEvent): void => events.delete(keyOf(event)),
   };
 }
 
-function create({ event, time }: Recorded, message: string, name: string, host: string): ApiRequest {
-  const { lease, type, reason } = event;
+function keyOf({ lease, type, reason, message }: LeaseEvent): string {
+  return [lease.namespace, lease.name, lease.uid, type, reason, message].join('\n');
+}
+
+function create({ event, time }: Recorded, name: string, host: string): ApiRequest {
+  const { lease, type, reason, message } = event;
   const { namespace } = lease;
   const timestamp = wholeSeconds(time);
   return {
@@ -243,17 +194,12 @@ function create({ event, time }: Recorded, message: string, name: string, host: 
   };
 }
 
-function countUp(
-  { event, time }: Recorded,
-  { message }: CorrelatedEvent,
-  name: string,
-  count: number,
-): ApiRequest {
+function countUp({ event, time }: Recorded, name: string, count: number): ApiRequest {
   return {
     method: 'PATCH',
     path: `${eventsPath(event.lease.namespace)}/${encodeURIComponent(name)}`,
     contentType: 'application/merge-patch+json',
-    body: { count, lastTimestamp: wholeSeconds(time), message },
+    body: { count, lastTimestamp: wholeSeconds(time) },
   };
 }
 
@@ -293,7 +239,6 @@ class EventBacklog<T> {
     return this.#size;
   }
 
-  /** Adds an item. Returns `dropped` if this item or another one was dropped. */
   push(namespace: string, item: T): 'kept' | 'dropped' {
     const items = this.#byNamespace.get(namespace) ?? [];
     items.push(item);
@@ -304,7 +249,6 @@ class EventBacklog<T> {
     return 'dropped';
   }
 
-  /** Removes and returns the next item. */
   shift(): T | undefined {
     for (const [namespace, items] of this.#byNamespace) {
       this.#byNamespace.delete(namespace);

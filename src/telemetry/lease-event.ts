@@ -4,13 +4,12 @@ import {
   type Decision,
   explainCandidates,
   grantOf,
-  preferredBy,
   REASONS,
   type Reason,
+  rankCandidates,
 } from '../election/decision.ts';
 import type { Lease } from '../election/model.ts';
-import { firstOf, strategies } from '../election/strategies.ts';
-import type { ElectionInput, Standing } from '../election/view.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { formerHolderOf } from './election-result.ts';
 
 /** Event reasons that are not reasons of decisions. */
@@ -43,7 +42,10 @@ export function changeEvents(
   input: ElectionInput,
   written: Lease | undefined,
 ): readonly LeaseEvent[] {
-  const at = { ...referTo(input), ...(written && identityOf(written)) };
+  const at = {
+    ...referTo(input),
+    ...(written && { uid: written.uid, resourceVersion: written.resourceVersion }),
+  };
   return decision.actions.flatMap((action) => {
     const told = describeAction(action, decision, input);
     return told ? [{ lease: at, ...told }] : [];
@@ -69,27 +71,16 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
 /** Logs and Events name at most this many candidates and count the others (rule 9). */
 export const MAX_NAMED = 10;
 
-/** The named candidates of a decision, and the number of the others. */
 interface NamedCandidates {
   readonly named: readonly CandidateAccount[];
   readonly more: number;
 }
 
-/**
- * Selects the candidates to name. If there are more than `most`, the chosen candidate comes first, then the closest
- * ones, then those that did not take part. Runs in linear time.
- */
+/** Names the first candidates of a decision, as {@link rankCandidates} orders them. */
 export function nameCandidates(decision: Decision, most = MAX_NAMED): NamedCandidates {
-  const { standings } = decision;
-  if (standings.length <= most) {
-    const sorted = standings.toSorted((a, b) => (a.candidate.name < b.candidate.name ? -1 : 1));
-    return { named: explainCandidates({ ...decision, standings: sorted }), more: 0 };
-  }
-  const first = firstOf(standings, most, orderOf(decision));
-  return {
-    named: explainCandidates({ ...decision, standings: first }),
-    more: standings.length - first.length,
-  };
+  const standings = rankCandidates(decision, most);
+  const named = explainCandidates({ ...decision, standings });
+  return { named, more: decision.standings.length - named.length };
 }
 
 /** Names the first of `words` and counts the others. */
@@ -180,30 +171,4 @@ function thirdPartyMessage(strategy: string): string {
 
 function referTo({ namespace, name, lease }: ElectionInput): LeaseEvent['lease'] {
   return { namespace, name, uid: lease?.uid, resourceVersion: lease?.resourceVersion };
-}
-
-function identityOf({ uid, resourceVersion }: Lease) {
-  return { uid, resourceVersion };
-}
-
-function orderOf(decision: Decision): (a: Standing, b: Standing) => number {
-  const { outcome } = decision;
-  const chosen =
-    grantOf(decision)?.holder ??
-    preferredBy(decision) ??
-    (outcome.kind === 'leader' ? outcome.leader.name : undefined);
-  const strategy = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
-  const isContender = ({ state, candidate }: Standing) =>
-    state === 'Live' && (strategy === undefined || strategy.isElectable(candidate));
-  const placeOf = (standing: Standing): number => {
-    if (standing.candidate.name === chosen) return 0;
-    if (isContender(standing)) return 1;
-    return standing.state === 'Live' || standing.isHolder ? 2 : 3;
-  };
-  return (a, b) => {
-    const place = placeOf(a);
-    const difference = place - placeOf(b);
-    if (difference !== 0 || place !== 1) return difference;
-    return strategy?.compare(a.candidate, b.candidate) ?? 0;
-  };
 }

@@ -1,6 +1,5 @@
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** The levels whose lines are limited. */
 export type LimitedLevel = 'info' | 'warn' | 'error' | 'fatal';
 
 /** The number of dropped lines by message, and the most severe level among them. */
@@ -9,7 +8,6 @@ interface LeftOut {
   readonly lines: Readonly<Record<string, number>>;
 }
 
-/** Rate limit of each message. */
 const RATE = { burst: 20, perSecond: 1 };
 
 /** A namespace without a line of this message for this time has a budget beside the shared one, in milliseconds. */
@@ -35,7 +33,6 @@ export class LogBudget {
   readonly #clock: Clock;
   readonly #tell: (leftOut: LeftOut) => void;
   readonly #buckets = new Map<string, TokenBucket>();
-  /** The budgets for quiet namespaces. */
   readonly #unheard = new Map<string, TokenBucket>();
   readonly #heardAt = createRecentMap<Instant>(MAX_REMEMBERED_NAMESPACES);
   #leftOut = new Map<string, number>();
@@ -98,7 +95,6 @@ export interface TokenBucket {
   readonly at: Instant;
 }
 
-/** Returns a full bucket. */
 export function fullBucket({ burst }: TokenBucketRate, at: Instant): TokenBucket {
   return { tokens: burst, at };
 }

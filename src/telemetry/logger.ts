@@ -15,7 +15,6 @@ export type Logger = PinoLogger;
 
 /** The root logger. Call `end` at the end of the process. */
 export interface RootLogger extends Logger {
-  /** Reports dropped lines at once. */
   end(): void;
 }
 

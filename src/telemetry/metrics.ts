@@ -3,39 +3,12 @@ import type { LockState } from '../controller/lock/lock-settings.ts';
 import type { LockCall } from '../controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../election/model.ts';
 import type { Clock } from '../support/clock.ts';
-import {
-  type ApiMetrics,
-  createApiMetrics,
-  createEventMetrics,
-  createLabelMetrics,
-  type EventMetrics,
-  type LabelMetrics,
-} from './api-metrics.ts';
-import {
-  createElectionMetrics,
-  createSurveyMetrics,
-  type ElectionMetrics,
-  type SurveyMetrics,
-} from './election-metrics.ts';
-import {
-  createWorkqueueMetrics,
-  createWriteQueueMetrics,
-  type WorkqueueMetrics,
-  type WriteQueueMetrics,
-} from './queue-metrics.ts';
+import { createApiMetrics, createEventMetrics, createLabelMetrics } from './api-metrics.ts';
+import { createElectionMetrics, createSurveyMetrics } from './election-metrics.ts';
+import { createWorkqueueMetrics, createWriteQueueMetrics } from './queue-metrics.ts';
 
 /** All metrics, in a registry of their own: tests and replicas run side by side in one process. */
-export interface Metrics {
-  readonly registry: Registry;
-  readonly workqueue: WorkqueueMetrics;
-  readonly api: ApiMetrics;
-  readonly requests: WriteQueueMetrics;
-  readonly elections: ElectionMetrics;
-  readonly survey: SurveyMetrics;
-  readonly events: EventMetrics;
-  readonly lock: LockMetrics;
-  readonly labels: LabelMetrics;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Resolution of the event-loop delay, in milliseconds: each sample wakes an idle process. */
 const EVENT_LOOP_RESOLUTION_MS = 50;
@@ -47,8 +20,7 @@ const MISNAMED = [
   'nodejs_active_resources_total',
 ];
 
-/** Creates the metrics of one controller. */
-export function createMetrics({ version, clock }: { version: string; clock: Clock }): Metrics {
+export function createMetrics({ version, clock }: { version: string; clock: Clock }) {
   const registry = new Registry();
   new Gauge({
     name: 'cle_build_info',
@@ -75,15 +47,6 @@ export function collectProcessMetrics(registry: Registry): void {
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-/** Metrics of the coordinator's lock. */
-interface LockMetrics {
-  changed(state: Pick<LockState, 'kind' | 'holder'>): void;
-  callFailed(call: LockCall | 'watch'): void;
-  /** Sets the source of the gauges on other locks, read for each scrape. */
-  watch(locks: LockPlaces): void;
-}
-
-/** The locks of coordinators in other namespaces. */
 interface LockPlaces {
   /** Number of locks that other coordinators hold in other namespaces. */
   others(): number;
@@ -91,20 +54,8 @@ interface LockPlaces {
   isRefused(): boolean;
 }
 
-const STATES: Readonly<Record<LockState['kind'], true>> = {
-  standby: true,
-  waiting: true,
-  settling: true,
-  active: true,
-};
-
-const CALLS: Readonly<Record<LockCall | 'watch', true>> = {
-  get: true,
-  create: true,
-  update: true,
-  watch: true,
-};
-
+const STATES: readonly LockState['kind'][] = ['standby', 'waiting', 'settling', 'active'];
+const CALLS: readonly (LockCall | 'watch')[] = ['get', 'create', 'update', 'watch'];
 const HOLDERS = ['self', 'replica', 'foreign', 'none'] as const;
 
 function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof HOLDERS)[number] {
@@ -120,7 +71,7 @@ function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof
 }
 
 /** Registers the metrics of the lock in `registry`. It counts as not held at first. */
-function createLockMetrics(registry: Registry): LockMetrics {
+function createLockMetrics(registry: Registry) {
   const registers = [registry];
   const masterStatus = new Gauge({
     name: 'leader_election_master_status',
@@ -144,7 +95,7 @@ function createLockMetrics(registry: Registry): LockMetrics {
     name: 'cle_lock_holder',
     help:
       'Who holds the lock, as far as this process knows: 1 for this replica (self), another one, the built-in controller ' +
-      '(foreign), or nobody (none); without samples in a dry run',
+      '(foreign), or no coordinator (none); without samples in a dry run',
     labelNames: ['holder'],
     registers,
   });
@@ -166,11 +117,11 @@ function createLockMetrics(registry: Registry): LockMetrics {
     },
   });
   masterStatus.set({ name: coordinatorLease.name }, 0);
-  for (const state of Object.keys(STATES)) changes.inc({ state }, 0);
-  for (const call of Object.keys(CALLS)) failures.inc({ call }, 0);
+  for (const state of STATES) changes.inc({ state }, 0);
+  for (const call of CALLS) failures.inc({ call }, 0);
   let last: LockState['kind'] | undefined;
   return {
-    changed(state) {
+    changed(state: Pick<LockState, 'kind' | 'holder'>) {
       const { kind } = state;
       const holder = holderOf(state);
       for (const other of HOLDERS) holders.set({ holder: other }, other === holder ? 1 : 0);
@@ -178,8 +129,9 @@ function createLockMetrics(registry: Registry): LockMetrics {
       if (kind !== last) changes.inc({ state: kind });
       last = kind;
     },
-    callFailed: (call) => failures.inc({ call }),
-    watch(asked) {
+    callFailed: (call: LockCall | 'watch') => failures.inc({ call }),
+    /** Sets the source of the gauges on other locks, read for each scrape. */
+    watch(asked: LockPlaces) {
       places = asked;
     },
   };

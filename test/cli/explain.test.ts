@@ -17,7 +17,7 @@ test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
   {
     name: 'nobody leads',
     rehearsal: { reason: 'NoLiveCandidates' },
-    want: 'Nobody leads in the end (NoLiveCandidates).',
+    want: 'No candidate leads in the end (NoLiveCandidates).',
   },
   {
     name: 'there is no candidate, but whoever competes for the Lease by itself',

@@ -306,7 +306,7 @@ describe('the command line', () => {
   });
 
   test.each([
-    { args: ['transfer', 'web'], want: 'it is not said who is to lead: give --to candidate' },
+    { args: ['transfer', 'web'], want: 'no candidate is named: give --to candidate' },
     {
       args: ['transfer', 'web', '--to', 'a', '--for', '25h'],
       want: '--for: "25h" is too long; give at most',

@@ -351,17 +351,12 @@ describe('a LeaseCandidate', () => {
   });
 
   test.each([
-    { deletionTimestamp: '2026-01-01T00:00:00Z', isDeleting: true },
-    { deletionTimestamp: null, isDeleting: false },
-    { deletionTimestamp: undefined, isDeleting: false },
-  ])(
-    'with a deletionTimestamp of $deletionTimestamp is deleting: $isDeleting',
-    ({ deletionTimestamp, isDeleting }) => {
-      expect(decodeLeaseCandidate({ metadata: { ...metadata, deletionTimestamp } }).isDeleting).toBe(
-        isDeleting,
-      );
-    },
-  );
+    { fields: { deletionTimestamp: '2026-01-01T00:00:00Z' }, isDeleting: true },
+    { fields: { deletionTimestamp: null }, isDeleting: false },
+    { fields: {}, isDeleting: false },
+  ])('with $fields is deleting: $isDeleting', ({ fields, isDeleting }) => {
+    expect(decodeLeaseCandidate({ metadata: { ...metadata, ...fields } }).isDeleting).toBe(isDeleting);
+  });
 
   test('without a namespace or a uid is read all the same', () => {
     expect(decodeLeaseCandidate({ metadata: { name: 'x' } })).toMatchObject({

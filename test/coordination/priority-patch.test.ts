@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decodePriority } from '../../src/coordination/candidate-priority.ts';
 import { priorityPatch, priorityRemoval } from '../../src/coordination/priority-patch.ts';
-import type { RawObject } from '../../src/coordination/raw-object.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { WALL_START } from '../support/election-builders.ts';
 
@@ -9,19 +9,19 @@ const GROUP = 'coordinated-leader-election.dev';
 const DRAIN = { by: 'drain', priority: -1000, until: WALL_START } as const;
 const TRANSFER = { by: 'transfer', priority: 7, until: WALL_START + 1n } as const;
 
-function make(annotations?: JsonObject): RawObject {
+function make(annotations?: JsonObject): KubernetesObject {
   return { metadata: { name: 'a', uid: 'u', ...(annotations && { annotations }) } };
 }
 
 /** The object once the server has applied the patch. */
-function applied(object: RawObject, patch: JsonObject | undefined): RawObject {
+function applied(object: KubernetesObject, patch: JsonObject | undefined): KubernetesObject {
   const written = isJsonObject(patch?.['metadata']) ? patch['metadata']['annotations'] : undefined;
   const before = object.metadata['annotations'];
   const all = { ...(isJsonObject(before) && before), ...(isJsonObject(written) && written) };
   return make(Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)));
 }
 
-const annotationsOf = ({ metadata }: RawObject) => metadata['annotations'];
+const annotationsOf = ({ metadata }: KubernetesObject) => metadata['annotations'];
 
 describe('what drain and transfer write (rule 16)', () => {
   test('is the priority and its end, for the object of that uid alone', () => {

@@ -11,7 +11,7 @@ function makeDecision(fields: Partial<Decision>): Decision {
     requeue: { kind: 'awaitChange' },
     steadyUntil: Number.POSITIVE_INFINITY,
     tenure: { kind: 'vacant', need: 'LeaseMissing', lease: undefined, reservation: undefined },
-    outcome: { kind: 'nobody' },
+    outcome: { kind: 'none' },
     standings: [],
     isRound: false,
     isAsking: false,

@@ -109,7 +109,7 @@ describe("the demo's world", () => {
     await lets('sample-4 leads', () => leaders().includes('sample-4'));
     expect(demo.told).toContain(
       'coordinator BetterCandidate: sample-3 is asked to yield to sample-4 under OldestEmulationVersion; ' +
-        'not sample-1 (its emulationVersion is higher), sample-2 (its emulationVersion is higher), sample-3 (its emulationVersion is higher)',
+        'not sample-3 (its emulationVersion is higher), sample-2 (its emulationVersion is higher), sample-1 (its emulationVersion is higher)',
     );
   });
 
@@ -119,7 +119,7 @@ describe("the demo's world", () => {
     await begun;
     await lets('there is a conflict', () => state().reason === 'StrategyConflict');
     expect(demo.told).toContain(
-      'coordinator StrategyConflict: waits for agreement on OldestEmulationVersion or example.com/NewestFirst',
+      'coordinator StrategyConflict: waits for agreement on one of OldestEmulationVersion and example.com/NewestFirst',
     );
     expect(leaders()).toEqual(['sample-3']);
     const ended = demo.world.commands.conflictOrResolve();

@@ -71,7 +71,7 @@ describe('a lock in a namespace of its own', () => {
       runProgram(['doctor', '--kubeconfig', plane.kubeconfig, ...more], {});
     expect((await doctor(...args)).stdout).toMatch(/OK +CoordinatorLock\n +coordinated-leader-election_/);
     expect((await doctor()).stdout.replaceAll(/\s+/g, ' ')).toMatch(
-      /ERROR CoordinatorLock Nobody holds the lock kube-system.* run doctor with --lock-namespace infra\./,
+      /ERROR CoordinatorLock No coordinator holds the lock kube-system.* run doctor with --lock-namespace infra\./,
     );
   });
 

@@ -84,7 +84,7 @@ describe('leaders of client-go’s own electors, on a real kube-apiserver', () =
     expect(stderr).toBe('');
     expect(stdout).toContain('2 candidates of 2 Leases drained, 2 of them leading.\n');
     expect(stdout).toMatch(/^default\/web has moved from web-c to web-[ab]\.$/m);
-    expect(stdout).toContain('default/solo stays with solo-a: nobody else is there.\n');
+    expect(stdout).toContain('default/solo stays with solo-a: there is no other candidate.\n');
     expect(code).toBe(5);
     expect(electors.leading()).not.toContain('web-c');
     expect(electors.leading()).toContain('solo-a');

@@ -97,7 +97,7 @@ function compareAll(a: readonly ReadVersion[], b: readonly ReadVersion[]): numbe
 /** The outcome in a word. */
 function naiveOutcome(candidates: readonly LeaseCandidate[]): string {
   const strategy = naiveStrategy(candidates);
-  if (strategy === undefined) return 'nobody';
+  if (strategy === undefined) return 'none';
   if (strategy === 'conflict') return 'conflict';
   if (strategy !== OLDEST && strategy !== NEWEST) return `thirdParty ${strategy}`;
   const sign = strategy === OLDEST ? 1 : -1;

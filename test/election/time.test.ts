@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { observeCandidate, pingTimeFor } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
-import { backoffMs, earliest, earliestAfter } from '../../src/election/model.ts';
+import { earliest, earliestAfter } from '../../src/election/model.ts';
+import { backoffDelayMs } from '../../src/support/backoff.ts';
 import {
   defaultSettings,
   makeCandidate,
@@ -160,7 +161,7 @@ describe('backing off', () => {
     { attempt: 5, want: 1000 },
     { attempt: 5000, want: 1000 },
   ])('after attempt $attempt takes $want ms of at most 1000', ({ attempt, want }) => {
-    expect(backoffMs(attempt, 100, 1000)).toBe(want);
+    expect(backoffDelayMs(attempt, { initialMs: 100, maxMs: 1000 })).toBe(want);
   });
 
   test('the earliest of no moments is never', () => {

@@ -45,7 +45,7 @@ const well: Evidence = {
 
 describe('a diagnosis', () => {
   test('does not ask for a coordinator where none could do anything', () => {
-    const lock = { kind: 'nobody', formerHolder: '' } as const;
+    const lock = { kind: 'none', formerHolder: '' } as const;
     const adviceOf = (...candidateApis: readonly CandidateApiVersion[]) =>
       diagnose({ ...well, lock, elections: nothing(...candidateApis) }).find(
         ({ check }) => check === 'CoordinatorLock',
@@ -55,7 +55,7 @@ describe('a diagnosis', () => {
   });
 
   test('says where a coordinator has its lock, if not where it was looked for', () => {
-    const lock = { kind: 'nobody', formerHolder: '' } as const;
+    const lock = { kind: 'none', formerHolder: '' } as const;
     const found = diagnose({ ...well, lock, otherLocks: [{ namespace: 'infra', holder: 'us' }] });
     expect(found.find(({ check }) => check === 'CoordinatorLock')?.advice).toMatch(
       /--lock-namespace infra\.$/,
@@ -185,12 +185,12 @@ describe('a diagnosis', () => {
     },
     {
       name: 'nobody has the lock',
-      evidence: { lock: { kind: 'nobody', formerHolder: '' } },
-      want: ['CoordinatorLock', 'error', /^Nobody/, 'LeaseCoordinatorAbsent'],
+      evidence: { lock: { kind: 'none', formerHolder: '' } },
+      want: ['CoordinatorLock', 'error', /^No coordinator/, 'LeaseCoordinatorAbsent'],
     },
     {
       name: 'the holder of the lock is gone',
-      evidence: { lock: { kind: 'nobody', formerHolder: 'us' } },
+      evidence: { lock: { kind: 'none', formerHolder: 'us' } },
       want: ['CoordinatorLock', 'error', /^us held the lock/, 'LeaseCoordinatorAbsent'],
     },
     {
@@ -211,10 +211,15 @@ describe('a diagnosis', () => {
     {
       name: 'the coordinator has its lock elsewhere',
       evidence: {
-        lock: { kind: 'nobody', formerHolder: '' },
+        lock: { kind: 'none', formerHolder: '' },
         otherLocks: [{ namespace: 'infra', holder: 'us' }],
       },
-      want: ['CoordinatorLock', 'error', /^Nobody holds the lock kube-system/, 'LeaseCoordinatorAbsent'],
+      want: [
+        'CoordinatorLock',
+        'error',
+        /^No coordinator holds the lock kube-system/,
+        'LeaseCoordinatorAbsent',
+      ],
     },
     {
       name: 'rights are missing',
@@ -241,7 +246,7 @@ describe('a diagnosis', () => {
     {
       name: 'a candidate renewed in the future',
       evidence: { elections: sees(led.candidates(makeCandidate('b').renewedAt(60_000).seenAt(10_000))) },
-      want: ['Clocks', 'warning', /^kube-system\/b renewed at a time that has yet to come/],
+      want: ['Clocks', 'warning', /^kube-system\/b renewed at a time in the future/],
     },
     {
       name: 'a candidate does not answer',

@@ -54,13 +54,13 @@ describe('the account of a Lease', () => {
       name: 'nobody leads',
       lease: makeLease(''),
       candidates: [a, b],
-      want: `Nobody leads. ${UNSETTLED} a is the best candidate.`,
+      want: `No candidate leads. ${UNSETTLED} a is the best candidate.`,
     },
     {
       name: 'nobody is there',
       lease: makeLease(''),
       candidates: [],
-      want: 'Nobody leads. There is no candidate for this Lease.',
+      want: 'No candidate leads. There is no candidate for this Lease.',
     },
   ])('says who leads, and why, when $name', ({ lease, candidates, want }) => {
     expect(account(lease, ...candidates).verdict).toBe(want);
@@ -87,7 +87,7 @@ describe('the account of a Lease', () => {
     );
     expect(reason).toBe(wantReason);
     expect(verdict).toBe(
-      'Nobody leads yet: b was given the Lease and has not taken it up, and a is better under OldestEmulationVersion.',
+      'No candidate leads yet: b was given the Lease and has not taken it up, and a is better under OldestEmulationVersion.',
     );
     expect(candidates.map(({ name }) => name)).toEqual(['a', 'b']);
   });

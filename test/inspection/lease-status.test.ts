@@ -48,13 +48,13 @@ describe('what a Lease waits for', () => {
       name: 'strategies conflict',
       lease: makeLease(''),
       candidates: [a.renewedAt(0), b.wants('x.io/y').renewedAt(0)],
-      want: 'agreement on OldestEmulationVersion or x.io/y',
+      want: 'agreement on one of OldestEmulationVersion and x.io/y',
     },
     {
       name: 'its holder leads, and strategies conflict if the others live',
       lease: makeLease('a'),
       candidates: [a, b.versions('1.36.0').wants('x.io/y')],
-      want: 'b to answer, and agreement on OldestEmulationVersion or x.io/y',
+      want: 'b to answer, and agreement on one of OldestEmulationVersion and x.io/y',
     },
     {
       name: 'a third party decides',

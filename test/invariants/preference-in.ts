@@ -1,10 +1,11 @@
 import { NOTES } from '../../src/coordination/lease.ts';
-import { annotationsOf, type RawObject, specOf, textField } from '../../src/coordination/raw-object.ts';
+import { annotationsOf, specOf, textField } from '../../src/coordination/raw-object.ts';
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { LeaseState } from './history.ts';
 
 /** The preferredHolder and strategy of a stored Lease, be it by their fields or by notes (rule 14). */
 export function preferenceIn(
-  lease: RawObject,
+  lease: KubernetesObject,
 ): Pick<LeaseState, 'preferredHolder' | 'strategy' | 'noted' | 'isNoted'> {
   const [spec, notes] = [specOf(lease), annotationsOf(lease)];
   const preferredHolder = textField(spec, 'preferredHolder') || undefined;

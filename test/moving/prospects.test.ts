@@ -91,16 +91,20 @@ describe('a drained leader', () => {
 
   test.each<{ name: string; candidates: readonly CandidateBuilder[]; want: string | undefined }>([
     { name: 'may be followed', candidates: [a, b, c], want: undefined },
-    { name: 'stays where all others are drained, too', candidates: [a, c], want: 'nobody else is there' },
+    {
+      name: 'stays where all others are drained, too',
+      candidates: [a, c],
+      want: 'there is no other candidate',
+    },
     {
       name: 'stays where the other cannot lead',
       candidates: [a, unreadable],
-      want: 'nobody else can lead; b is Idle',
+      want: 'no other candidate can lead; b is Idle',
     },
     {
       name: 'stays where the other is going',
       candidates: [a, b.deleting()],
-      want: 'nobody else can lead; b is Deleting',
+      want: 'no other candidate can lead; b is Deleting',
     },
     {
       name: 'stays in a conflict',
@@ -131,7 +135,7 @@ describe('the leader of a Lease', () => {
 });
 
 test('priorities move nobody while nobody, or the built-in, coordinates', () => {
-  expect(obstacleAbove({ kind: 'nobody', formerHolder: '' })).toMatch(/^nobody coordinates/);
+  expect(obstacleAbove({ kind: 'none', formerHolder: '' })).toMatch(/^no coordinator is at work/);
   expect(obstacleAbove({ kind: 'builtIn', holder: 'x', renewedSecondsAgo: 1 })).toMatch(/knows no priority/);
   expect(obstacleAbove({ kind: 'ours', holder: 'x', renewedSecondsAgo: 1 })).toBeUndefined();
   expect(obstacleAbove({ kind: 'unknown' })).toBeUndefined();

@@ -7,15 +7,13 @@ import {
 } from '../../src/participant/participant-options.ts';
 
 const surroundings: Surroundings = {
-  namespace: 'shop',
-  podNamespace: undefined,
   hostname: 'Node_1.example.com',
   random: () => 0.5,
 };
-const least: ParticipateOptions = { lease: 'checkout', binaryVersion: '1.4.2' };
+const least: ParticipateOptions = { namespace: 'shop', lease: 'checkout', binaryVersion: '1.4.2' };
 
-function settingsOf(options: Partial<ParticipateOptions>, around: Partial<Surroundings> = {}) {
-  return participantSettings({ ...least, ...options }, { ...surroundings, ...around });
+function settingsOf(options: Partial<ParticipateOptions>, random = surroundings.random) {
+  return participantSettings({ ...least, ...options }, { ...surroundings, random });
 }
 
 const pod = { name: 'web-0', uid: '12345678-9abc' };
@@ -47,7 +45,7 @@ describe('the settings of a participant', () => {
   });
 
   test('give two of one host two names', () => {
-    const names = [0.1, 0.2].map((chance) => settingsOf({}, { random: () => chance }).description.name);
+    const names = [0.1, 0.2].map((chance) => settingsOf({}, () => chance).description.name);
     expect(new Set(names).size).toBe(2);
   });
 
@@ -91,8 +89,9 @@ describe('the settings of a participant', () => {
   });
 
   test('need to know a namespace', () => {
-    expect(() => settingsOf({}, { namespace: undefined })).toThrow('namespace: none is known');
-    expect(settingsOf({ namespace: 'till' }, { namespace: undefined }).description.namespace).toBe('till');
+    expect(() => participantSettings({ lease: 'checkout', binaryVersion: '1.4.2' }, surroundings)).toThrow(
+      'namespace: none is known',
+    );
   });
 });
 
@@ -101,31 +100,13 @@ describe('the owner of a candidate (rule 15)', () => {
   test.each<{
     readonly name: string;
     readonly options: Partial<ParticipateOptions>;
-    readonly podNamespace?: string;
     readonly wantOwner: boolean;
   }>([
-    { name: 'in the namespace of the Pod', options: { pod }, podNamespace: 'shop', wantOwner: true },
-    {
-      name: 'in another namespace',
-      options: { pod, namespace: 'till' },
-      podNamespace: 'shop',
-      wantOwner: false,
-    },
+    { name: 'in its namespace', options: { pod: { ...pod, namespace: 'shop' } }, wantOwner: true },
+    { name: 'in another namespace', options: { pod: { ...pod, namespace: 'till' } }, wantOwner: false },
     { name: 'where the namespace of the Pod is not known', options: { pod }, wantOwner: false },
-    {
-      name: 'in the namespace that the program says is that of its Pod',
-      options: { pod: { ...pod, namespace: 'shop' } },
-      wantOwner: true,
-    },
-    {
-      name: 'in another one than the program says is that of its Pod',
-      options: { pod: { ...pod, namespace: 'till' } },
-      podNamespace: 'shop',
-      wantOwner: false,
-    },
-  ])('is its Pod only in the namespace of that: $name', (case_) => {
-    const { options, podNamespace, wantOwner } = case_;
-    const { description } = settingsOf(options, { podNamespace });
+  ])('is its Pod only in the namespace of that: $name', ({ options, wantOwner }) => {
+    const { description } = settingsOf(options);
     expect(description.pod).toEqual(wantOwner ? pod : undefined);
     expect(description.name).toBe('web-0-12345678');
   });

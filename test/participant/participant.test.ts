@@ -153,6 +153,24 @@ test('participate() rejects invalid options', async () => {
   );
 });
 
+test('participate() and a participant stop at the end of an `await using` block', async () => {
+  const options = { lease: 'checkout', namespace: 'default', binaryVersion: '1.4.2', identity: 'one' };
+  const { clock } = stage;
+  const running = participate({ ...options, clock, client: stage.connect() }, async () => {});
+  await clock.advance(100);
+  expect(stage.api.candidate(CANDIDATE)).toBeDefined();
+  const disposed = running[Symbol.asyncDispose]();
+  await clock.advance(100);
+  await disposed;
+  expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
+
+  const other = await stage.started();
+  const ended = other.participant[Symbol.asyncDispose]();
+  await clock.advance(100);
+  await ended;
+  expect(other.outcome).toBe('resolved');
+});
+
 describe('a participant that resigns or withdraws', () => {
   test('resigns: it releases the Lease, goes on standing, and may be elected again', async () => {
     const one = await stage.leading();

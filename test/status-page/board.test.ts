@@ -354,7 +354,7 @@ describe('what is shown of a Lease', () => {
         holder: 'gone',
         isHeld: false,
         reason: 'NoCandidates',
-        verdict: expect.stringContaining('Nobody leads'),
+        verdict: expect.stringContaining('No candidate leads'),
       },
       wantUntil: undefined,
     },

@@ -28,15 +28,15 @@ describe('a decision that changed something', () => {
       holder: 'b',
       strategy: 'OldestEmulationVersion',
       candidates: [
-        { name: 'a', emulationVersion: '1.36.0', state: 'Live', lostBy: 'HigherEmulationVersion' },
         { name: 'b', emulationVersion: '1.35.0', state: 'Live' },
-        { name: 'c', emulationVersion: '1.34.0', state: 'Expired', lostBy: 'Expired' },
         { name: 'd', binaryVersion: '1.36.0', state: 'Live', lostBy: 'HigherBinaryVersion' },
+        { name: 'a', emulationVersion: '1.36.0', state: 'Live', lostBy: 'HigherEmulationVersion' },
         { name: 'e', state: 'Live', lostBy: 'NotElectable' },
+        { name: 'c', emulationVersion: '1.34.0', state: 'Expired', lostBy: 'Expired' },
       ],
     });
     expect(line?.['actions']).toEqual(['CreateLease']);
-    expect(line).not.toHaveProperty(['candidates', 1, 'lostBy']);
+    expect(line).not.toHaveProperty(['candidates', 0, 'lostBy']);
   });
 
   test('says who held the Lease before', async () => {
@@ -65,7 +65,7 @@ describe('a decision that changed something', () => {
       holder: 'a',
       preferredHolder: 'b',
       actions: ['UpdateLease prefer'],
-      candidates: [{ name: 'a', lostBy: 'HigherEmulationVersion' }, { name: 'b' }],
+      candidates: [{ name: 'b' }, { name: 'a', lostBy: 'HigherEmulationVersion' }],
     });
     await expect(measure('cle_preemptions_total')).resolves.toBe(1);
   });

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
-import type { EventResult } from '../../src/telemetry/api-metrics.ts';
-import {
-  createEventCorrelator,
-  createEventRecorder,
-  type EventCorrelator,
-} from '../../src/telemetry/event-recorder.ts';
+import { createEventCorrelator, createEventRecorder } from '../../src/telemetry/event-recorder.ts';
 import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
 import { createRecentMap, fullBucket, takeToken } from '../../src/telemetry/log-budget.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -16,7 +11,7 @@ function makeRecorder(answer: (request: ApiRequest) => Promise<void> = async () 
   const clock = new VirtualClock();
   const requests: ApiRequest[] = [];
   const failures: unknown[] = [];
-  const results: EventResult[] = [];
+  const results: string[] = [];
   const recorder = createEventRecorder({
     clock,
     client: {
@@ -282,24 +277,24 @@ describe('a recorder that is stopped', () => {
   });
 });
 
-function writeAt(correlator: EventCorrelator, event: LeaseEvent, at = 0) {
-  const { key, message, repeated } = correlator.correlate(event, at);
-  const written = { name: repeated?.name ?? `event of ${message}`, count: (repeated?.count ?? 0) + 1 };
-  correlator.written(key, written);
-  return { message, ...written };
+/** Writes an Event. Returns how often it has been written by now. */
+function write(correlator: ReturnType<typeof createEventCorrelator>, event: LeaseEvent): number {
+  const count = (correlator.repeatedBy(event)?.count ?? 0) + 1;
+  correlator.written(event, { name: 'event', count });
+  return count;
 }
 
 describe('Events that are the same', () => {
   test('are counted up in one', () => {
     const correlator = createEventCorrelator();
-    expect([1, 2, 3].map(() => writeAt(correlator, makeLeaseEvent()).count)).toEqual([1, 2, 3]);
+    expect([1, 2, 3].map(() => write(correlator, makeLeaseEvent()))).toEqual([1, 2, 3]);
   });
 
   test('are written anew when the server has forgotten the first', () => {
     const correlator = createEventCorrelator();
-    writeAt(correlator, makeLeaseEvent());
-    correlator.gone(correlator.correlate(makeLeaseEvent(), 0).key);
-    expect(writeAt(correlator, makeLeaseEvent()).count).toBe(1);
+    write(correlator, makeLeaseEvent());
+    correlator.gone(makeLeaseEvent());
+    expect(write(correlator, makeLeaseEvent())).toBe(1);
   });
 
   test.each<{ name: string; other: Partial<LeaseEvent> }>([
@@ -311,51 +306,15 @@ describe('Events that are the same', () => {
     { name: 'uid, as the Lease was made anew,', other: { lease: { ...makeLeaseEvent().lease, uid: 'new' } } },
   ])('are not those with another $name', ({ other }) => {
     const correlator = createEventCorrelator();
-    writeAt(correlator, makeLeaseEvent());
-    expect(writeAt(correlator, makeLeaseEvent(other)).count).toBe(1);
+    write(correlator, makeLeaseEvent());
+    expect(write(correlator, makeLeaseEvent(other))).toBe(1);
   });
 
   test('are the same whatever resourceVersion the Lease has', () => {
     const correlator = createEventCorrelator();
-    writeAt(correlator, makeLeaseEvent());
+    write(correlator, makeLeaseEvent());
     const lease = { ...makeLeaseEvent().lease, resourceVersion: '99' };
-    expect(writeAt(correlator, makeLeaseEvent({ lease })).count).toBe(2);
-  });
-});
-
-describe('Events that are alike', () => {
-  const leads = (name: string) => makeLeaseEvent({ message: `${name} leads` });
-  const names = Array.from({ length: 10 }, (_, index) => `candidate-${index}`);
-
-  test('are combined from the eleventh message on, while those known go on being counted', () => {
-    const correlator = createEventCorrelator();
-    for (const name of names) expect(writeAt(correlator, leads(name)).count).toBe(1);
-    expect(writeAt(correlator, leads('x'))).toMatchObject({
-      message: '(combined from similar events): x leads',
-      count: 1,
-    });
-    expect(writeAt(correlator, leads('y'))).toMatchObject({
-      message: '(combined from similar events): y leads',
-      count: 2,
-    });
-    expect(writeAt(correlator, leads('candidate-3'))).toMatchObject({
-      message: 'candidate-3 leads',
-      count: 2,
-    });
-  });
-
-  test('are told apart again after ten quiet minutes', () => {
-    const correlator = createEventCorrelator();
-    for (const name of names) writeAt(correlator, leads(name));
-    expect(writeAt(correlator, leads('x'), 600_000).message).toContain('combined');
-    expect(writeAt(correlator, leads('y'), 1_200_001)).toMatchObject({ message: 'y leads', count: 1 });
-  });
-
-  test('of other Leases are no reason to combine', () => {
-    const correlator = createEventCorrelator();
-    for (const name of names) writeAt(correlator, leads(name));
-    const lease = { ...makeLeaseEvent().lease, name: 'other' };
-    expect(writeAt(correlator, makeLeaseEvent({ lease, message: 'x leads' })).message).toBe('x leads');
+    expect(write(correlator, makeLeaseEvent({ lease }))).toBe(2);
   });
 });
 

@@ -78,8 +78,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('fence-is-nobody', 'gives a fenced Lease away at once', [
     'election/view.ts',
-    "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: nobodys };",
-    "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: at < 0 ? nobodys : undefined };",
+    "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: fenced };",
+    "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: at < 0 ? fenced : undefined };",
   ]),
   mutant('never-fences', 'waits for ever for a holder that knows nothing of notes', [
     'election/decide-held.ts',

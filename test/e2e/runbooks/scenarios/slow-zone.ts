@@ -26,7 +26,7 @@ export async function slowZone(site: Site): Promise<void> {
     output: [
       /^2 candidates of 2 Leases drained, 2 of them leading\.$/m,
       new RegExp(`^edge/gateway has moved from ${inZone} to ${elsewhere}\\.$`, 'm'),
-      new RegExp(`^edge/reports stays with ${alone}: nobody else is there\\.$`, 'm'),
+      new RegExp(`^edge/reports stays with ${alone}: there is no other candidate\\.$`, 'm'),
     ],
   });
   await runbook.follow('kubectl cle status', [
