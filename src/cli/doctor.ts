@@ -20,6 +20,7 @@ export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<num
       namespace,
       lockNamespace: settings.lockNamespace,
       leaderLabel: settings.leaderLabel,
+      isCrashEvidenceUsed: settings.isCrashEvidenceUsed,
     });
     const findings = diagnose(evidence);
     const examined = { server: client.server, user: evidence.user, findings };

@@ -1,7 +1,7 @@
 import { REASONS, type Reason } from '../election/decision.ts';
 import { coordinatorLease, type MicroTime } from '../election/model.ts';
 import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
-import { describeRight, type Evidence } from './evidence.ts';
+import { describeRight, type Evidence, type Right } from './evidence.ts';
 import { checkCandidates, checkLock, checkPriorities, type Finding, runbookPath } from './findings.ts';
 import { type LeaseStatus, statusOf } from './lease-status.ts';
 import { adviceOnTrouble, counted, listed } from './wording.ts';
@@ -98,11 +98,25 @@ function checkGate({ trial }: Evidence): Finding {
   };
 }
 
+/** What a coordinator without the additional permissions lacks, and the value of the chart that grants them. */
+const PURPOSES: Readonly<
+  Record<NonNullable<Right['purpose']>, { readonly lacks: string; readonly value: string }>
+> = {
+  labels: {
+    lacks: 'the label of a leader would not follow it to another Pod',
+    value: 'config.leaderLabel',
+  },
+  crashEvidence: {
+    lacks: 'the Lease of a leader that crashes would be free only when it expires',
+    value: 'crashEvidence.enabled',
+  },
+};
+
 function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence): readonly Finding[] {
   const check = 'Permissions';
   const who = user || 'this user';
   const findings: Finding[] = [];
-  const missing = missingRights.filter(({ resource }) => resource !== 'pods');
+  const missing = missingRights.filter(({ purpose }) => purpose === undefined);
   if (missing.length === 0) {
     const limit = limitedTo.rights === undefined ? '' : ` that is limited to namespace ${limitedTo.rights}`;
     findings.push({ check, severity: 'ok', what: `${who} may do all that a coordinator${limit} does.` });
@@ -123,15 +137,15 @@ function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence
       runbook: runbookPath(isBlind ? 'LeaseCoordinatorWatchStale' : 'LeaseCoordinatorWriteErrors'),
     });
   }
-  const forLabels = missingRights.filter(({ resource }) => resource === 'pods');
-  if (forLabels.length > 0) {
+  for (const [purpose, { lacks, value }] of Object.entries(PURPOSES)) {
+    const others = missingRights.filter((right) => right.purpose === purpose);
+    if (others.length === 0) continue;
     findings.push({
       check,
       severity: 'warning',
-      what: `${who} may not: ${forLabels.map(describeRight).join(', ')}.`,
-      meaning:
-        'A coordinator with these credentials elects, but the label of a leader would not follow it to another Pod.',
-      advice: `${OWN_CREDENTIALS}, have the chart grant it: helm upgrade with --set config.leaderLabel=true.`,
+      what: `${who} may not: ${others.map(describeRight).join(', ')}.`,
+      meaning: `A coordinator with these credentials elects, but ${lacks}.`,
+      advice: `${OWN_CREDENTIALS}, have the chart grant it: helm upgrade with --set ${value}=true.`,
     });
   }
   return findings;

@@ -47,6 +47,8 @@ interface ExaminationRequest extends ClusterScope {
   readonly lockNamespace: string;
   /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
+  /** Whether the coordinator watches Pods (rule 17). */
+  readonly isCrashEvidenceUsed: boolean;
 }
 
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -54,8 +56,12 @@ const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /** Examines a cluster without changing it. Rejects with the errors of the client if the server cannot be reached. */
 export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
-  const { client, clock, namespace, lockNamespace, leaderLabel } = request;
-  const rights = [...rightsFor(lockNamespace), ...(leaderLabel ? labelRights : [])];
+  const { client, clock, namespace, lockNamespace, leaderLabel, isCrashEvidenceUsed } = request;
+  const rights = [
+    ...rightsFor(lockNamespace),
+    ...(leaderLabel ? labelRights : []),
+    ...(isCrashEvidenceUsed ? podStatusRights : []),
+  ];
   const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
   const [user, everywhere, lock, otherLocks, trial, missingEverywhere] = await Promise.all([
     whoAmI(client),
@@ -95,6 +101,8 @@ export interface Right {
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
   readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods';
   readonly verb: string;
+  /** Set where elections do not need the right. */
+  readonly purpose?: 'labels' | 'crashEvidence';
   /** Undefined for all namespaces. */
   readonly namespace?: string;
   /** Undefined for any name. */
@@ -122,11 +130,15 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 
-export const labelRights: readonly Right[] = ['list', 'patch'].map((verb) => ({
-  group: '',
-  resource: 'pods',
-  verb,
-}));
+/** The permissions for leader labels. */
+export const labelRights = rightsOnPods('labels', 'list', 'patch');
+
+/** The permissions to notice that a leader's container has ended (rule 17). */
+export const podStatusRights = rightsOnPods('crashEvidence', 'list', 'watch');
+
+function rightsOnPods(purpose: NonNullable<Right['purpose']>, ...verbs: readonly string[]): readonly Right[] {
+  return verbs.map((verb): Right => ({ group: '', resource: 'pods', verb, purpose }));
+}
 
 /** Returns a right in words. The API group is added only for this project's own. */
 export function describeRight({ group, resource, verb, namespace, name }: Right): string {
@@ -218,7 +230,7 @@ async function missingAmong(client: KubernetesClient, asked: readonly Right[]): 
   return asked.filter((_, index) => allowed[index] === false);
 }
 
-async function isAllowed(client: KubernetesClient, right: Right): Promise<boolean> {
+async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Right): Promise<boolean> {
   const body = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SelfSubjectAccessReview',

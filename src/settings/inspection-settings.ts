@@ -177,6 +177,10 @@ const doctorRows = {
       ...run.leaderLabel,
       description: "examine also what it needs to keep a label on each leader's Pod",
     },
+    isCrashEvidenceUsed: {
+      ...run.isCrashEvidenceUsed,
+      description: "examine also what it needs to notice that a leader's container has ended",
+    },
   }),
   ...outputRow('table', 'json', 'yaml'),
 };

@@ -151,6 +151,7 @@ export function lookingSettings(kubeconfig: string) {
     namespace: undefined,
     lockNamespace: 'kube-system',
     leaderLabel: false,
+    isCrashEvidenceUsed: false,
     output: 'table' as const,
     ...{ electionDurationMs, leaseDurationSeconds, candidateValidityMs, candidateGcAfterMs },
   };
