@@ -11,10 +11,9 @@ import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError, isConflict } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import type { DecisionObserver } from './controller-parts.ts';
+import type { ObserveController } from './controller-event.ts';
 import type { ElectionRecords } from './election-records.ts';
 import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
-import type { WriteQueue } from './queue/write-queue.ts';
 import {
   type AwaitedAnswer,
   recordFailure,
@@ -23,7 +22,6 @@ import {
   recordSuccess,
   type WriteBackoff,
   type WriteExpectations,
-  type WrittenObject,
   writtenBy,
 } from './write-outcomes.ts';
 
@@ -34,13 +32,9 @@ export interface SenderParts {
   readonly expectations: WriteExpectations;
   readonly backoff: WriteBackoff;
   readonly writer: ActionWriter;
-  /** Counts the writes in flight. */
-  readonly writes: WriteQueue;
   /** Whether this replica may write now (rule 10). */
   readonly mayWrite: () => boolean;
-  readonly observer: DecisionObserver;
-  /** A write of `object` has ended, with or without success. */
-  readonly onEnded: (key: LeaseKey, object: WrittenObject) => void;
+  readonly observe: ObserveController;
 }
 
 interface Sent {
@@ -56,41 +50,29 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Sends one action. Never throws. */
-  send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): void {
-    const { clock, writes, expectations, records, settings } = this.#parts;
+  /** Sends one action. Resolves to false after a timeout or an overload of the server. Never rejects. */
+  async send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): Promise<boolean> {
+    const { clock, expectations, records, settings, writer, observe, mayWrite } = this.#parts;
     const sentAt = clock.now();
-    const end = writes.begin(key);
-    const awaited = expectations.expectAnswer(key, writtenBy(action));
+    const sent = { sentAt, awaited: expectations.expectAnswer(key, writtenBy(action)) };
     recordSending(records, key, action, settings, sentAt);
-    void this.#carryOut(key, action, decision, input, { sentAt, awaited }).then((isAnswered) => {
-      end(isAnswered);
-      this.#parts.onEnded(key, writtenBy(action));
-    });
-  }
-
-  /** Resolves to false after a timeout or an overload of the server. */
-  async #carryOut(
-    key: LeaseKey,
-    action: Action,
-    decision: Decision,
-    input: ElectionInput,
-    sent: Sent,
-  ): Promise<boolean> {
-    const { writer, observer, mayWrite } = this.#parts;
+    const written = {
+      type: 'written',
+      key,
+      action,
+      decision: { ...decision, actions: [action] },
+      input,
+    } as const;
     try {
       if (!mayWrite()) throw new LockLostError();
       const answer = await writer.write(input.namespace, input.name, action);
       const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
       this.#succeeded(key, action, sent, lease && { before: input.lease, after: lease });
-      observer.written(key, action, undefined, decision);
-      if (action.kind !== 'PingCandidate') {
-        observer.applied(key, { ...decision, actions: [action] }, input, lease);
-      }
+      observe({ ...written, error: undefined, lease });
       return true;
     } catch (error) {
       this.#failed(key, action, error, sent);
-      observer.written(key, action, error, decision);
+      observe({ ...written, error, lease: undefined });
       return error instanceof LockLostError || (error instanceof ApiError && !isOverload(error));
     }
   }

@@ -1,5 +1,5 @@
-import type { ControllerObserver } from '../controller/controller-parts.ts';
-import { assembleCoordinator, type Coordinator, type LockObserver } from '../controller/coordinator.ts';
+import { type ControllerEvent, isApplied } from '../controller/controller-event.ts';
+import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
 import { decodeLease } from '../coordination/lease.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
@@ -65,9 +65,11 @@ export class DemoWorld {
     this.#parts = parts;
     this.#client = connect(CONNECTIONS);
     this.#report = new CoordinatorReport(this.tell, leaseKey(NAMESPACE, LEASE_NAME));
-    const { lockObserver } = this.#report;
-    const observer = statusPage?.observe(this.#report.observer) ?? this.#report.observer;
-    this.#coordinator = assembleCoordinator({ clock, connect, settings, observer, lockObserver });
+    const observe = (event: ControllerEvent) => {
+      this.#report.observe(event);
+      statusPage?.observe(event);
+    };
+    this.#coordinator = assembleCoordinator({ clock, connect, settings, observe });
     statusPage?.watch(this.#coordinator);
     const onChange = () => this.#changed();
     const ours = { client: this.#client, clock, namespace: NAMESPACE, leaseName: LEASE_NAME, onChange };
@@ -283,8 +285,6 @@ const WHO = 'coordinator';
 
 /** Reports the coordinator's decisions and writes. Repeated decisions are reported once. */
 class CoordinatorReport {
-  readonly observer: ControllerObserver;
-  readonly lockObserver: LockObserver;
   readonly #tell: Tell;
   /** The Lease of the demo, whose name is omitted. */
   readonly #ownLease: LeaseKey;
@@ -293,37 +293,57 @@ class CoordinatorReport {
   constructor(tell: Tell, ownLease: LeaseKey) {
     this.#tell = tell;
     this.#ownLease = ownLease;
-    this.observer = {
-      // A write is reported once it has succeeded.
-      decided: (key, decision, input) => {
-        if (!changesCluster(decision)) this.#decided(key, decision, input);
-      },
-      heldBack: () => {},
-      written: () => {},
-      applied: (key, decision, input) => this.#decided(key, decision, input),
-      forgotten: (key) => this.#reasons.delete(key),
-      synced: () => {},
-      gone: (apiVersion) => this.#trouble(`the API server serves no ${apiVersion} LeaseCandidates any more`),
-      twinSeen: (key, name) => this.#trouble(`two candidates for ${key} are named ${name}`),
-      priorityUnreadable: (_key, name, annotation) =>
-        this.#trouble(`the priority of ${name} cannot be read: ${annotation}`),
-      notServed: () => this.#trouble('the API server does not serve LeaseCandidates'),
-      discoveryFailed: (error) => this.#trouble('cannot ask what the API server serves', error),
-      reflectorFailed: (error) => this.#trouble('cannot watch', error),
-      reflectorObserver: () => () => {},
-      reconcileFailed: (key, error) => this.#trouble(`cannot decide about ${key}`, error),
-    };
-    this.lockObserver = {
-      changed: ({ kind, holder }) => {
+  }
+
+  observe(event: ControllerEvent): void {
+    switch (event.type) {
+      case 'decided':
+        // A write is reported once it has succeeded.
+        if (!changesCluster(event.decision)) this.#decided(event.key, event.decision, event.input);
+        break;
+      case 'written':
+        if (isApplied(event)) this.#decided(event.key, event.decision, event.input);
+        break;
+      case 'forgotten':
+        this.#reasons.delete(event.key);
+        break;
+      case 'gone':
+        this.#trouble(`the API server serves no ${event.apiVersion} LeaseCandidates any more`);
+        break;
+      case 'twinSeen':
+        this.#trouble(`two candidates for ${event.key} are named ${event.name}`);
+        break;
+      case 'priorityUnreadable':
+        this.#trouble(`the priority of ${event.name} cannot be read: ${event.annotation}`);
+        break;
+      case 'notServed':
+        this.#trouble('the API server does not serve LeaseCandidates');
+        break;
+      case 'discoveryFailed':
+        this.#trouble('cannot ask what the API server serves', event.error);
+        break;
+      case 'watchFailed':
+        this.#trouble('cannot watch', event.error);
+        break;
+      case 'decisionFailed':
+        this.#trouble(`cannot decide about ${event.key}`, event.error);
+        break;
+      case 'lockChanged': {
+        const { kind, holder } = event.state;
         const by = holder === undefined ? '' : `, held by ${holder}`;
         const text =
           kind === 'active' ? 'holds its lock, and decides' : `does not have its lock: ${kind}${by}`;
-        tell({ who: WHO, text, isTrouble: kind !== 'active' });
-      },
-      happened: () => {},
-      watchFailed: (error) => this.#trouble('cannot watch its lock', error),
-      refused: (reason) => this.#trouble(reason),
-    };
+        this.#tell({ who: WHO, text, isTrouble: kind !== 'active' });
+        break;
+      }
+      case 'lockWatchFailed':
+        this.#trouble('cannot watch its lock', event.error);
+        break;
+      case 'lockRefused':
+        this.#trouble(event.reason);
+        break;
+      default:
+    }
   }
 
   /** The reason of the last decision about a Lease; undefined if there was none. */

@@ -39,6 +39,8 @@ export interface ReflectorErrorContext {
 
 /** What a reflector does, for metrics. */
 export type ReflectorObservation =
+  /** A list begins. */
+  | { readonly type: 'listing' }
   | { readonly type: 'listed'; readonly objects: number; readonly pages: number; readonly durationMs: number }
   | { readonly type: 'watchStarted' }
   | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
@@ -184,6 +186,7 @@ export class Reflector<T> {
   async #list(): Promise<void> {
     const { client, clock, path, query = {} } = this.#options;
     const startedAt = clock.now();
+    this.#observe({ type: 'listing' });
     let replacement = this.#store.beginReplacement();
     const { resourceVersion, ...size } = await listAllPages(client, {
       path,

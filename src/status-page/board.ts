@@ -1,4 +1,3 @@
-import type { SeenListener } from '../controller/controller-parts.ts';
 import { unledSince } from '../controller/elections-survey.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
@@ -21,7 +20,6 @@ import { type CandidateEntry, type LeaseEntry, pageJson } from './wire.ts';
 export interface LeaseSource {
   coordinatedLeases(): Iterable<LeaseKey>;
   gather(key: LeaseKey): ElectionInput;
-  subscribe(listener: SeenListener): () => void;
 }
 
 interface Row {
@@ -45,7 +43,6 @@ export class Board {
   readonly #deadlines = new DeadlineHeap();
   #isOpen = false;
   #isLoaded = false;
-  #unsubscribe = () => {};
   /** Milliseconds from a monotonic instant to the Unix epoch; constant while the board is open. */
   #wallOffsetMs = 0;
 
@@ -60,21 +57,22 @@ export class Board {
     this.#isOpen = true;
     this.#wallOffsetMs = Number(this.#clock.wallTime() / 1000n) - this.#clock.now();
     for (const key of this.#source.coordinatedLeases()) this.#stale.add(key);
-    this.#unsubscribe = this.#source.subscribe((key, isRenewalOnly) => {
-      // A renewal of a held Lease does not change its entry.
-      if (!isRenewalOnly || this.#rows.get(key)?.isHeld === false) this.#stale.add(key);
-    });
   }
 
   /** Stops following and forgets all entries. */
   close(): void {
     this.#isOpen = false;
     this.#isLoaded = false;
-    this.#unsubscribe();
     this.#rows.clear();
     this.#stale.clear();
     this.#gathered.clear();
     this.#deadlines.clear();
+  }
+
+  /** The Lease or one of its candidates has changed. */
+  seen(key: LeaseKey, isRenewalOnly: boolean): void {
+    // A renewal of a held Lease does not change its entry.
+    if (!isRenewalOnly || this.#rows.get(key)?.isHeld === false) this.touch(key);
   }
 
   /** A decision about the Lease was made, or a write was answered. */

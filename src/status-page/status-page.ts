@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { ControllerObserver, WatchedResource } from '../controller/controller-parts.ts';
+import { type ControllerEvent, isApplied, type WatchedResource } from '../controller/controller-event.ts';
 import type { LockState } from '../controller/lock/lock-settings.ts';
 import { REASONS, type Reason, reasons } from '../election/decision.ts';
 import { lossTexts, reasonTexts, stateTexts } from '../inspection/wording.ts';
@@ -89,38 +89,31 @@ export class StatusPage {
     this.#hello = { version, startedAt, namespaces, notServedAdvice, ...catalogue };
   }
 
-  /** Returns an observer that forwards everything to `observer`, and updates the page. */
-  observe(observer: ControllerObserver): ControllerObserver {
-    const timeline = this.#timeline;
-    return {
-      ...observer,
-      decided: (key, decision, input) => {
-        observer.decided(key, decision, input);
-        timeline.decided(key, decision, input);
-        this.#board?.touch(key);
-      },
-      written: (key, ...told) => {
-        observer.written(key, ...told);
-        this.#board?.touch(key);
-      },
-      applied: (key, decision, input, lease) => {
-        observer.applied(key, decision, input, lease);
-        timeline.applied(key, decision, input, lease);
-      },
-      forgotten: (key) => {
-        observer.forgotten(key);
-        timeline.forgotten(key);
-        this.#board?.touch(key);
-      },
-      synced: (version) => {
-        observer.synced(version);
+  observe(event: ControllerEvent): void {
+    switch (event.type) {
+      case 'seen':
+        this.#board?.seen(event.key, event.isRenewalOnly);
+        break;
+      case 'decided':
+        this.#timeline.decided(event.key, event.decision, event.input);
+        this.#board?.touch(event.key);
+        break;
+      case 'written':
+        this.#board?.touch(event.key);
+        if (isApplied(event)) this.#timeline.applied(event);
+        break;
+      case 'forgotten':
+        this.#timeline.forgotten(event.key);
+        this.#board?.touch(event.key);
+        break;
+      case 'synced':
         this.#api = 'served';
-      },
-      notServed: () => {
-        observer.notServed();
+        break;
+      case 'notServed':
         this.#api = 'notServed';
-      },
-    };
+        break;
+      default:
+    }
   }
 
   /** Sets the coordinator. Until then the page is empty. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { WatchedResource } from '../controller/controller-parts.ts';
+import type { WatchedResource } from '../controller/controller-event.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 
@@ -34,8 +34,7 @@ const WATCH_ENDS: Readonly<Record<Extract<ReflectorObservation, { type: 'watchEn
 /** Traffic with the API server. */
 export interface ApiMetrics {
   called(call: ApiCall): void;
-  /** The observer for the reflector of `resource`. */
-  reflectorObserver(resource: WatchedResource): (observation: ReflectorObservation) => void;
+  reflected(resource: WatchedResource, observation: ReflectorObservation): void;
   reflectorFailed(context: Pick<ReflectorErrorContext, 'path'> & { readonly during: FailingStep }): void;
   /** Sets the function that returns when the server last sent anything about `resource`. Called for each scrape. */
   watchStaleness(lastHeard: (resource: WatchedResource) => Instant | undefined): void;
@@ -104,7 +103,7 @@ export function createApiMetrics(registry: Registry, clock: Clock): ApiMetrics {
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
     },
-    reflectorObserver: (resource) => (observation) => {
+    reflected(resource, observation) {
       if (observation.type === 'listed') lists.inc({ resource });
       if (observation.type === 'watchEnded') watchEnds.inc({ resource, how: observation.how });
     },

@@ -17,19 +17,13 @@ import {
   type ElectionMetrics,
   type SurveyMetrics,
 } from './election-metrics.ts';
-import {
-  createWorkqueueMetrics,
-  createWriteQueueMetrics,
-  type WorkqueueMetrics,
-  type WriteQueueMetrics,
-} from './queue-metrics.ts';
+import { createSchedulerMetrics, type SchedulerMetrics } from './scheduler-metrics.ts';
 
 /** All metrics, in a registry of their own: tests and replicas run side by side in one process. */
 export interface Metrics {
   readonly registry: Registry;
-  readonly workqueue: WorkqueueMetrics;
+  readonly scheduler: SchedulerMetrics;
   readonly api: ApiMetrics;
-  readonly requests: WriteQueueMetrics;
   readonly elections: ElectionMetrics;
   readonly survey: SurveyMetrics;
   readonly events: EventMetrics;
@@ -58,9 +52,8 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   }).set({ version }, 1);
   return {
     registry,
-    workqueue: createWorkqueueMetrics(registry),
+    scheduler: createSchedulerMetrics(registry),
     api: createApiMetrics(registry, clock),
-    requests: createWriteQueueMetrics(registry),
     elections: createElectionMetrics(registry),
     survey: createSurveyMetrics(registry, clock),
     events: createEventMetrics(registry),

@@ -27,9 +27,11 @@ function build(): void {
   state = { replica: 'active', api: 'served', hasSynced: true };
   elections = [];
   errors = [];
+  const board = new Board(clock, leases);
+  leases.onSeen = (key, isRenewalOnly) => board.seen(key, isRenewalOnly);
   broadcast = new Broadcast({
     clock,
-    board: new Board(clock, leases),
+    board,
     timeline: {
       get lastId() {
         return elections.at(-1)?.id ?? 0;
@@ -221,11 +223,7 @@ describe('while nobody looks', () => {
     leave();
     leases.looks = 0;
     await clock.advance(60_000);
-    expect({ timers: clock.pendingTimers, looks: leases.looks, isListenedTo: leases.isListenedTo }).toEqual({
-      timers: 0,
-      looks: 0,
-      isListenedTo: false,
-    });
+    expect({ timers: clock.pendingTimers, looks: leases.looks }).toEqual({ timers: 0, looks: 0 });
   });
 
   test('what has changed is not missed by the next to come', async () => {

@@ -225,7 +225,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       'if (mayWrite === undefined) throw new LockLostError();',
     ],
     [
-      'controller/reconcile.ts',
+      'controller/scheduler.ts',
       'const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
       'const closedUntil = mayWrite !== undefined ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
     ],
