@@ -45,8 +45,8 @@ export interface ElectionControllerParts {
 }
 
 /**
- * Watches Leases and LeaseCandidates, and has the scheduler decide on each Lease that has candidates. Watches also while it may not write, so
- * that a standby knows the age of each record (rule 8).
+ * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. Watches also while it may not
+ * write, so that a standby knows the age of each record (rule 8).
  */
 export class ElectionController {
   readonly scheduler: Scheduler;
@@ -91,7 +91,7 @@ export class ElectionController {
       maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
       observe,
-      // Objects that were never listed look like missing ones. The end of the list adds all Leases, as does that of a take-over.
+      // Objects that were never listed look like missing ones. The end of a list, or of a take-over, adds all Leases.
       isKnown: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
     });
@@ -285,7 +285,7 @@ export class ElectionController {
     if (annotation) observe({ type: 'priorityUnreadable', key, name, annotation });
     if (change !== 'ping') this.scheduler.outdate(key);
     if (!initial && (!isRoutine || hasTwin || this.scheduler.isHeldUp(key))) this.scheduler.add(key);
-    this.#parts.observe({ type: 'seen', key, isRenewalOnly: false });
+    observe({ type: 'seen', key, isRenewalOnly: false });
   }
 
   /** Whether a renewal changes nothing: the candidate was alive, and its Lease is settled. */

@@ -12,13 +12,7 @@ import { unledSince } from './elections-survey.ts';
 import { RequestRoom, urgencyOf } from './order-and-limit.ts';
 import { SETTLED } from './renewal-only.ts';
 import { Sender, type SenderParts } from './sender.ts';
-import {
-  recordDecision,
-  WriteBackoff,
-  WriteExpectations,
-  type WrittenObject,
-  writtenBy,
-} from './write-outcomes.ts';
+import { recordDecision, WriteGate, type WrittenObject, writtenBy } from './write-outcomes.ts';
 
 export interface SchedulerParts
   extends Pick<SenderParts, 'clock' | 'settings' | 'records' | 'mayWrite' | 'observe'> {
@@ -36,8 +30,8 @@ export interface SchedulerParts
 interface Entry {
   last: LastDecision | undefined;
   /** Undefined while nothing waits for room. */
-  wish: Wish | undefined;
-  /** Since when the Lease waits for room, over several wishes. */
+  pending: Pending | undefined;
+  /** Since when the Lease waits for room, over several decisions. */
   waitsSince: Instant | undefined;
   /** Until when the decisions have spent the budget. */
   spentUntil: Instant;
@@ -55,8 +49,11 @@ interface LastDecision {
   readonly isHeldUp: boolean;
 }
 
-/** A decision and its actions that are not sent yet, most urgent first. */
-interface Wish {
+/**
+ * A decision and its actions that are not sent yet, most urgent first. They stay together: a round of pings to silent
+ * candidates counts once, with its decision (rule 3).
+ */
+interface Pending {
   readonly decision: Decision;
   readonly input: ElectionInput;
   readonly actions: readonly Action[];
@@ -66,7 +63,7 @@ interface Wish {
 }
 
 /** A decision that waits longer for room is made again. In ms. */
-const WISH_VALID_MS = 250;
+const PENDING_VALID_MS = 250;
 /** The first election of a Lease yields to Leases that had a leader, for this time, in ms. */
 const FIRST_ELECTION_MS = 10_000;
 /** Longest time between decisions about a settled Lease, in ms: priorities end by a wall clock, which may be set (rule 16). */
@@ -95,8 +92,7 @@ const LEASE: WrittenObject = { kind: 'lease' };
 export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #sender: Sender | undefined;
-  readonly #expectations: WriteExpectations;
-  readonly #backoff: WriteBackoff;
+  readonly #gate: WriteGate;
   readonly room: RequestRoom;
   readonly #share: EventLoopShare;
   readonly #entries = new Map<LeaseKey, Entry>();
@@ -109,10 +105,8 @@ export class Scheduler {
   constructor(parts: SchedulerParts) {
     const { clock, records, maxInFlight, writer } = parts;
     this.#parts = parts;
-    this.#expectations = new WriteExpectations(clock, records);
-    this.#backoff = new WriteBackoff(clock);
-    this.#sender =
-      writer && new Sender({ ...parts, writer, expectations: this.#expectations, backoff: this.#backoff });
+    this.#gate = new WriteGate(clock, records);
+    this.#sender = writer && new Sender({ ...parts, writer, gate: this.#gate });
     this.room = new RequestRoom(clock, maxInFlight);
     this.#share = new EventLoopShare(clock);
     this.#due = new DueKeys({
@@ -129,11 +123,7 @@ export class Scheduler {
 
   /** Sizes of the collections that are kept beside the records. */
   get kept() {
-    return {
-      entries: this.#entries.size,
-      expectations: this.#expectations.size,
-      backoffs: this.#backoff.size,
-    };
+    return { entries: this.#entries.size, closed: this.#gate.size };
   }
 
   /** Requests a decision about the Lease. */
@@ -144,7 +134,7 @@ export class Scheduler {
   /** The Lease or one of its candidates has changed: what waits is decided again when there is room. */
   outdate(key: LeaseKey): void {
     const entry = this.#entries.get(key);
-    if (entry?.wish) entry.wish = { ...entry.wish, validUntil: Number.NEGATIVE_INFINITY };
+    if (entry?.pending) entry.pending = { ...entry.pending, validUntil: Number.NEGATIVE_INFINITY };
   }
 
   /** The reason of the last decision. */
@@ -171,11 +161,10 @@ export class Scheduler {
   forgetIfGone(key: LeaseKey): boolean {
     const { records, observe } = this.#parts;
     if (records.lease(key) || records.hasCandidates(key)) return false;
-    this.#expectations.forget(key);
-    this.#backoff.forget(key);
+    this.#gate.forget(key);
     this.#due.delete(key);
     const entry = this.#entries.get(key);
-    if (entry) this.#dropWish(key, entry);
+    if (entry) this.#dropPending(key, entry);
     // The last answer makes the Lease due again, and ends here.
     if (entry && this.room.inFlightOf(key) > 0) entry.last = undefined;
     else this.#entries.delete(key);
@@ -185,14 +174,14 @@ export class Scheduler {
 
   /** Forgets the writes to a candidate that is gone. */
   forgetCandidate(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
-    this.#forgetObject(key, { kind: 'candidate', name, uid });
+    this.#gate.forgetObject(key, { kind: 'candidate', name, uid });
   }
 
   /** Sends nothing more; resolves when no request is in flight. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#due.clear();
-    for (const [key, entry] of this.#entries) this.#dropWish(key, entry);
+    for (const [key, entry] of this.#entries) this.#dropPending(key, entry);
     if (this.room.inFlight === 0) this.#idle.resolve();
     return this.#idle.promise;
   }
@@ -255,7 +244,7 @@ export class Scheduler {
     let entry = this.#entries.get(key);
     if (!entry) {
       const spentUntil = Number.NEGATIVE_INFINITY;
-      entry = { last: undefined, wish: undefined, waitsSince: undefined, spentUntil, failures: 0 };
+      entry = { last: undefined, pending: undefined, waitsSince: undefined, spentUntil, failures: 0 };
       this.#entries.set(key, entry);
     }
     return entry;
@@ -271,9 +260,9 @@ export class Scheduler {
       this.#due.setDeadline(key, opensAt);
       return;
     }
-    const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
+    const closedUntil = mayWrite() ? this.#gate.closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
     if (closedUntil !== undefined) {
-      this.#dropWish(key, entry);
+      this.#dropPending(key, entry);
       this.#due.setDeadline(key, finite(closedUntil));
       return;
     }
@@ -282,7 +271,7 @@ export class Scheduler {
     const costMs = Math.max(MIN_CANDIDATES, input.candidates.length) * COST_PER_CANDIDATE_MS;
     entry.spentUntil = Math.max(entry.spentUntil, now) + costMs;
     const made = decideElection(input, { monotonic: now, wall: clock.wallTime() });
-    const opening = made.actions.map((action) => this.#closedUntil(key, writtenBy(action)));
+    const opening = made.actions.map((action) => this.#gate.closedUntil(key, writtenBy(action)));
     const actions = made.actions.filter((_action, index) => opening[index] === undefined);
     for (const action of actions) this.#endWait(key, writtenBy(action));
     const { reason, requeue } = made;
@@ -296,18 +285,13 @@ export class Scheduler {
     this.#due.setDeadline(key, finite(earliest([nextAt, ...opening])));
     this.#act(key, entry, {
       ...{ decision: { ...made, actions }, input, actions },
-      ...{ validUntil: now + WISH_VALID_MS, isReported: false },
+      ...{ validUntil: now + PENDING_VALID_MS, isReported: false },
     });
-  }
-
-  /** Until when the object must not be written, unless it changes before; undefined: it may be written now. */
-  #closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
-    return this.#backoff.retryAt(key, object) ?? this.#expectations.waitUntil(key, object);
   }
 
   /** Stops waiting for the result of the last write: the decision uses the cached object. */
   #endWait(key: LeaseKey, object: WrittenObject): void {
-    if (!this.#expectations.giveUp(key, object)) return;
+    if (!this.#gate.giveUp(key, object)) return;
     const { records, relist, clock } = this.#parts;
     relist(object.kind);
     if (object.kind === 'candidate' || records.lease(key)) return;
@@ -316,65 +300,65 @@ export class Scheduler {
   }
 
   /** Sends the actions that there is room for, in their order. The others wait. */
-  #act(key: LeaseKey, entry: Entry, wish: Wish): void {
+  #act(key: LeaseKey, entry: Entry, pending: Pending): void {
     const { clock, observe } = this.#parts;
-    const { decision, actions } = wish;
+    const { decision, actions } = pending;
     const [first] = actions;
     if (!first || !this.#sender) {
-      this.#dropWish(key, entry);
-      this.#report(key, wish);
+      this.#dropPending(key, entry);
+      this.#report(key, pending);
       return;
     }
     const urgency = urgencyOf(first, decision);
     if (!this.room.isFree(key, urgency)) {
-      this.#wait(key, entry, wish, first);
+      this.#wait(key, entry, pending, first);
       return;
     }
-    this.#report(key, wish);
+    this.#report(key, pending);
     observe({ type: 'sending', urgency, waitedMs: clock.now() - (entry.waitsSince ?? clock.now()) });
-    this.#dropWish(key, entry);
+    this.#dropPending(key, entry);
     for (const [index, action] of actions.entries()) {
       if (!this.room.isFree(key, urgencyOf(action, decision))) {
-        this.#wait(key, entry, { ...wish, actions: actions.slice(index), isReported: true }, action);
+        this.#wait(key, entry, { ...pending, actions: actions.slice(index), isReported: true }, action);
         return;
       }
-      void this.#send(this.#sender, key, action, wish);
+      void this.#send(this.#sender, key, action, pending);
       // The other actions wait for the result, and are decided again then.
       if (isLeaseWrite(action)) return;
     }
   }
 
   /** Tells and records a decision once it acts, or has nothing to do. */
-  #report(key: LeaseKey, { decision, input, isReported }: Wish): void {
+  #report(key: LeaseKey, { decision, input, isReported }: Pending): void {
     if (isReported) return;
     const { observe, records, clock } = this.#parts;
     observe({ type: 'decided', key, decision, input });
     if (this.#sender) recordDecision(records, key, decision, clock.now());
   }
 
-  /** Replaces the wish. `first` is its first action. */
-  #wait(key: LeaseKey, entry: Entry, wish: Wish, first: Action): void {
+  /** Has the actions wait for room. `first` is the first of them. */
+  #wait(key: LeaseKey, entry: Entry, pending: Pending, first: Action): void {
     const now = this.#parts.clock.now();
-    entry.wish = wish;
+    entry.pending = pending;
     entry.waitsSince ??= now;
-    this.room.wait(key, urgencyOf(first, wish.decision), neededSince(wish, first, now));
+    this.room.wait(key, urgencyOf(first, pending.decision), neededSince(pending, first, now));
   }
 
-  #dropWish(key: LeaseKey, entry: Entry): void {
+  #dropPending(key: LeaseKey, entry: Entry): void {
     this.room.stopWaiting(key);
-    entry.wish = undefined;
+    entry.pending = undefined;
     entry.waitsSince = undefined;
   }
 
   /** Sends an action. Its answer makes room for the most urgent waiting Leases, and makes its own Lease due. */
-  async #send(sender: Sender, key: LeaseKey, action: Action, { decision, input }: Wish): Promise<void> {
+  async #send(sender: Sender, key: LeaseKey, action: Action, { decision, input }: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sender.send(key, action, decision, input));
     const object = writtenBy(action);
     if (object.kind === 'candidate' && !this.#parts.records.candidate(key, object.name, object.uid))
-      this.#forgetObject(key, object);
+      this.#gate.forgetObject(key, object);
     this.#giveRoom();
-    if (!this.#entries.get(key)?.wish) this.add(key);
+    if (!this.#entries.get(key)?.pending) this.add(key);
     if (this.#isClosed && this.room.inFlight === 0) this.#idle.resolve();
   }
 
@@ -382,16 +366,11 @@ export class Scheduler {
     const { clock, mayWrite } = this.#parts;
     for (let key = this.room.next(); key !== undefined; key = this.room.next()) {
       const entry = this.#entryOf(key);
-      const { wish } = entry;
-      entry.wish = undefined;
-      if (wish && clock.now() < wish.validUntil && mayWrite()) this.#act(key, entry, wish);
+      const { pending } = entry;
+      entry.pending = undefined;
+      if (pending && clock.now() < pending.validUntil && mayWrite()) this.#act(key, entry, pending);
       else this.#process(key);
     }
-  }
-
-  #forgetObject(key: LeaseKey, object: WrittenObject): void {
-    this.#expectations.forgetObject(key, object);
-    this.#backoff.forgetObject(key, object);
   }
 }
 
@@ -404,7 +383,7 @@ function finite(at: Instant | undefined): Instant | undefined {
  * Returns since when an action has been needed. A Lease without leader has needed it since it lost its leader. A Lease that
  * never had a leader yields to those that had one, unless they lost it much later.
  */
-function neededSince({ decision, input }: Wish, action: Action, now: Instant): Instant {
+function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Candidates that were silent before are pinged last.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
   const isFirst = decision.tenure.kind === 'vacant';

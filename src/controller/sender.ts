@@ -20,8 +20,7 @@ import {
   recordRefusal,
   recordSending,
   recordSuccess,
-  type WriteBackoff,
-  type WriteExpectations,
+  type WriteGate,
   writtenBy,
 } from './write-outcomes.ts';
 
@@ -29,8 +28,7 @@ export interface SenderParts {
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   readonly records: ElectionRecords;
-  readonly expectations: WriteExpectations;
-  readonly backoff: WriteBackoff;
+  readonly gate: WriteGate;
   readonly writer: ActionWriter;
   /** Whether this replica may write now (rule 10). */
   readonly mayWrite: () => boolean;
@@ -52,9 +50,9 @@ export class Sender {
 
   /** Sends one action. Resolves to false after a timeout or an overload of the server. Never rejects. */
   async send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): Promise<boolean> {
-    const { clock, expectations, records, settings, writer, observe, mayWrite } = this.#parts;
+    const { clock, gate, records, settings, writer, observe, mayWrite } = this.#parts;
     const sentAt = clock.now();
-    const sent = { sentAt, awaited: expectations.expectAnswer(key, writtenBy(action)) };
+    const sent = { sentAt, awaited: gate.expectAnswer(key, writtenBy(action)) };
     recordSending(records, key, action, settings, sentAt);
     const written = {
       type: 'written',
@@ -78,17 +76,17 @@ export class Sender {
   }
 
   #succeeded(key: LeaseKey, action: Action, { sentAt, awaited }: Sent, written?: WrittenLease): void {
-    const { records, expectations, backoff, clock } = this.#parts;
+    const { records, gate, clock } = this.#parts;
     recordSuccess(records, key, action, sentAt, clock.now(), written);
-    backoff.succeeded(key, writtenBy(action));
+    gate.succeeded(key, writtenBy(action));
     const basis = basisOf(action);
     // A server that has dropped all written fields keeps the resourceVersion: no change follows.
-    if (written?.after.resourceVersion === basis) expectations.expectNothing(key, writtenBy(action), awaited);
-    else expectations.expectChange(key, writtenBy(action), awaited, basis);
+    if (written?.after.resourceVersion === basis) gate.expectNothing(key, writtenBy(action), awaited);
+    else gate.expectChange(key, writtenBy(action), awaited, basis);
   }
 
   #failed(key: LeaseKey, action: Action, error: unknown, { sentAt, awaited }: Sent): void {
-    const { records, expectations, backoff, clock } = this.#parts;
+    const { records, gate, clock } = this.#parts;
     const object = writtenBy(action);
     // A newer server's validation may refuse every change of a candidate, which then can never answer. It counts as pinged,
     // and becomes unresponsive: otherwise its election would wait for ever.
@@ -97,9 +95,9 @@ export class Sender {
     else recordFailure(records, key, action, sentAt, clock.now());
     if (isKnownUndone(error)) recordRefusal(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-    backoff.failed(key, object, floorMs, isConflict(error));
-    if (isConflict(error)) expectations.expectChange(key, object, awaited, basisOf(action));
-    else expectations.expectNothing(key, object, awaited);
+    gate.failed(key, object, floorMs, isConflict(error));
+    if (isConflict(error)) gate.expectChange(key, object, awaited, basisOf(action));
+    else gate.expectNothing(key, object, awaited);
   }
 }
 

@@ -53,7 +53,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
         break;
       case 'decisionFailed':
         metrics.scheduler.observe(event);
-        metrics.elections.reconcileFailed();
+        metrics.elections.decisionFailed();
         logger.error({ lease: event.key, err: event.error }, 'Reconciling a Lease failed');
         break;
       case 'synced':

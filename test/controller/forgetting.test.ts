@@ -4,7 +4,7 @@ import type { SimFate } from '../simulation/sim-connection.ts';
 import { ControllerWorld, isLeaseWrite, isPing } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
-const NOTHING = { entries: 0, expectations: 0, backoffs: 0, memories: 0 };
+const NOTHING = { entries: 0, closed: 0, memories: 0 };
 const LEASES = 1000;
 
 /** A Lease with one candidate comes, and goes. Whatever is still remembered then has ended by time. */

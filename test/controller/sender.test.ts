@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { LONGEST_WRITE_MS } from '../../src/controller/lock/lock-settings.ts';
 import { createActionWriter, LockLostError, Sender } from '../../src/controller/sender.ts';
-import { WriteBackoff, WriteExpectations, writtenBy } from '../../src/controller/write-outcomes.ts';
+import { WriteGate, writtenBy } from '../../src/controller/write-outcomes.ts';
 import { type CandidateApiVersion, candidateResources } from '../../src/coordination/candidate-sources.ts';
 import { ackDueAt } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
@@ -37,8 +37,7 @@ interface Fate {
 class SenderWorld {
   readonly clock = new VirtualClock();
   readonly records = new ElectionRecords(defaultSettings);
-  readonly expectations = new WriteExpectations(this.clock, this.records);
-  readonly backoff = new WriteBackoff(this.clock);
+  readonly gate = new WriteGate(this.clock, this.records);
   /** What was told, in order: like `written ok`, and `ended`, or `ended without an answer`. */
   readonly told: string[] = [];
   fate: Fate = {};
@@ -52,8 +51,7 @@ class SenderWorld {
       clock: this.clock,
       settings: defaultSettings,
       records: this.records,
-      expectations: this.expectations,
-      backoff: this.backoff,
+      gate: this.gate,
       mayWrite: () => this.mayWrite,
       writer: { write: () => this.#answer() },
       observe: (event) => {
@@ -162,11 +160,11 @@ describe('what came of an action', () => {
     const answer = makeLeaseObject('a', 0);
     world.fate = { afterMs: 10, ...(isKubernetesObject(answer) && { answer }) };
     await world.send(clearPreferredHolder);
-    expect(world.expectations.waitUntil(KEY, writtenBy(clearPreferredHolder))).toBe(Number.POSITIVE_INFINITY);
+    expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(Number.POSITIVE_INFINITY);
     await world.clock.advance(10);
     expect(world.told).toEqual(['written ok', 'ended']);
     // The cache still shows what the write was based on.
-    expect(world.expectations.waitUntil(KEY, writtenBy(clearPreferredHolder))).toBe(10 + 10_000);
+    expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(10 + 10_000);
   });
 
   test.each([
@@ -178,8 +176,9 @@ describe('what came of an action', () => {
       world.fate = { error: apiError(429, 7000) };
       await world.send(action);
       expect(world.told).toEqual(['written ApiError', 'ended without an answer']);
-      expect(world.backoff.retryAt(KEY, writtenBy(action))).toBe(7000);
-      expect(world.expectations.waitUntil(KEY, writtenBy(action))).toBeUndefined();
+      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBe(7000);
+      await world.clock.advance(7000);
+      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBeUndefined();
     },
   );
 

@@ -198,7 +198,7 @@ describe('the metrics', () => {
     elections.wrote('UpdateLease', 'conflict');
     elections.strategyConflicted();
     elections.candidateCollected();
-    elections.reconcileFailed();
+    elections.decisionFailed();
     elections.heldBack();
     elections.filledAfterExpiry(8);
     elections.decidedAfterNeed(2);
