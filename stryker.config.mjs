@@ -8,9 +8,8 @@ export default {
   ignorePatterns: ['/tsconfig*.json', '/dist', '/docs', '/charts', '/deploy', '/monitoring', '/bench'],
   mutate: [
     'src/election/**/*.ts',
-    'src/controller/{redundancy,renewal-only,write-outcomes}.ts',
+    'src/controller/{order-and-limit,redundancy,renewal-only,write-outcomes}.ts',
     'src/controller/lock/{lock-decision,lock-record,lock-settings}.ts',
-    'src/controller/queue/order-and-limit.ts',
   ],
   coverageAnalysis: 'perTest',
   concurrency: 1,

@@ -15,7 +15,6 @@ export default defineConfig({
       'test/telemetry/decision-report.test.ts',
       'test/controller/*.test.ts',
       'test/controller/lock/{coordinator-lock,lock-decision,lock-record,lock-settings}.test.ts',
-      'test/controller/queue/*.test.ts',
     ],
     // Transcripts are compared with files, which only Vitest's own course of a test can do. Steps are counted by V8, which slows
     // all that is run from then on, and takes as long as all other tests together.
@@ -24,7 +23,6 @@ export default defineConfig({
       'test/election/crowds.test.ts',
       'test/controller/steps.test.ts',
       'test/controller/memory.test.ts',
-      'test/controller/queue/workqueue-*.test.ts',
     ],
     // It takes as long as a third of all others.
     testNamePattern: /^(?!.*asks silent ones in turn, ever more rarely)/,

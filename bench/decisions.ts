@@ -1,5 +1,5 @@
 import { ElectionRecords } from '../src/controller/election-records.ts';
-import { FairKeys } from '../src/controller/queue/order-and-limit.ts';
+import { FairKeys } from '../src/controller/order-and-limit.ts';
 import { decideElection } from '../src/election/decide.ts';
 import { crowds, makeCrowd } from '../test/support/crowds.ts';
 import { defaultSettings, makeCandidate, makeNow } from '../test/support/election-builders.ts';

@@ -98,17 +98,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   'status-page/page': { does: 'is that page: the only code for browsers' },
   telemetry: {
     does: 'writes logs, metrics and Events of what it is told; nothing about an election waits for it',
-    rooms: [
-      'controller',
-      'controller/leader-label',
-      'controller/lock',
-      'controller/queue',
-      'coordination',
-      'election',
-      'kubernetes',
-      'settings',
-      'support',
-    ],
+    rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
     packages: ['pino', 'prom-client'],
   },
   moving: {
@@ -125,7 +115,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     rooms: [
       'controller/leader-label',
       'controller/lock',
-      'controller/queue',
       'coordination',
       'election',
       'kubernetes',
@@ -135,15 +124,11 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'controller/leader-label': {
     does: 'keeps a label on the Pod of each leader, beside all that elections need',
-    rooms: ['controller/lock', 'controller/queue', 'coordination', 'election', 'kubernetes', 'support'],
+    rooms: ['controller/lock', 'coordination', 'election', 'kubernetes', 'support'],
   },
   'controller/lock': {
     does: 'holds the Lease by which one coordinator at a time may write',
     rooms: ['coordination', 'kubernetes', 'support'],
-  },
-  'controller/queue': {
-    does: 'orders work: which Lease is looked at next, whose write goes first, how many requests are under way',
-    rooms: ['coordination', 'election', 'support'],
   },
   participant: {
     does: 'takes part in an election: publishes a LeaseCandidate, and leads while it is given the Lease',

@@ -115,15 +115,13 @@ export const apiServer: Row = {
     lines(
       {
         title: 'Time in the workqueue',
-        description:
-          'How long keys waited and were worked on (p99, over 15 minutes), and how long the longest work under way has taken.',
+        description: 'How long keys waited and were worked on (p99, over 15 minutes).',
         unit: units.Seconds,
         thresholds: { orange: 1 },
         alert: 'LeaseElectionsSlow',
       },
       ['waited', quantile(0.99, 'workqueue_queue_duration_seconds')],
       ['worked on', quantile(0.99, 'workqueue_work_duration_seconds')],
-      ['longest under way', `max(${series('workqueue_longest_running_processor_seconds')})`],
     ),
     lines(
       {

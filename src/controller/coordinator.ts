@@ -5,18 +5,14 @@ import { resourcePaths } from '../coordination/resource-paths.ts';
 import { coordinatorLease, type ElectionSettings } from '../election/model.ts';
 import { KEEP_ALIVE_MS } from '../kubernetes/channel.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import type { ReflectorErrorContext } from '../kubernetes/reflector.ts';
 import { type Clock, sleep, within } from '../support/clock.ts';
-import type { ControllerObserver } from './controller-parts.ts';
+import type { ControllerEvent, ObserveController } from './controller-event.ts';
 import { ElectionController } from './election-controller.ts';
-import { type LabelObserver, LeaderLabels } from './leader-label/leader-labels.ts';
+import { LeaderLabels } from './leader-label/leader-labels.ts';
 import { CoordinatorLock } from './lock/coordinator-lock.ts';
 import { replicaIdentity } from './lock/lock-record.ts';
-import type { LockEvent, LockState } from './lock/lock-settings.ts';
 import { createApiLockStorage } from './lock/lock-storage.ts';
 import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
-import type { WorkqueueObserver } from './queue/workqueue.ts';
-import type { WriteQueueObserver } from './queue/write-queue.ts';
 
 /** For election writes and discovery, see ADR 4. Lists and watches do not count. */
 export const CONNECTIONS = 32;
@@ -33,15 +29,6 @@ const RELEASE_MS = 1500;
 /** No election write happens this long after {@link Coordinator.stop}, in ms. */
 export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 
-/** For logs and metrics about the lock. Must not throw. */
-export interface LockObserver {
-  changed(state: LockState): void;
-  happened(event: LockEvent): void;
-  watchFailed(error: unknown, context: ReflectorErrorContext): void;
-  /** The namespace of the lock is not allowed. Called each time it becomes so. */
-  refused(reason: string): void;
-}
-
 /** The settings of `run` about coordination. */
 export interface CoordinatorSettings extends ElectionSettings {
   /** Empty: all. */
@@ -53,6 +40,8 @@ export interface CoordinatorSettings extends ElectionSettings {
   /** Take the lock by force from the controller built into kube-apiserver. */
   readonly takeOver: boolean;
   readonly lockNamespace: string;
+  /** Label the Pods of leaders. */
+  readonly leaderLabel: boolean;
 }
 
 export interface CoordinatorParts {
@@ -60,12 +49,7 @@ export interface CoordinatorParts {
   /** The coordinator closes the client. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: CoordinatorSettings;
-  readonly observer: ControllerObserver;
-  readonly lockObserver: LockObserver;
-  /** If given, the coordinator labels the Pods of leaders. */
-  readonly labelObserver?: LabelObserver;
-  readonly workqueueObserver?: WorkqueueObserver;
-  readonly writeQueueObserver?: WriteQueueObserver;
+  readonly observe: ObserveController;
 }
 
 /** The election controller with its lock. */
@@ -88,8 +72,16 @@ export interface Coordinator {
 }
 
 export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
-  const { clock, connect, settings, observer, labelObserver, workqueueObserver, writeQueueObserver } = parts;
+  const { clock, connect, settings } = parts;
   const client = connect(CONNECTIONS);
+  const locks = new HeldLocks();
+  const observe = (event: ControllerEvent) => {
+    if (event.type === 'seen') {
+      locks.see(event.key, (key) => controller.gather(key).lease, clock.now());
+      labels?.seen(event.key, event.isRenewalOnly);
+    }
+    parts.observe(event);
+  };
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
   // False also while it is unknown whether the built-in controller elects.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
@@ -117,32 +109,28 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     workers: settings.workers,
     isDryRun: settings.dryRun,
     mayWrite,
-    observer,
+    observe,
     onCanElectChange() {
       const reason = refusal();
-      if (reason !== undefined && !isRefused) parts.lockObserver.refused(reason);
+      if (reason !== undefined && !isRefused) observe({ type: 'lockRefused', reason });
       isRefused = reason !== undefined;
       lock?.reconsider();
     },
-    ...(workqueueObserver && { workqueueObserver }),
-    ...(writeQueueObserver && { writeQueueObserver }),
   });
-  const labelling = lock && labelObserver && { client: connect(LABEL_CONNECTIONS), observer: labelObserver };
+  const labelling = lock && settings.leaderLabel ? { client: connect(LABEL_CONNECTIONS) } : undefined;
   const labels =
     labelling &&
     new LeaderLabels({
       ...labelling,
       clock,
+      observe,
       namespaces: settings.namespaces,
       mayWrite,
       knows: (namespace) => controller.knows(namespace),
       gather: (key) => controller.gatherHolder(key),
       leases: () => controller.coordinatedLeases(),
     });
-  if (labels) controller.subscribe((key, isRenewalOnly) => labels.seen(key, isRenewalOnly));
-  const locks = new HeldLocks();
   const stopping = new AbortController();
-  controller.subscribe((key) => locks.see(key, (one) => controller.gather(one).lease, clock.now()));
   return {
     server: client.server,
     controller,
@@ -174,20 +162,22 @@ interface LockUser {
 }
 
 function assembleLock(
-  { clock, settings, lockObserver }: CoordinatorParts,
+  { clock, settings, observe }: CoordinatorParts,
   client: KubernetesClient,
   user: LockUser,
 ): CoordinatorLock {
   const lease = { ...coordinatorLease, namespace: settings.lockNamespace };
   return new CoordinatorLock({
     clock,
-    storage: createApiLockStorage(client, clock, lease, lockObserver.watchFailed),
+    storage: createApiLockStorage(client, clock, lease, (error, context) =>
+      observe({ type: 'lockWatchFailed', error, context }),
+    ),
     identity: replicaIdentity(hostname(), randomUUID()),
     takeOver: settings.takeOver,
     canCoordinate: user.canCoordinate,
-    onEvent: (event) => lockObserver.happened(event),
+    onEvent: (event) => observe({ type: 'lockEvent', event }),
     onChange: (state) => {
-      lockObserver.changed(state);
+      observe({ type: 'lockChanged', state });
       user.onActive(state.kind === 'active');
     },
   });

@@ -2,13 +2,19 @@ import { decodeLease } from '../coordination/lease.ts';
 import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { isUnsuspected } from '../election/candidate-observation.ts';
-import { earliest, type Lease, type LeaseCandidate, type Now } from '../election/model.ts';
+import {
+  type ElectionSettings,
+  earliest,
+  type Lease,
+  type LeaseCandidate,
+  type Now,
+} from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
-import type { Instant } from '../support/clock.ts';
-import { EventLoopShare, unhurried } from '../support/event-loop.ts';
-import type { ElectionControllerParts, SeenListener, WatchedResource } from './controller-parts.ts';
-import { LastDecisions, TakeOver } from './decision-timing.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import { unhurried } from '../support/event-loop.ts';
+import type { ObserveController, WatchedResource } from './controller-event.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -18,48 +24,49 @@ import {
 } from './elections-survey.ts';
 import type { OwnLock } from './lock/lock-record.ts';
 import { PodWatch } from './pods.ts';
-import { Workqueue } from './queue/workqueue.ts';
-import type { WriteQueue } from './queue/write-queue.ts';
-import { Reconciler } from './reconcile.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
+import { Scheduler } from './scheduler.ts';
 import { createActionWriter } from './sender.ts';
+import { TakeOver } from './take-over.ts';
 import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
 
+export interface ElectionControllerParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  readonly settings: ElectionSettings;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  /** Upper bound of writes in flight. */
+  readonly workers: number;
+  readonly isDryRun: boolean;
+  readonly mayWrite: () => boolean;
+  readonly observe: ObserveController;
+  /** Called when `canElect()` of the controller may have changed. */
+  readonly onCanElectChange?: () => void;
+}
+
 /**
- * Watches Leases and LeaseCandidates and reconciles each Lease that has candidates. Watches also while it may not write, so
- * that a standby knows the age of each record (rule 8).
+ * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. Watches also while it may not
+ * write, so that a standby knows the age of each record (rule 8).
  */
 export class ElectionController {
-  readonly queue: Workqueue;
+  readonly scheduler: Scheduler;
   readonly #parts: ElectionControllerParts;
   readonly #records: ElectionRecords;
-  readonly #reconciler: Reconciler;
-  readonly #share: EventLoopShare;
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateSourcesWatch;
   /** Undefined unless the end of a holder is to be noticed (rule 17). */
   readonly #pods: PodWatch | undefined;
-  readonly #lastDecisions: LastDecisions;
-  readonly #listeners = new Set<SeenListener>();
   /** Namespaces that were synced once; '': all. */
   readonly #known = new Set<string>();
   readonly #takeOver: TakeOver;
   #tookOverAt: Instant = Number.NEGATIVE_INFINITY;
-  #workers: Promise<void> | undefined;
 
   constructor(parts: ElectionControllerParts) {
-    const { client, clock, settings, namespaces, observer, workqueueObserver } = parts;
+    const { client, clock, settings, namespaces, observe } = parts;
     this.#parts = parts;
     this.#records = new ElectionRecords(settings, (uid) => this.#pods?.find(uid));
     this.#pods = settings.isCrashEvidenceUsed ? this.#podWatch() : undefined;
-    this.#lastDecisions = new LastDecisions(this.#records, clock);
-    this.queue = new Workqueue({
-      clock,
-      postpone: (key, at) =>
-        this.#reconciler.isBlocked(key) ? undefined : this.#lastDecisions.postpone(key, at),
-      ...(workqueueObserver && { observer: workqueueObserver }),
-    });
-    this.#share = new EventLoopShare(clock);
     this.#leases = new NamespacedReflectors(namespaces, (namespace) => this.#leaseReflector(namespace));
     this.#takeOver = new TakeOver({
       clock,
@@ -75,15 +82,10 @@ export class ElectionController {
       handler: (event) => this.#onCandidate(event),
       onHidden: (candidate) => this.#dropCandidate(candidate, true),
       onRevealed: (source) => this.#records.reveal(source),
-      onSynced: (apiVersion) => observer.synced(apiVersion),
-      onNotServed: () => observer.notServed(),
-      onGone: (apiVersion) => observer.gone(apiVersion),
       onSyncChange: () => this.#onSyncChange(),
-      onDiscoveryError: (error) => observer.discoveryFailed(error),
-      onError: (error, context) => observer.reflectorFailed(error, context),
-      observe: observer.reflectorObserver('leasecandidates'),
+      observe,
     });
-    this.#reconciler = new Reconciler({
+    this.scheduler = new Scheduler({
       clock,
       settings,
       records: this.#records,
@@ -92,10 +94,10 @@ export class ElectionController {
         : createActionWriter(client, (source) => this.#candidates.apiVersionOf(source)),
       maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
-      observer: this.#lastDecisions.observing(observer),
-      writeQueueObserver: parts.writeQueueObserver,
+      observe,
+      // Objects that were never listed look like missing ones. The end of a list, or of a take-over, adds all Leases.
+      isKnown: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
-      requeue: (key, at) => (at === undefined ? this.queue.add(key) : this.queue.addAt(key, at)),
     });
   }
 
@@ -103,18 +105,11 @@ export class ElectionController {
     this.#leases.start();
     this.#candidates.start();
     this.#pods?.start();
-    const { observer } = this.#parts;
-    this.#workers = this.queue.run({
-      workers: 1,
-      process: (key) => this.#process(key),
-      onError: (key, error) => observer.reconcileFailed(key, error),
-    });
   }
 
   /** Ends all writes; resolves when none is in flight. Watching ends with {@link stop}. */
-  async drain(): Promise<void> {
-    await Promise.all([this.queue.shutDown(), this.#reconciler.close()]);
-    await this.#workers;
+  drain(): Promise<void> {
+    return this.scheduler.close();
   }
 
   async stop(): Promise<void> {
@@ -143,7 +138,7 @@ export class ElectionController {
   /** Enqueues every Lease of the known namespaces. */
   #enqueueAll(): void {
     for (const keys of [this.#records.contestedLeases(), this.#records.leasesWithOwnPreference()]) {
-      for (const key of keys) if (this.knows(splitLeaseKey(key).namespace)) this.queue.add(key);
+      for (const key of keys) if (this.knows(splitLeaseKey(key).namespace)) this.scheduler.add(key);
     }
   }
 
@@ -170,14 +165,9 @@ export class ElectionController {
     return this.#candidates.isNotServed('native');
   }
 
-  /** The writes that wait or are in flight. */
-  get writes(): WriteQueue {
-    return this.#reconciler.writes;
-  }
-
   /** Sizes of the collections that are kept beside the caches. */
   get kept() {
-    return { ...this.#reconciler.kept, memories: this.#records.size, reasons: this.#lastDecisions.size };
+    return { ...this.scheduler.kept, memories: this.#records.size };
   }
 
   /** Surveys all Leases that have candidates. `known`: the redundancy that the last survey found. */
@@ -191,7 +181,7 @@ export class ElectionController {
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,
-      (key) => (isDeciding ? this.#lastDecisions.reasonOf(key) : undefined),
+      (key) => (isDeciding ? this.scheduler.reasonOf(key) : undefined),
       this.#now(),
     ).filter(({ input }) => this.knows(input.namespace));
   }
@@ -211,12 +201,6 @@ export class ElectionController {
     return this.#records.gatherHolder(key);
   }
 
-  /** Calls `listener` until the returned function is called. `listener` must be fast and must not throw. */
-  subscribe(listener: SeenListener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  }
-
   /**
    * When the server last sent anything about a resource, including bookmarks, on the monotonic clock: the earliest over all
    * namespaces and sources, including missing ones. Undefined while one of them has sent nothing yet.
@@ -232,21 +216,6 @@ export class ElectionController {
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
-  }
-
-  async #process(key: LeaseKey): Promise<void> {
-    // Objects that were never listed look like missing ones. The end of the list enqueues the Lease again.
-    if (!this.knows(splitLeaseKey(key).namespace)) {
-      // A Lease that is gone is not enqueued again.
-      this.#reconciler.forgetIfGone(key);
-      return;
-    }
-    // The end of the take-over enqueues all Leases.
-    if (this.#takeOver.isPending) return;
-    await this.#share.take(() => {
-      this.queue.requeue(key, this.#reconciler.reconcile(key));
-      this.queue.forget(key);
-    });
   }
 
   /** Whether all Leases and candidates of a namespace are cached. */
@@ -266,8 +235,7 @@ export class ElectionController {
   }
 
   #leaseReflector(namespace: string): Reflector<Lease> {
-    const { client, clock, observer } = this.#parts;
-    const observe = observer.reflectorObserver('leases');
+    const { client, clock, observe } = this.#parts;
     return new Reflector({
       client,
       clock,
@@ -275,44 +243,42 @@ export class ElectionController {
       decode: decodeLease,
       handler: (event) => this.#onLease(event),
       onSynced: () => this.#onSyncChange(),
-      onError: (error, context) => observer.reflectorFailed(error, context),
+      onError: (error, context) => observe({ type: 'watchFailed', error, context }),
       observe: (observation) => {
-        if (observation.type === 'listed' && this.#leases.knows(namespace)) this.#takeOver.relisted();
-        observe(observation);
+        if (this.#leases.knows(namespace)) this.#takeOver.observe(observation);
+        observe({ type: 'reflected', resource: 'leases', observation });
       },
     });
   }
 
   #podWatch(): PodWatch {
-    const { client, clock, namespaces, observer } = this.#parts;
+    const { client, clock, namespaces, observe } = this.#parts;
     return new PodWatch({
       client,
       clock,
       namespaces,
       onChange: (uid) => {
-        for (const key of this.#records.leasesOfPod(uid)) this.queue.add(key);
+        for (const key of this.#records.leasesOfPod(uid)) this.scheduler.add(key);
       },
-      onError: (error, context) => observer.reflectorFailed(error, context),
+      onError: (error, context) => observe({ type: 'watchFailed', error, context }),
     });
   }
 
   #onLease({ type, object, previous, initial, isListed }: ReflectorEvent<Lease>): void {
     const key = leaseKey(object.namespace, object.name);
     const isRenewal = type === 'modified' && isRenewalOnly(previous, object);
-    const isRoutine = isRenewal && this.#lastDecisions.isSettled(key);
+    const isRoutine = isRenewal && this.scheduler.isSettled(key);
     const lease = type === 'deleted' ? undefined : object;
-    // Noted before the end of the list, as the list may show our lock.
-    if (isListed && !initial) this.#takeOver.relisted();
     const coordinatingSince = isListed ? this.#coordinatesSince() : undefined;
     const isNewcomer = type === 'added' && isListed && !initial;
     this.#records.seeLease(key, lease, this.#now(), coordinatingSince, isNewcomer);
-    this.#reconciler.outdate(key);
-    this.#notify(key, isRenewal);
+    this.scheduler.outdate(key);
+    this.#parts.observe({ type: 'seen', key, isRenewalOnly: isRenewal });
     this.#takeOver.see(key);
-    if (type === 'deleted' && this.#reconciler.forgetIfGone(key)) return;
+    if (type === 'deleted' && this.scheduler.forgetIfGone(key)) return;
     const isRelevant = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
     // The end of the first list enqueues every Lease.
-    if (isRelevant && !isRoutine && !initial) this.queue.add(key);
+    if (isRelevant && !isRoutine && !initial) this.scheduler.add(key);
   }
 
   #onCandidate({ type, object, previous, initial }: ReflectorEvent<LeaseCandidate>): void {
@@ -327,15 +293,17 @@ export class ElectionController {
     const isRoutine =
       change === 'ping' ||
       (change === 'renewal' && this.#isRoutine(key, object)) ||
-      (type === 'added' && this.#lastDecisions.isSettling(key));
+      (type === 'added' && this.scheduler.isSettling(key));
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
     const hasTwin = this.#records.hasTwin(key, object.name);
-    if (hasTwin) this.#parts.observer.twinSeen(key, object.name);
+    const { observe } = this.#parts;
+    const { name } = object;
+    if (hasTwin) observe({ type: 'twinSeen', key, name });
     const annotation = newlyUnreadable(previous, object);
-    if (annotation) this.#parts.observer.priorityUnreadable(key, object.name, annotation);
-    if (change !== 'ping') this.#reconciler.outdate(key);
-    if (!initial && (!isRoutine || hasTwin || this.#reconciler.isBlocked(key))) this.queue.add(key);
-    this.#notify(key, false);
+    if (annotation) observe({ type: 'priorityUnreadable', key, name, annotation });
+    if (change !== 'ping') this.scheduler.outdate(key);
+    if (!initial && (!isRoutine || hasTwin || this.scheduler.isHeldUp(key))) this.scheduler.add(key);
+    observe({ type: 'seen', key, isRenewalOnly: false });
   }
 
   /** Whether a renewal changes nothing: the candidate was alive, and its Lease is settled. */
@@ -344,7 +312,7 @@ export class ElectionController {
     if (pingTime > renewTime) return false;
     const { observation } = this.#records.observed(key, name) ?? {};
     const { settings, clock } = this.#parts;
-    if (!observation || !this.#lastDecisions.isSettled(key)) return false;
+    if (!observation || !this.scheduler.isSettled(key)) return false;
     return isUnsuspected(observation, clock.now(), settings);
   }
 
@@ -352,14 +320,10 @@ export class ElectionController {
     this.#records.dropCandidate(candidate, this.#now(), isHidden);
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     if (!this.#records.candidate(key, candidate.name, candidate.uid))
-      this.#reconciler.forgetCandidate(key, candidate);
-    this.#reconciler.outdate(key);
-    this.queue.add(key);
-    this.#notify(key, false);
-  }
-
-  #notify(...args: Parameters<SeenListener>): void {
-    for (const listener of this.#listeners) listener(...args);
+      this.scheduler.forgetCandidate(key, candidate);
+    this.scheduler.outdate(key);
+    this.scheduler.add(key);
+    this.#parts.observe({ type: 'seen', key, isRenewalOnly: false });
   }
 
   #now(): Now {

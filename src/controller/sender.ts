@@ -11,19 +11,16 @@ import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError, isConflict } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import type { DecisionObserver } from './controller-parts.ts';
+import type { ObserveController } from './controller-event.ts';
 import type { ElectionRecords } from './election-records.ts';
 import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
-import type { WriteQueue } from './queue/write-queue.ts';
 import {
   type AwaitedAnswer,
   recordFailure,
   recordRefusal,
   recordSending,
   recordSuccess,
-  type WriteBackoff,
-  type WriteExpectations,
-  type WrittenObject,
+  type WriteGate,
   writtenBy,
 } from './write-outcomes.ts';
 
@@ -31,16 +28,11 @@ export interface SenderParts {
   readonly clock: Clock;
   readonly settings: ElectionSettings;
   readonly records: ElectionRecords;
-  readonly expectations: WriteExpectations;
-  readonly backoff: WriteBackoff;
+  readonly gate: WriteGate;
   readonly writer: ActionWriter;
-  /** Counts the writes in flight. */
-  readonly writes: WriteQueue;
   /** Whether this replica may write now (rule 10). */
   readonly mayWrite: () => boolean;
-  readonly observer: DecisionObserver;
-  /** A write of `object` has ended, with or without success. */
-  readonly onEnded: (key: LeaseKey, object: WrittenObject) => void;
+  readonly observe: ObserveController;
 }
 
 interface Sent {
@@ -56,57 +48,45 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Sends one action. Never throws. */
-  send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): void {
-    const { clock, writes, expectations, records, settings } = this.#parts;
+  /** Sends one action. Resolves to false after a timeout or an overload of the server. Never rejects. */
+  async send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): Promise<boolean> {
+    const { clock, gate, records, settings, writer, observe, mayWrite } = this.#parts;
     const sentAt = clock.now();
-    const end = writes.begin(key);
-    const awaited = expectations.expectAnswer(key, writtenBy(action));
+    const sent = { sentAt, awaited: gate.expectAnswer(key, writtenBy(action)) };
     recordSending(records, key, action, settings, sentAt);
-    void this.#carryOut(key, action, decision, input, { sentAt, awaited }).then((isAnswered) => {
-      end(isAnswered);
-      this.#parts.onEnded(key, writtenBy(action));
-    });
-  }
-
-  /** Resolves to false after a timeout or an overload of the server. */
-  async #carryOut(
-    key: LeaseKey,
-    action: Action,
-    decision: Decision,
-    input: ElectionInput,
-    sent: Sent,
-  ): Promise<boolean> {
-    const { writer, observer, mayWrite } = this.#parts;
+    const written = {
+      type: 'written',
+      key,
+      action,
+      decision: { ...decision, actions: [action] },
+      input,
+    } as const;
     try {
       if (!mayWrite()) throw new LockLostError();
       const answer = await writer.write(input.namespace, input.name, action);
       const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
       this.#succeeded(key, action, sent, lease && { before: input.lease, after: lease });
-      observer.written(key, action, undefined, decision);
-      if (action.kind !== 'PingCandidate') {
-        observer.applied(key, { ...decision, actions: [action] }, input, lease);
-      }
+      observe({ ...written, error: undefined, lease });
       return true;
     } catch (error) {
       this.#failed(key, action, error, sent);
-      observer.written(key, action, error, decision);
+      observe({ ...written, error, lease: undefined });
       return error instanceof LockLostError || (error instanceof ApiError && !isOverload(error));
     }
   }
 
   #succeeded(key: LeaseKey, action: Action, { sentAt, awaited }: Sent, written?: WrittenLease): void {
-    const { records, expectations, backoff, clock } = this.#parts;
+    const { records, gate, clock } = this.#parts;
     recordSuccess(records, key, action, sentAt, clock.now(), written);
-    backoff.succeeded(key, writtenBy(action));
+    gate.succeeded(key, writtenBy(action));
     const basis = basisOf(action);
     // A server that has dropped all written fields keeps the resourceVersion: no change follows.
-    if (written?.after.resourceVersion === basis) expectations.expectNothing(key, writtenBy(action), awaited);
-    else expectations.expectChange(key, writtenBy(action), awaited, basis);
+    if (written?.after.resourceVersion === basis) gate.expectNothing(key, writtenBy(action), awaited);
+    else gate.expectChange(key, writtenBy(action), awaited, basis);
   }
 
   #failed(key: LeaseKey, action: Action, error: unknown, { sentAt, awaited }: Sent): void {
-    const { records, expectations, backoff, clock } = this.#parts;
+    const { records, gate, clock } = this.#parts;
     const object = writtenBy(action);
     // A newer server's validation may refuse every change of a candidate, which then can never answer. It counts as pinged,
     // and becomes unresponsive: otherwise its election would wait for ever.
@@ -115,9 +95,9 @@ export class Sender {
     else recordFailure(records, key, action, sentAt, clock.now());
     if (isKnownUndone(error)) recordRefusal(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-    backoff.failed(key, object, floorMs, isConflict(error));
-    if (isConflict(error)) expectations.expectChange(key, object, awaited, basisOf(action));
-    else expectations.expectNothing(key, object, awaited);
+    gate.failed(key, object, floorMs, isConflict(error));
+    if (isConflict(error)) gate.expectChange(key, object, awaited, basisOf(action));
+    else gate.expectNothing(key, object, awaited);
   }
 }
 

@@ -9,16 +9,12 @@ import type { CandidateSource, LeaseCandidate } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import {
-  Reflector,
-  type ReflectorErrorContext,
-  type ReflectorEvent,
-  type ReflectorObservation,
-} from '../kubernetes/reflector.ts';
+import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
+import type { WatchEvent } from './controller-event.ts';
 
-/** `onNotServed` is called when the server serves no version of any source. */
+/** `notServed` is told when the server serves no version of any source. */
 export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
   /** All candidates of a source are cached. */
   readonly onRevealed: (source: CandidateSource) => void;
@@ -52,25 +48,24 @@ export class CandidateSourcesWatch {
         new CandidateWatch({
           ...parts,
           source,
-          onSynced: (apiVersion) => {
-            this.#lostAt.delete(source);
-            this.#missing.delete(source);
-            parts.onRevealed(source);
-            parts.onSynced(apiVersion);
-          },
-          onNotServed: () => {
-            if (this.#watches.every(({ isNotServed }) => isNotServed)) parts.onNotServed();
-          },
-          onGone: (apiVersion) => {
-            this.#lostAt.set(source, parts.clock.now());
-            parts.onGone(apiVersion);
-          },
+          observe: (event) => this.#observe(source, event),
           onHidden: (candidate) => {
             if (this.#lostAt.has(source)) this.#missing.add(source);
             parts.onHidden(candidate);
           },
         }),
     );
+  }
+
+  #observe(source: CandidateSource, event: WatchEvent): void {
+    const { clock, onRevealed, observe } = this.#parts;
+    if (event.type === 'synced') {
+      this.#lostAt.delete(source);
+      this.#missing.delete(source);
+      onRevealed(source);
+    } else if (event.type === 'gone') this.#lostAt.set(source, clock.now());
+    // Told once no source is served.
+    if (event.type !== 'notServed' || this.#watches.every(({ isNotServed }) => isNotServed)) observe(event);
   }
 
   /** The watched versions; empty while no source is served. */
@@ -139,17 +134,10 @@ export interface CandidateWatchParts {
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** A candidate is not visible any more, because its source is not served. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** All candidates of this source are cached, in all namespaces. */
-  readonly onSynced: (apiVersion: CandidateApiVersion) => void;
-  /** Called each time the server stops serving any version. */
-  readonly onNotServed: () => void;
-  /** The server no longer serves a version that was synced. */
-  readonly onGone: (apiVersion: CandidateApiVersion) => void;
   /** `knows` and `isUnavailable` may have changed. */
   readonly onSyncChange: () => void;
-  readonly onDiscoveryError: (error: unknown) => void;
-  readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
-  readonly observe: (observation: ReflectorObservation) => void;
+  /** Tells of `notServed` each time the server stops serving any version. */
+  readonly observe: (event: WatchEvent) => void;
 }
 
 const DISCOVERY_INTERVAL_MS = 10_000;
@@ -235,19 +223,19 @@ export class CandidateWatch {
   }
 
   async #discover(): Promise<CandidateApiVersion | undefined> {
-    const { client, source, onDiscoveryError, onNotServed, onSyncChange } = this.#parts;
+    const { client, source, observe, onSyncChange } = this.#parts;
     try {
       const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
       const isNews = apiVersion === undefined && !this.#isNotServed;
       this.#isNotServed = apiVersion === undefined;
       this.#isGone = false;
       if (isNews) {
-        onNotServed();
+        observe({ type: 'notServed' });
         onSyncChange();
       }
       return apiVersion;
     } catch (error) {
-      if (!this.#stopping.signal.aborted) onDiscoveryError(error);
+      if (!this.#stopping.signal.aborted) observe({ type: 'discoveryFailed', error });
       return undefined;
     }
   }
@@ -270,7 +258,7 @@ export class CandidateWatch {
     this.#watched = undefined;
     this.#isGone = true;
     this.#forbidden.clear();
-    if (wasKnown && !signal.aborted) this.#parts.onGone(apiVersion);
+    if (wasKnown && !signal.aborted) this.#parts.observe({ type: 'gone', apiVersion });
     await reflectors.stop();
     for (const reflector of reflectors.all)
       for (const candidate of reflector.objects()) this.#parts.onHidden(candidate);
@@ -281,7 +269,7 @@ export class CandidateWatch {
     namespace: string,
     onNotServed: () => void,
   ): Reflector<LeaseCandidate> {
-    const { client, clock, handler, onError, observe, onSynced, onSyncChange } = this.#parts;
+    const { client, clock, handler, observe, onSyncChange } = this.#parts;
     return new Reflector({
       client,
       clock,
@@ -289,16 +277,16 @@ export class CandidateWatch {
       decode: decodeLeaseCandidate,
       handler,
       onError: (error, context) => {
-        onError(error, context);
+        observe({ type: 'watchFailed', error, context });
         this.#noteRefusal(error, namespace);
       },
-      observe,
+      observe: (observation) => observe({ type: 'reflected', resource: 'leasecandidates', observation }),
       onNotServed,
       onSynced: () => {
         this.#forbidden.delete(namespace);
         if (this.#watched?.reflectors.knowsAll()) {
           this.#backoff.succeeded();
-          onSynced(apiVersion);
+          observe({ type: 'synced', apiVersion });
         }
         onSyncChange();
       },

@@ -80,31 +80,59 @@ interface AwaitedChange {
   readonly until: Instant;
 }
 
+/** What keeps an object from being written. */
+interface Closed {
+  readonly awaited: AwaitedAnswer | AwaitedChange | undefined;
+  /** Failures in a row. */
+  readonly failures: number;
+  readonly retryAt: Instant;
+}
+
+const OPEN: Closed = { awaited: undefined, failures: 0, retryAt: Number.NEGATIVE_INFINITY };
 /** After this time the watch counts as stalled, and outdated decisions are better than none. In ms. */
 const EXPECTATION_MS = 10_000;
+const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Blocks writes to an object until the cache shows the result of the last one (rule 8). An object is a candidate, or a Lease
- * with all decisions about it.
+ * Keeps an object from being written until the cache shows the result of the last write (rule 8), and backs off writes that
+ * fail in a row. An object is a candidate, or a Lease with all decisions about it.
  *
  * Every write is based on one resourceVersion. After a success or a conflict the object has another version, so the cache has
  * caught up as soon as it shows any other version.
  */
-export class WriteExpectations {
+export class WriteGate {
   readonly #clock: Clock;
   readonly #records: ElectionRecords;
-  readonly #expected = new WrittenObjects<AwaitedAnswer | AwaitedChange>();
+  /** By Lease, and by the uid of the candidate; undefined: the Lease. */
+  readonly #closed = new Map<LeaseKey, Map<string | undefined, Closed>>();
 
   constructor(clock: Clock, records: ElectionRecords) {
     this.#clock = clock;
     this.#records = records;
   }
 
+  /** Number of objects that may not be written, or whose last write failed. */
+  get size(): number {
+    return this.#closed.values().reduce((total, byId) => total + byId.size, 0);
+  }
+
+  /**
+   * Returns until when the object must not be written, unless the answer or the cache opens it before; undefined: it may be
+   * written now.
+   */
+  closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
+    const { awaited, retryAt } = this.#of(key, object);
+    if (retryAt > this.#clock.now()) return retryAt;
+    if (awaited?.kind === 'answer') return Number.POSITIVE_INFINITY;
+    if (awaited === undefined || this.#clock.now() >= awaited.until) return undefined;
+    return this.#isCached(key, object, awaited.otherThan) ? awaited.until : undefined;
+  }
+
   /** Call this before a write is sent. */
   expectAnswer(key: LeaseKey, object: WrittenObject): AwaitedAnswer {
-    const answer: AwaitedAnswer = { kind: 'answer' };
-    this.#expected.set(key, object, answer);
-    return answer;
+    const awaited: AwaitedAnswer = { kind: 'answer' };
+    this.#set(key, object, { awaited });
+    return awaited;
   }
 
   /** Call this after a success or a conflict: the object has another version than the base of the write. */
@@ -115,23 +143,13 @@ export class WriteExpectations {
     otherThan: string | undefined,
   ): void {
     if (this.#isOvertaken(key, object, answered)) return;
-    this.#expected.set(key, object, { kind: 'change', otherThan, until: this.#clock.now() + EXPECTATION_MS });
+    const until = this.#clock.now() + EXPECTATION_MS;
+    this.#set(key, object, { awaited: { kind: 'change', otherThan, until } });
   }
 
   /** Call this after a write whose result is unknown. */
   expectNothing(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): void {
-    if (!this.#isOvertaken(key, object, answered)) this.#expected.delete(key, object);
-  }
-
-  /**
-   * Returns until when to wait for the result of the last write, unless the answer or the cache brings it before;
-   * undefined: there is nothing to wait for.
-   */
-  waitUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
-    const expected = this.#expected.get(key, object);
-    if (expected?.kind === 'answer') return Number.POSITIVE_INFINITY;
-    if (expected === undefined || this.#clock.now() >= expected.until) return undefined;
-    return this.#isCached(key, object, expected.otherThan) ? expected.until : undefined;
+    if (!this.#isOvertaken(key, object, answered)) this.#set(key, object, { awaited: undefined });
   }
 
   /**
@@ -139,28 +157,49 @@ export class WriteExpectations {
    * example because etcd was restored from a backup, and may never show it.
    */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
-    const expected = this.#expected.get(key, object);
-    if (expected?.kind !== 'change') return false;
-    this.#expected.delete(key, object);
-    return this.#isCached(key, object, expected.otherThan);
+    const { awaited } = this.#of(key, object);
+    if (awaited?.kind !== 'change') return false;
+    this.#set(key, object, { awaited: undefined });
+    return this.#isCached(key, object, awaited.otherThan);
+  }
+
+  /** The first conflict causes no delay: races end with one. */
+  failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
+    const failures = this.#of(key, object).failures + 1;
+    const delayMs = backoffDelayMs(isConflict ? failures - 1 : failures, BACKOFF, this.#clock.random());
+    this.#set(key, object, { failures, retryAt: this.#clock.now() + Math.max(floorMs, delayMs) });
+  }
+
+  succeeded(key: LeaseKey, object: WrittenObject): void {
+    const { failures, retryAt } = OPEN;
+    this.#set(key, object, { failures, retryAt });
   }
 
   forgetObject(key: LeaseKey, object: WrittenObject): void {
-    this.#expected.delete(key, object);
-  }
-
-  get size(): number {
-    return this.#expected.size;
+    this.#set(key, object, OPEN);
   }
 
   forget(key: LeaseKey): void {
-    this.#expected.forget(key);
+    this.#closed.delete(key);
+  }
+
+  #of(key: LeaseKey, object: WrittenObject): Closed {
+    return this.#closed.get(key)?.get(idOf(object)) ?? OPEN;
+  }
+
+  #set(key: LeaseKey, object: WrittenObject, change: Partial<Closed>): void {
+    const byId = this.#closed.get(key) ?? new Map<string | undefined, Closed>();
+    const closed = { ...this.#of(key, object), ...change };
+    if (closed.awaited === undefined && closed.failures === 0) byId.delete(idOf(object));
+    else byId.set(idOf(object), closed);
+    if (byId.size > 0) this.#closed.set(key, byId);
+    else this.#closed.delete(key);
   }
 
   /** Whether the object waits for a later write: it may be deleted and created while a write is in flight. */
   #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
-    const expected = this.#expected.get(key, object);
-    return expected !== undefined && expected !== answered;
+    const { awaited } = this.#of(key, object);
+    return awaited !== undefined && awaited !== answered;
   }
 
   #isCached(key: LeaseKey, object: WrittenObject, resourceVersion: string | undefined): boolean {
@@ -172,47 +211,6 @@ export class WriteExpectations {
   }
 }
 
-const BACKOFF = { initialMs: 20, maxMs: 30_000 };
-
-/** Backs off writes to an object that fail in a row. */
-export class WriteBackoff {
-  readonly #clock: Clock;
-  readonly #failures = new WrittenObjects<{ readonly count: number; readonly retryAt: Instant }>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** When the object may be written again; undefined: now. */
-  retryAt(key: LeaseKey, object: WrittenObject): Instant | undefined {
-    const { retryAt } = this.#failures.get(key, object) ?? {};
-    return retryAt !== undefined && retryAt > this.#clock.now() ? retryAt : undefined;
-  }
-
-  /** The first conflict causes no delay: races end with one. */
-  failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
-    const count = (this.#failures.get(key, object)?.count ?? 0) + 1;
-    const delayMs = backoffDelayMs(isConflict ? count - 1 : count, BACKOFF, this.#clock.random());
-    this.#failures.set(key, object, { count, retryAt: this.#clock.now() + Math.max(floorMs, delayMs) });
-  }
-
-  forgetObject(key: LeaseKey, object: WrittenObject): void {
-    this.#failures.delete(key, object);
-  }
-
-  succeeded(key: LeaseKey, object: WrittenObject): void {
-    this.#failures.delete(key, object);
-  }
-
-  get size(): number {
-    return this.#failures.size;
-  }
-
-  forget(key: LeaseKey): void {
-    this.#failures.forget(key);
-  }
-}
-
 /** The target of a write: the Lease or one of its candidates. */
 export type WrittenObject =
   | { readonly kind: 'lease' }
@@ -221,33 +219,6 @@ export type WrittenObject =
 /** Returns the target of an action. */
 export function writtenBy(action: Action): WrittenObject {
   return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name, uid: action.uid };
-}
-
-/** Map by target, until its Lease is forgotten. */
-export class WrittenObjects<T> {
-  readonly #byLease = new Map<LeaseKey, Map<string | undefined, T>>();
-
-  get(key: LeaseKey, object: WrittenObject): T | undefined {
-    return this.#byLease.get(key)?.get(idOf(object));
-  }
-
-  set(key: LeaseKey, object: WrittenObject, value: T): void {
-    const byId = this.#byLease.get(key) ?? new Map<string | undefined, T>();
-    this.#byLease.set(key, byId.set(idOf(object), value));
-  }
-
-  delete(key: LeaseKey, object: WrittenObject): void {
-    const byId = this.#byLease.get(key);
-    if (byId?.delete(idOf(object)) && byId.size === 0) this.#byLease.delete(key);
-  }
-
-  get size(): number {
-    return this.#byLease.values().reduce((total, byId) => total + byId.size, 0);
-  }
-
-  forget(key: LeaseKey): void {
-    this.#byLease.delete(key);
-  }
 }
 
 function idOf(object: WrittenObject): string | undefined {

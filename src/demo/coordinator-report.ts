@@ -1,5 +1,4 @@
-import type { ControllerObserver } from '../controller/controller-parts.ts';
-import type { LockObserver } from '../controller/coordinator.ts';
+import { type ControllerEvent, isApplied } from '../controller/controller-event.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import {
   changesCluster,
@@ -18,10 +17,9 @@ import { isTrouble } from '../telemetry/election-result.ts';
 import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event.ts';
 import type { Tell } from './demo-state.ts';
 
-/** The observers of a coordinator. */
+/** Observes a coordinator. */
 export interface CoordinatorReport {
-  readonly observer: ControllerObserver;
-  readonly lockObserver: LockObserver;
+  observe(event: ControllerEvent): void;
   /** Returns the reason of the last decision about a Lease; undefined if there was none. */
   lastReason(key: LeaseKey): Reason | undefined;
 }
@@ -45,37 +43,58 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Co
     tell('coordinator', `${reason}: ${about}${describeDecision(decision, input, now())}`, isTrouble(reason));
   };
 
-  return {
-    observer: {
-      // A write is reported once it has succeeded.
-      decided: (key, decision, input) => {
-        if (!changesCluster(decision)) report(key, decision, input);
-      },
-      heldBack: () => {},
-      written: () => {},
-      applied: report,
-      forgotten: (key) => reasons.delete(key),
-      synced: () => {},
-      gone: (apiVersion) => trouble(`the API server serves no ${apiVersion} LeaseCandidates any more`),
-      twinSeen: (key, name) => trouble(`two candidates for ${key} are named ${name}`),
-      priorityUnreadable: (_key, name, annotation) =>
-        trouble(`the priority of ${name} cannot be read: ${annotation}`),
-      notServed: () => trouble('the API server does not serve LeaseCandidates'),
-      discoveryFailed: (error) => trouble('cannot ask what the API server serves', error),
-      reflectorFailed: (error) => trouble('cannot watch', error),
-      reflectorObserver: () => () => {},
-      reconcileFailed: (key, error) => trouble(`cannot decide about ${key}`, error),
-    },
-    lockObserver: {
-      changed: ({ kind, holder }) => {
+  const observe = (event: ControllerEvent) => {
+    switch (event.type) {
+      case 'decided':
+        // A write is reported once it has succeeded.
+        if (!changesCluster(event.decision)) report(event.key, event.decision, event.input);
+        break;
+      case 'written':
+        if (isApplied(event)) report(event.key, event.decision, event.input);
+        break;
+      case 'forgotten':
+        reasons.delete(event.key);
+        break;
+      case 'gone':
+        trouble(`the API server serves no ${event.apiVersion} LeaseCandidates any more`);
+        break;
+      case 'twinSeen':
+        trouble(`two candidates for ${event.key} are named ${event.name}`);
+        break;
+      case 'priorityUnreadable':
+        trouble(`the priority of ${event.name} cannot be read: ${event.annotation}`);
+        break;
+      case 'notServed':
+        trouble('the API server does not serve LeaseCandidates');
+        break;
+      case 'discoveryFailed':
+        trouble('cannot ask what the API server serves', event.error);
+        break;
+      case 'watchFailed':
+        trouble('cannot watch', event.error);
+        break;
+      case 'decisionFailed':
+        trouble(`cannot decide about ${event.key}`, event.error);
+        break;
+      case 'lockChanged': {
+        const { kind, holder } = event.state;
         const by = holder === undefined ? '' : `, held by ${holder}`;
         if (kind === 'active') tell('coordinator', 'holds its lock, and decides');
         else trouble(`does not have its lock: ${kind}${by}`);
-      },
-      happened: () => {},
-      watchFailed: (error) => trouble('cannot watch its lock', error),
-      refused: (reason) => trouble(reason),
-    },
+        break;
+      }
+      case 'lockWatchFailed':
+        trouble('cannot watch its lock', event.error);
+        break;
+      case 'lockRefused':
+        trouble(event.reason);
+        break;
+      default:
+    }
+  };
+
+  return {
+    observe,
     lastReason: (key) => reasons.get(key),
   };
 }

@@ -1,3 +1,4 @@
+import type { ControllerEvent } from '../controller/controller-event.ts';
 import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import type { LeaseCandidate, Now } from '../election/model.ts';
@@ -48,14 +49,11 @@ export class DemoWorld {
     this.#clock = clock;
     this.#client = connect(CONNECTIONS);
     this.#report = createReport(this.tell, LEASE_KEY, () => this.#now());
-    const { observer, lockObserver } = this.#report;
-    this.#coordinator = assembleCoordinator({
-      clock,
-      connect,
-      settings,
-      observer: statusPage?.observe(observer) ?? observer,
-      lockObserver,
-    });
+    const observe = (event: ControllerEvent) => {
+      this.#report.observe(event);
+      statusPage?.observe(event);
+    };
+    this.#coordinator = assembleCoordinator({ clock, connect, settings, observe });
     statusPage?.watch(this.#coordinator);
     this.#cast = new SampleCast({
       client: this.#client,

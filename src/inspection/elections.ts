@@ -191,13 +191,11 @@ export async function* watchElections(
     },
     onHidden: (candidate) => records.dropCandidate(candidate, now(), true),
     onRevealed: (source) => records.reveal(source),
-    onSynced: () => {},
-    onGone: () => {},
     onSyncChange: () => {},
-    onNotServed: () => onError(new Error('the server serves no LeaseCandidates any more')),
-    onDiscoveryError: onError,
-    onError,
-    observe: () => {},
+    observe: (event) => {
+      if (event.type === 'notServed') onError(new Error('the server serves no LeaseCandidates any more'));
+      if (event.type === 'discoveryFailed' || event.type === 'watchFailed') onError(event.error);
+    },
   });
   leases.start();
   candidates.start();

@@ -26,6 +26,8 @@ export interface ReflectorErrorContext {
 
 /** What a reflector does, for metrics. */
 export type ReflectorObservation =
+  /** A list begins. */
+  | { readonly type: 'listing' }
   | { readonly type: 'listed'; readonly objects: number; readonly pages: number; readonly durationMs: number }
   | { readonly type: 'watchStarted' }
   | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
@@ -217,6 +219,7 @@ export class Reflector<T> {
     const { client, clock, path, query = {} } = this.#options;
     const { signal } = this.#stopping;
     const listedAt = clock.now();
+    this.#observe({ type: 'listing' });
     const { resourceVersion, ...size } = await listAllPages(client, {
       path,
       query,

@@ -10,8 +10,6 @@ import { type Host, untilAborted, version } from '../support/host.ts';
 import {
   createControllerReport,
   createEventFailureReport,
-  createLabelReport,
-  createLockReport,
   NOT_SERVED_ADVICE,
 } from '../telemetry/controller-report.ts';
 import { registerLeaseMetrics } from '../telemetry/election-metrics.ts';
@@ -63,18 +61,14 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     clock,
     settings,
     connect,
-    observer: statusPage?.observe(report) ?? report,
-    lockObserver: createLockReport({ logger, metrics, now: () => clock.now(), report }),
-    ...(settings.leaderLabel && {
-      labelObserver: createLabelReport({ logger, metrics, now: () => clock.now() }),
-    }),
-    workqueueObserver: metrics.workqueue.observer('leases'),
-    writeQueueObserver: metrics.requests,
+    observe: (event) => {
+      report(event);
+      statusPage?.observe(event);
+    },
   });
   const { controller, lock, lockRefusal, otherLocks } = coordinator;
   statusPage?.watch(coordinator);
-  metrics.workqueue.watch('leases', controller.queue);
-  metrics.requests.watch(controller.writes);
+  metrics.scheduler.watch(controller.scheduler);
   metrics.survey.watch((known) => controller.survey(known));
   if (lock) metrics.lock.changed(lock.state);
   metrics.lock.watch({

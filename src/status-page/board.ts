@@ -1,4 +1,3 @@
-import type { SeenListener } from '../controller/controller-parts.ts';
 import { unledSince } from '../controller/elections-survey.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
@@ -21,7 +20,6 @@ import { type LeaseEntry, pageJson } from './wire.ts';
 export interface LeaseSource {
   coordinatedLeases(): Iterable<LeaseKey>;
   gather(key: LeaseKey): ElectionInput;
-  subscribe(listener: SeenListener): () => void;
 }
 
 /**
@@ -36,7 +34,6 @@ export class Board {
   /** Leases to update. */
   readonly #stale: Set<LeaseKey>;
   readonly #deadlines = new DeadlineHeap();
-  readonly #unsubscribe: () => void;
   /** Milliseconds from a monotonic instant to the Unix epoch: constant, so that an unchanged entry stays equal. */
   readonly #wallOffsetMs: number;
   #isLoaded = false;
@@ -46,14 +43,11 @@ export class Board {
     this.#source = source;
     this.#wallOffsetMs = Number(clock.wallTime() / 1000n) - clock.now();
     this.#stale = new Set(source.coordinatedLeases());
-    this.#unsubscribe = source.subscribe((key, isRenewalOnly) => {
-      // A renewal of a held Lease does not change its entry.
-      if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.touch(key);
-    });
   }
 
-  close(): void {
-    this.#unsubscribe();
+  /** The Lease or one of its candidates has changed. A renewal of a held Lease does not change its entry. */
+  seen(key: LeaseKey, isRenewalOnly: boolean): void {
+    if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.touch(key);
   }
 
   /** Something about the Lease may have changed. */

@@ -60,6 +60,11 @@ export class Broadcast {
     this.#board?.touch(key);
   }
 
+  /** See {@link Board.seen}. */
+  seen(key: LeaseKey, isRenewalOnly: boolean): void {
+    this.#board?.seen(key, isRenewalOnly);
+  }
+
   /** Starts a stream to `sink`. The returned function ends it. Undefined if there are too many streams. */
   join(sink: Sink): (() => void) | undefined {
     if (this.#readers.size >= MAX_READERS) return undefined;
@@ -85,7 +90,6 @@ export class Broadcast {
     this.#readers.delete(reader);
     if (this.#readers.size > 0) return;
     this.#cancelTurn();
-    this.#board?.close();
     this.#board = undefined;
   }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { pipeline } from 'node:stream';
 import { constants, createGzip, type Gzip } from 'node:zlib';
-import type { ControllerObserver, WatchedResource } from '../controller/controller-parts.ts';
+import { type ControllerEvent, isApplied, type WatchedResource } from '../controller/controller-event.ts';
 import type { LockState } from '../controller/lock/lock-settings.ts';
 import { reasons } from '../election/decision.ts';
 import { adviceOn, lossTexts, stateTexts } from '../inspection/wording.ts';
@@ -95,38 +95,31 @@ export class StatusPage {
     this.#hello = { version, startedAt, namespaces, notServedAdvice, ...catalogue };
   }
 
-  /** Returns an observer that forwards everything to `observer`, and updates the page. */
-  observe(observer: ControllerObserver): ControllerObserver {
-    const timeline = this.#timeline;
-    return {
-      ...observer,
-      decided: (key, decision, input) => {
-        observer.decided(key, decision, input);
-        timeline.decided(key, decision, input);
-        this.#broadcast?.touch(key);
-      },
-      written: (key, ...told) => {
-        observer.written(key, ...told);
-        this.#broadcast?.touch(key);
-      },
-      applied: (key, decision, input, lease) => {
-        observer.applied(key, decision, input, lease);
-        timeline.applied(key, decision, input, lease);
-      },
-      forgotten: (key) => {
-        observer.forgotten(key);
-        timeline.forgotten(key);
-        this.#broadcast?.touch(key);
-      },
-      synced: (version) => {
-        observer.synced(version);
+  observe(event: ControllerEvent): void {
+    switch (event.type) {
+      case 'seen':
+        this.#broadcast?.seen(event.key, event.isRenewalOnly);
+        break;
+      case 'decided':
+        this.#timeline.decided(event.key, event.decision, event.input);
+        this.#broadcast?.touch(event.key);
+        break;
+      case 'written':
+        this.#broadcast?.touch(event.key);
+        if (isApplied(event)) this.#timeline.applied(event);
+        break;
+      case 'forgotten':
+        this.#timeline.forgotten(event.key);
+        this.#broadcast?.touch(event.key);
+        break;
+      case 'synced':
         this.#api = 'served';
-      },
-      notServed: () => {
-        observer.notServed();
+        break;
+      case 'notServed':
         this.#api = 'notServed';
-      },
-    };
+        break;
+      default:
+    }
   }
 
   /** Sets the coordinator. Until then the page is empty. */

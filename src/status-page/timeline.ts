@@ -1,6 +1,6 @@
+import type { WriteEvent } from '../controller/controller-event.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { changesCluster, type Decision, grantOf } from '../election/decision.ts';
-import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
 import type { Clock } from '../support/clock.ts';
 import { resultOf, TroubleWatch } from '../telemetry/election-result.ts';
@@ -31,8 +31,8 @@ export class Timeline {
     return this.#entries.filter((entry) => entry.id > id);
   }
 
-  /** See `DecisionObserver`. */
-  applied(key: LeaseKey, decision: Decision, input: ElectionInput, lease: Lease | undefined): void {
+  /** Records a write that has succeeded. */
+  applied({ key, decision, input, lease }: Omit<WriteEvent, 'type' | 'action' | 'error'>): void {
     if (!changesCluster(decision)) return;
     if (grantOf(decision)) this.#troubles.granted(key);
     for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);

@@ -38,6 +38,10 @@ export class DeadlineHeap {
     this.#rise(position);
   }
 
+  get size(): number {
+    return this.#entries.length;
+  }
+
   get earliest(): Instant | undefined {
     return this.#entries[0]?.at;
   }

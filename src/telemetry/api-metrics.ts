@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { WatchedResource } from '../controller/controller-parts.ts';
+import type { WatchedResource } from '../controller/controller-event.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 
@@ -95,8 +95,7 @@ export function createApiMetrics(registry: Registry, clock: Clock) {
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
     },
-    /** Returns the observer for the reflector of `resource`. */
-    reflectorObserver: (resource: WatchedResource) => (observation: ReflectorObservation) => {
+    reflected(resource: WatchedResource, observation: ReflectorObservation): void {
       if (observation.type === 'listed') lists.inc({ resource });
       if (observation.type === 'watchEnded') watchEnds.inc({ resource, how: observation.how });
     },

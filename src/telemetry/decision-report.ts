@@ -1,4 +1,4 @@
-import type { DecisionObserver } from '../controller/controller-parts.ts';
+import { type DecisionEvent, isApplied, type WriteEvent } from '../controller/controller-event.ts';
 import { LockLostError } from '../controller/sender.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import {
@@ -9,7 +9,7 @@ import {
   isLeaseWrite,
   preferredBy,
 } from '../election/decision.ts';
-import type { Instant, Lease } from '../election/model.ts';
+import type { Instant } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
 import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
 import { createRepeatCounter } from '../support/backoff.ts';
@@ -47,7 +47,7 @@ interface ReportParts {
  * Turns decisions into log lines, metrics and Events: one line per decision that changed something, one per trouble
  * when it begins.
  */
-export class DecisionReport implements DecisionObserver {
+export class DecisionReport {
   readonly #parts: ReportParts;
   readonly #timer = createElectionTimer();
   readonly #troubles = new TroubleWatch();
@@ -61,7 +61,30 @@ export class DecisionReport implements DecisionObserver {
     this.#repeatsOf = createRepeatCounter(parts.now);
   }
 
-  decided(key: string, decision: Decision, input: ElectionInput): void {
+  observe(event: DecisionEvent): void {
+    switch (event.type) {
+      case 'decided':
+        this.#decided(event.key, event.decision, event.input);
+        break;
+      case 'heldBack':
+        this.#parts.metrics.heldBack();
+        break;
+      case 'written':
+        this.#written(event);
+        if (isApplied(event)) this.#applied(event);
+        break;
+      case 'forgotten':
+        this.#forgotten(event.key);
+        break;
+    }
+  }
+
+  /** This process has lost the lock or stops. */
+  standDown(): void {
+    this.#timer.standDown();
+  }
+
+  #decided(key: string, decision: Decision, input: ElectionInput): void {
     const { logger, metrics, isDryRun, now } = this.#parts;
     metrics.decided(decision.reason);
     this.#timer.decided(key, decision, input, now());
@@ -71,11 +94,7 @@ export class DecisionReport implements DecisionObserver {
     else this.#tellTrouble(key, decision, input);
   }
 
-  heldBack(): void {
-    this.#parts.metrics.heldBack();
-  }
-
-  written(key: string, action: Action, error: unknown, decision: Decision): void {
+  #written({ key, action, error, decision }: WriteEvent): void {
     const { logger, metrics } = this.#parts;
     const result = error === undefined ? 'ok' : isConflict(error) ? 'conflict' : 'error';
     metrics.wrote(action.kind, result);
@@ -88,7 +107,7 @@ export class DecisionReport implements DecisionObserver {
     }
   }
 
-  applied(key: string, decision: Decision, input: ElectionInput, lease: Lease | undefined): void {
+  #applied({ key, decision, input, lease }: WriteEvent): void {
     const { logger, metrics, now, recordEvent } = this.#parts;
     if (!changesCluster(decision)) return;
     const grant = grantOf(decision);
@@ -104,15 +123,10 @@ export class DecisionReport implements DecisionObserver {
     for (const event of changeEvents(decision, input, lease)) recordEvent(event);
   }
 
-  forgotten(key: string): void {
+  #forgotten(key: string): void {
     this.#troubles.forgotten(key);
     this.#planned.delete(key);
     this.#timer.forgotten(key);
-  }
-
-  /** This process has lost the lock or stops. */
-  standDown(): void {
-    this.#timer.standDown();
   }
 
   /** Failed pings and deletions are logged once per error, not once per candidate: an outage fails all of them. */

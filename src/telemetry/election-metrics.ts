@@ -32,7 +32,7 @@ export interface ElectionMetrics {
   candidateCollected(): void;
   filledAfterExpiry(durationMs: number): void;
   decidedAfterNeed(durationMs: number): void;
-  reconcileFailed(): void;
+  decisionFailed(): void;
 }
 
 /** From a decision without a wait to an election of a minute. */
@@ -142,7 +142,7 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
     candidateCollected: () => collected.inc(),
     filledAfterExpiry: (durationMs) => expiryToHolder.observe(durationMs / 1000),
     decidedAfterNeed: (durationMs) => needToDecision.observe(durationMs / 1000),
-    reconcileFailed: () => reconcileFailures.inc(),
+    decisionFailed: () => reconcileFailures.inc(),
   };
 }
 

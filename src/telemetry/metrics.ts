@@ -5,7 +5,7 @@ import { coordinatorLease } from '../election/model.ts';
 import type { Clock } from '../support/clock.ts';
 import { createApiMetrics, createEventMetrics, createLabelMetrics } from './api-metrics.ts';
 import { createElectionMetrics, createSurveyMetrics } from './election-metrics.ts';
-import { createWorkqueueMetrics, createWriteQueueMetrics } from './queue-metrics.ts';
+import { createSchedulerMetrics } from './scheduler-metrics.ts';
 
 /** All metrics, in a registry of their own: tests and replicas run side by side in one process. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -30,9 +30,8 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   }).set({ version }, 1);
   return {
     registry,
-    workqueue: createWorkqueueMetrics(registry),
+    scheduler: createSchedulerMetrics(registry),
     api: createApiMetrics(registry, clock),
-    requests: createWriteQueueMetrics(registry),
     elections: createElectionMetrics(registry),
     survey: createSurveyMetrics(registry, clock),
     events: createEventMetrics(registry),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { assembleCoordinator, CONNECTIONS, keepConnectionsOpen } from '../../src/controller/coordinator.ts';
-import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
+import { RequestRoom } from '../../src/controller/order-and-limit.ts';
 import { createActionWriter } from '../../src/controller/sender.ts';
 import type { Action } from '../../src/election/decision.ts';
 import { KEEP_ALIVE_MS } from '../../src/kubernetes/channel.ts';
@@ -64,35 +64,17 @@ async function makeActiveCoordinator({
       connections.push(connection);
       return connection;
     },
-    settings: resolveSettings(runSettings, { lockNamespace, workers }, {}),
-    observer: {
-      decided: () => {},
-      heldBack: () => {},
-      written: () => {},
-      applied: () => {},
-      forgotten: () => {},
-      synced: () => {},
-      gone: () => {},
-      twinSeen: () => {},
-      priorityUnreadable: () => {},
-      notServed: () => {},
-      discoveryFailed: () => {},
-      reflectorFailed: () => {},
-      reflectorObserver: () => () => {},
-      reconcileFailed: () => {},
+    settings: {
+      ...resolveSettings(runSettings, { lockNamespace, workers }, {}),
+      leaderLabel: labelled !== undefined,
     },
-    ...(labelled && {
-      labelObserver: {
-        labelWritten: (lease, { kind, pod }) => labelled.push(`${kind} ${pod.name} ${lease}`),
-        labelsListed: (error) => labelled.push(`listed${error === undefined ? '' : ' in vain'}`),
-        unlabelable: () => {},
-      },
-    }),
-    lockObserver: {
-      changed: ({ kind }) => isActive.push(kind === 'active'),
-      happened: () => {},
-      watchFailed: () => {},
-      refused: (reason) => refusals.push(reason),
+    observe: (event) => {
+      if (event.type === 'lockChanged') isActive.push(event.state.kind === 'active');
+      if (event.type === 'lockRefused') refusals.push(event.reason);
+      if (event.type === 'labelWritten')
+        labelled?.push(`${event.write.kind} ${event.write.pod.name} ${event.key}`);
+      if (event.type === 'labelsListed')
+        labelled?.push(`listed${event.error === undefined ? '' : ' in vain'}`);
     },
   });
   coordinator.start();
@@ -290,10 +272,10 @@ describe('connections', () => {
     const done = keepConnectionsOpen(client, { clock, connections: CONNECTIONS, signal: stopping.signal });
     await waitFor(() => server.requests.length === CONNECTIONS);
 
-    const queue = new WriteQueue({ clock, maxInFlight: CONNECTIONS, serve: () => {} });
+    const room = new RequestRoom(clock, CONNECTIONS);
     const writer = createActionWriter(client, () => undefined);
     const writes = Array.from({ length: CONNECTIONS }, async (_, index) => {
-      const end = queue.begin(`default/${index}`);
+      const end = room.begin(`default/${index}`);
       await writer.write('default', `${index}`, WRITE).then(
         () => end(true),
         () => end(false),
@@ -303,7 +285,7 @@ describe('connections', () => {
     await Promise.all(writes);
     // On a clock that stands still: none has waited for a deadline.
     expect(server.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(CONNECTIONS);
-    expect(queue.limit).toBe(CONNECTIONS);
+    expect(room.limit).toBe(CONNECTIONS);
     stopping.abort();
     await done;
   });

@@ -34,18 +34,19 @@ describe('a crowd of candidates whose Lease is in good order', () => {
   });
 });
 
-test('a Lease with a crowd of candidates is decided on now and then, and what is put off is told', async () => {
+test('a Lease with a crowd of candidates is decided on now and then once its budget is spent, and what is put off is told', async () => {
   const world = await makeLedWorld();
-  for (let index = 0; index < 200; index++)
+  for (let index = 0; index < 2000; index++)
     world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
   await world.clock.advance(1000);
   const [decided, heldBack] = [world.decisions.length, world.heldBack.length];
-  for (let index = 0; index < 10; index++) {
+  for (let index = 0; index < 100; index++) {
     world.create('leasecandidates', makeCandidateObject(`c${index}`, { renewedAt: 2000 }));
     await world.clock.advance(1);
   }
-  expect(world.decisions.length - decided).toBe(1);
-  expect(world.heldBack.slice(heldBack)).toEqual(Array.from({ length: 9 }, () => KEY));
+  // Each costs 0.2 s, and there is a second in advance.
+  expect(world.decisions.length - decided).toBeLessThanOrEqual(6);
+  expect(world.heldBack.length - heldBack).toBeGreaterThanOrEqual(94);
 });
 
 describe('candidates that come and go', () => {

@@ -249,23 +249,16 @@ describe('without the lock (rule 10)', () => {
   });
 
   test('no Lease is looked at as all are known, and each is once the lock is there', async () => {
-    let looks = 0;
-    const workqueueObserver = {
-      added: () => void looks++,
-      depth: () => {},
-      retried: () => {},
-      queueDuration: () => {},
-      workDuration: () => {},
-    };
-    const world = new ControllerWorld({ workqueueObserver });
+    const world = new ControllerWorld();
     world.mayWrite = false;
     world.create('leases', makeLeaseObject('a', 0));
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.start();
-    expect([world.controller.hasSynced('leasecandidates'), looks]).toEqual([true, 0]);
+    expect([world.controller.hasSynced('leasecandidates'), world.looks]).toEqual([true, 0]);
     world.mayWrite = true;
     world.controller.takeOver();
-    expect(looks).toBe(1);
+    await world.clock.advance(0);
+    expect(world.looks).toBe(1);
   });
 
   test('a standby knows since when each record has been as it is', async () => {

@@ -4,7 +4,7 @@ import type { SimFate } from '../simulation/sim-connection.ts';
 import { ControllerWorld, isLeaseWrite, isPing } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
-const NOTHING = { plans: 0, expectations: 0, backoffs: 0, budgets: 0, memories: 0, reasons: 0 };
+const NOTHING = { entries: 0, closed: 0, memories: 0 };
 const LEASES = 1000;
 
 /** A Lease with one candidate comes, and goes. Whatever is still remembered then has ended by time. */
@@ -38,7 +38,7 @@ describe('of a Lease that goes with its candidates nothing is remembered', () =>
       const name = `c-${lease}`;
       world.create('leasecandidates', makeCandidateObject(name, { renewedAt, leaseName: `l-${lease}` }));
       await world.clock.advance(0);
-      expect(world.controller.writes.inFlight).toBe(1);
+      expect(world.controller.scheduler.room.inFlight).toBe(1);
       world.remove('leasecandidates', `default/${name}`);
       world.remove('leases', `default/l-${lease}`);
       await world.clock.advance(300);
@@ -97,7 +97,7 @@ describe('of a Lease that goes with its candidates nothing is remembered', () =>
     for (const leaseName of names)
       world.create('leasecandidates', makeCandidateObject(leaseName, { renewedAt: 0, leaseName }));
     await world.clock.advance(1000);
-    expect(world.controller.kept).toMatchObject({ reasons: 100, budgets: 100 });
+    expect(world.controller.kept).toMatchObject({ entries: 100 });
     world.api.candidateVersions = [];
     world.connection.breakWatches();
     await world.clock.advance(60_000);

@@ -1,5 +1,8 @@
-import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
-import { ElectionController } from '../../src/controller/election-controller.ts';
+import { type ControllerEvent, isApplied } from '../../src/controller/controller-event.ts';
+import {
+  ElectionController,
+  type ElectionControllerParts,
+} from '../../src/controller/election-controller.ts';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
@@ -31,6 +34,8 @@ export class ControllerWorld {
   /** Writes whose decision may be logged. */
   readonly applied: string[] = [];
   readonly heldBack: string[] = [];
+  /** How many due Leases were looked at, with or without a decision. */
+  looks = 0;
   mayWrite = true;
   /** How often it was asked whether it may write. */
   onMayWrite: () => void = () => {};
@@ -54,25 +59,47 @@ export class ControllerWorld {
         this.onMayWrite();
         return this.mayWrite;
       },
-      observer: {
-        decided: (key, { reason }) => this.decisions.push(`${key} ${reason}`),
-        heldBack: (key) => this.heldBack.push(key),
-        written: () => {},
-        applied: (key, { reason }) => this.applied.push(`${key} ${reason}`),
-        forgotten: (key) => this.told.push(`forgotten ${key}`),
-        synced: (apiVersion) => this.told.push(`synced ${apiVersion}`),
-        gone: (apiVersion) => this.told.push(`gone ${apiVersion}`),
-        twinSeen: (key, name) => this.told.push(`twins ${key} ${name}`),
-        priorityUnreadable: (key, name, annotation) =>
-          this.told.push(`unreadable ${key} ${name} ${annotation}`),
-        notServed: () => this.told.push('notServed'),
-        discoveryFailed: () => this.told.push('discoveryFailed'),
-        reflectorFailed: () => {},
-        reflectorObserver: () => () => {},
-        reconcileFailed: (key, error) => this.told.push(`reconcileFailed ${key} ${String(error)}`),
-      },
+      observe: (event) => this.#observe(event),
       ...parts,
     });
+  }
+
+  #observe(event: ControllerEvent): void {
+    switch (event.type) {
+      case 'processed':
+        this.looks++;
+        break;
+      case 'decided':
+        this.decisions.push(`${event.key} ${event.decision.reason}`);
+        break;
+      case 'heldBack':
+        this.heldBack.push(event.key);
+        break;
+      case 'written':
+        if (isApplied(event)) this.applied.push(`${event.key} ${event.decision.reason}`);
+        break;
+      case 'forgotten':
+        this.told.push(`forgotten ${event.key}`);
+        break;
+      case 'synced':
+      case 'gone':
+        this.told.push(`${event.type} ${event.apiVersion}`);
+        break;
+      case 'twinSeen':
+        this.told.push(`twins ${event.key} ${event.name}`);
+        break;
+      case 'priorityUnreadable':
+        this.told.push(`unreadable ${event.key} ${event.name} ${event.annotation}`);
+        break;
+      case 'notServed':
+      case 'discoveryFailed':
+        this.told.push(event.type);
+        break;
+      case 'decisionFailed':
+        this.told.push(`decisionFailed ${event.key} ${String(event.error)}`);
+        break;
+      default:
+    }
   }
 
   async start(): Promise<this> {

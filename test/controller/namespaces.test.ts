@@ -68,7 +68,7 @@ describe('whoever may write LeaseCandidates and Leases of one namespace alone', 
       expect(world.leaseSpec('theirs/scheduler')).toMatchObject({ holderIdentity: 'a' });
       expect(world.leaseSpec('theirs/scheduler')['preferredHolder']).toBeUndefined();
       expect(world.api.lease('theirs/scheduler')?.metadata.uid).toBe(theirs?.metadata.uid);
-      expect(world.told.filter((line) => line.startsWith('reconcileFailed'))).toEqual([]);
+      expect(world.told.filter((line) => line.startsWith('decisionFailed'))).toEqual([]);
     },
   );
 

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ControllerObserver, ElectionControllerParts } from '../../src/controller/controller-parts.ts';
-import type { WorkqueueObserver } from '../../src/controller/queue/workqueue.ts';
-import type { WriteQueueObserver } from '../../src/controller/queue/write-queue.ts';
+import type { ElectionControllerParts } from '../../src/controller/election-controller.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import { ControllerWorld } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
@@ -11,13 +9,6 @@ const KEY = 'default/scheduler';
 /** A controller of one Lease in good order, which lists what it tells and what it has its clock do. */
 async function makeWorld(parts: Partial<ElectionControllerParts> = {}) {
   const done: string[] = [];
-  function listing<T extends object>(): T {
-    const tell = (_: object, what: string) => () => {
-      done.push(what);
-      return listing();
-    };
-    return new Proxy(() => {}, { get: tell, apply: () => done.push('observed') }) as unknown as T;
-  }
   const clock: Clock = {
     now: () => world.clock.now(),
     wallTime: () => world.clock.wallTime(),
@@ -29,9 +20,9 @@ async function makeWorld(parts: Partial<ElectionControllerParts> = {}) {
   };
   const world: ControllerWorld = new ControllerWorld({
     clock,
-    observer: listing<ControllerObserver>(),
-    workqueueObserver: listing<WorkqueueObserver>(),
-    writeQueueObserver: listing<WriteQueueObserver>(),
+    observe: ({ type }) => {
+      if (type !== 'seen') done.push(type);
+    },
     ...parts,
   });
   world.create('leases', makeLeaseObject('a', 0));

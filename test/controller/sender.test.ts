@@ -2,9 +2,8 @@ import nock from 'nock';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { LONGEST_WRITE_MS } from '../../src/controller/lock/lock-settings.ts';
-import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
 import { createActionWriter, LockLostError, Sender } from '../../src/controller/sender.ts';
-import { WriteBackoff, WriteExpectations, writtenBy } from '../../src/controller/write-outcomes.ts';
+import { WriteGate, writtenBy } from '../../src/controller/write-outcomes.ts';
 import { type CandidateApiVersion, candidateResources } from '../../src/coordination/candidate-sources.ts';
 import { ackDueAt } from '../../src/election/candidate-observation.ts';
 import { decideElection } from '../../src/election/decide.ts';
@@ -38,10 +37,8 @@ interface Fate {
 class SenderWorld {
   readonly clock = new VirtualClock();
   readonly records = new ElectionRecords(defaultSettings);
-  readonly expectations = new WriteExpectations(this.clock, this.records);
-  readonly backoff = new WriteBackoff(this.clock);
-  readonly writes = new WriteQueue({ clock: this.clock, maxInFlight: 16, serve: () => {} });
-  /** What was told, in order: like `written ok`, `applied UpdateLease`, `ended`. */
+  readonly gate = new WriteGate(this.clock, this.records);
+  /** What was told, in order: like `written ok`, and `ended`, or `ended without an answer`. */
   readonly told: string[] = [];
   fate: Fate = {};
   mayWrite = true;
@@ -54,21 +51,15 @@ class SenderWorld {
       clock: this.clock,
       settings: defaultSettings,
       records: this.records,
-      expectations: this.expectations,
-      backoff: this.backoff,
-      writes: this.writes,
+      gate: this.gate,
       mayWrite: () => this.mayWrite,
       writer: { write: () => this.#answer() },
-      observer: {
-        decided: () => {},
-        heldBack: () => {},
-        written: (_key, _action, error) => {
-          this.told.push(`written ${error === undefined ? 'ok' : (error as Error).name}`);
-        },
-        applied: (_key, { actions }) => this.told.push(`applied ${actions.map(({ kind }) => kind).join()}`),
-        forgotten: () => {},
+      observe: (event) => {
+        if (event.type !== 'written') return;
+        const { error, decision, action } = event;
+        expect(decision.actions).toEqual([action]);
+        this.told.push(`written ${error === undefined ? 'ok' : (error as Error).name}`);
       },
-      onEnded: () => this.told.push(`ended, ${this.writes.inFlight} under way`),
     });
   }
 
@@ -78,7 +69,10 @@ class SenderWorld {
 
   async send(action: Action): Promise<void> {
     const input = this.records.gather(KEY);
-    this.sender.send(KEY, action, decideElection(input, makeNow(this.clock.now())), input);
+    const decision = decideElection(input, makeNow(this.clock.now()));
+    void this.sender.send(KEY, action, decision, input).then((isAnswered) => {
+      this.told.push(isAnswered ? 'ended' : 'ended without an answer');
+    });
     await this.clock.advance(0);
   }
 
@@ -166,16 +160,11 @@ describe('what came of an action', () => {
     const answer = makeLeaseObject('a', 0);
     world.fate = { afterMs: 10, ...(isKubernetesObject(answer) && { answer }) };
     await world.send(clearPreferredHolder);
-    expect(world.expectations.waitUntil(KEY, writtenBy(clearPreferredHolder))).toBe(Number.POSITIVE_INFINITY);
+    expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(Number.POSITIVE_INFINITY);
     await world.clock.advance(10);
-    expect(world.told).toEqual(['written ok', 'applied UpdateLease', 'ended, 0 under way']);
+    expect(world.told).toEqual(['written ok', 'ended']);
     // The cache still shows what the write was based on.
-    expect(world.expectations.waitUntil(KEY, writtenBy(clearPreferredHolder))).toBe(10 + 10_000);
-  });
-
-  test('is not told as applied for a ping, which changes nothing that others go by', async () => {
-    await world.send(ping);
-    expect(world.told).toEqual(['written ok', 'ended, 0 under way']);
+    expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(10 + 10_000);
   });
 
   test.each([
@@ -186,31 +175,35 @@ describe('what came of an action', () => {
     async ({ action }) => {
       world.fate = { error: apiError(429, 7000) };
       await world.send(action);
-      expect(world.told).toEqual(['written ApiError', 'ended, 0 under way']);
-      expect(world.backoff.retryAt(KEY, writtenBy(action))).toBe(7000);
-      expect(world.expectations.waitUntil(KEY, writtenBy(action))).toBeUndefined();
+      expect(world.told).toEqual(['written ApiError', 'ended without an answer']);
+      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBe(7000);
+      await world.clock.advance(7000);
+      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBeUndefined();
     },
   );
 
   test.each([
-    { name: 'overloaded', error: apiError(429), want: 12 },
-    { name: 'broken', error: apiError(503), want: 12 },
-    { name: 'out of reach', error: new ConnectionError('refused', { code: 'ECONNREFUSED' }), want: 12 },
-    { name: 'ahead of us', error: apiError(409), want: 16 },
-    { name: 'of another opinion', error: apiError(403), want: 16 },
-  ])('by a server that is $name leaves room for $want requests', async ({ error, want }) => {
+    { name: 'overloaded', error: apiError(429), want: 'ended without an answer' },
+    { name: 'broken', error: apiError(503), want: 'ended without an answer' },
+    {
+      name: 'out of reach',
+      error: new ConnectionError('refused', { code: 'ECONNREFUSED' }),
+      want: 'ended without an answer',
+    },
+    { name: 'ahead of us', error: apiError(409), want: 'ended' },
+    { name: 'of another opinion', error: apiError(403), want: 'ended' },
+  ])('by a server that is $name counts for the limit of requests: $want', async ({ error, want }) => {
     world.fate = { error };
     await world.send(ping);
-    expect(world.writes.limit).toBe(want);
+    expect(world.told.at(-1)).toBe(want);
   });
 
   test('is nothing when the lock was lost meanwhile: nothing is sent, and nothing held against anybody', async () => {
     world.mayWrite = false;
     await world.send(ping);
     expect(world.sent).toBe(0);
-    expect(world.told).toEqual([`written ${new LockLostError().name}`, 'ended, 0 under way']);
+    expect(world.told).toEqual([`written ${new LockLostError().name}`, 'ended']);
     expect(world.observation?.ping).toBeUndefined();
-    expect(world.writes.limit).toBe(16);
   });
 });
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
-import { FairKeys } from '../../src/controller/queue/order-and-limit.ts';
-import { Workqueue } from '../../src/controller/queue/workqueue.ts';
-import { WriteQueue } from '../../src/controller/queue/write-queue.ts';
+import { FairKeys, RequestRoom } from '../../src/controller/order-and-limit.ts';
 import type { Clock } from '../../src/support/clock.ts';
+import { DueKeys } from '../../src/support/due-keys.ts';
 import { countedSteps, tooFastGrowth } from '../support/counted-steps.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
 
@@ -105,22 +104,18 @@ describe('a queue takes as many steps for each of its keys however many there ar
     expect(
       tooFastGrowth((count) => {
         const clock = new SetClock();
-        const queue = new Workqueue({ clock });
+        const due = new DueKeys({ clock, onDue: () => {} });
         const keys = names(count);
         return () => {
-          for (const [index, key] of keys.entries()) queue.addAt(key, 1 + ((index * 7919) % count));
+          for (const [index, key] of keys.entries()) due.setDeadline(key, 1 + ((index * 7919) % count));
           clock.time = count + 1;
           clock.fire();
-          for (const key of keys) {
-            void queue.next();
-            queue.add(key);
-            queue.requeue(key, clock.time + 1000);
-            queue.done(key);
+          for (const _ of keys) {
+            const key = due.take()?.key ?? '';
+            due.add(key);
+            due.setDeadline(key, clock.time + 1000);
           }
-          for (const key of keys) {
-            void queue.next();
-            queue.done(key);
-          }
+          for (const _ of keys) due.take();
         };
       }),
     ).toEqual([]);
@@ -134,20 +129,17 @@ describe('a queue takes as many steps for each of its keys however many there ar
       tooFastGrowth((count) => {
         const keys = names(count).map((name) => `${namespaceOf(name)}/${name}`);
         const ends: ((isAnswered: boolean) => void)[] = [];
-        const queue: WriteQueue = new WriteQueue({
-          clock: new SetClock(),
-          maxInFlight: 32,
-          serve: (key, _urgency, slots) => {
-            for (let begun = 0; begun < Math.min(2, slots); begun++) ends.push(queue.begin(key));
-          },
-        });
+        const room = new RequestRoom(new SetClock(), 32);
         return () => {
-          for (const [index, key] of keys.entries()) queue.want(key, 'vacant', index);
+          for (const [index, key] of keys.entries()) room.wait(key, 'vacant', index);
           // Thought of anew, and more urgent.
           for (const [index, key] of keys.entries())
-            queue.want(key, index % 3 === 0 ? 'grant' : 'expiry', index);
-          for (const [index, key] of keys.entries()) if (index % 5 === 0) queue.drop(key);
-          for (let end = ends.pop(); end; end = ends.pop()) end(true);
+            room.wait(key, index % 3 === 0 ? 'grant' : 'expiry', index);
+          for (const [index, key] of keys.entries()) if (index % 5 === 0) room.stopWaiting(key);
+          for (let key = room.next(); key !== undefined; key = room.next()) {
+            ends.push(room.begin(key), room.begin(key));
+            for (let end = ends.pop(); end; end = ends.pop()) end(true);
+          }
         };
       }),
     ).toEqual([]);

@@ -22,13 +22,12 @@ class SourcesWorld extends WatchedApi {
       handler: ({ type, object }) => this.told.push(`${type} ${object.source} ${object.name}`),
       onHidden: ({ source, name }) => this.told.push(`hidden ${source} ${name}`),
       onRevealed: () => {},
-      onSynced: (apiVersion) => this.told.push(`synced ${apiVersion}`),
-      onNotServed: () => this.told.push('not served'),
-      onGone: (apiVersion) => this.told.push(`gone ${apiVersion}`),
       onSyncChange: () => {},
-      onDiscoveryError: () => {},
-      onError: () => {},
-      observe: () => {},
+      observe: (event) => {
+        if (event.type === 'synced' || event.type === 'gone')
+          this.told.push(`${event.type} ${event.apiVersion}`);
+        if (event.type === 'notServed') this.told.push('not served');
+      },
     });
   }
 
@@ -240,14 +239,14 @@ class WatchWorld extends WatchedApi {
       namespaces,
       handler: ({ type, object }) => this.told.push(`${type} ${object.namespace}/${object.name}`),
       onHidden: ({ namespace, name }) => this.told.push(`hidden ${namespace}/${name}`),
-      onSynced: (apiVersion) => this.told.push(`synced ${short(apiVersion)}`),
-      onGone: (apiVersion) => this.told.push(`gone ${short(apiVersion)}`),
       onSyncChange: () => {},
-      onNotServed: () => this.told.push('not served'),
-      onDiscoveryError: (error) =>
-        this.told.push(`discovery failed ${error instanceof ApiError ? error.status : ''}`),
-      onError: () => {},
-      observe: () => {},
+      observe: (event) => {
+        if (event.type === 'synced' || event.type === 'gone')
+          this.told.push(`${event.type} ${short(event.apiVersion)}`);
+        if (event.type === 'notServed') this.told.push('not served');
+        if (event.type === 'discoveryFailed')
+          this.told.push(`discovery failed ${event.error instanceof ApiError ? event.error.status : ''}`);
+      },
     });
   }
 

@@ -2,10 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import {
   type AwaitedAnswer,
-  WriteBackoff,
-  WriteExpectations,
+  WriteGate,
   type WrittenObject,
-  WrittenObjects,
   writtenBy,
 } from '../../src/controller/write-outcomes.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow, wallAt } from '../support/election-builders.ts';
@@ -17,12 +15,12 @@ const CANDIDATE = { kind: 'candidate', name: 'a', uid: 'uid-of-a' } as const;
 
 let clock: VirtualClock;
 let records: ElectionRecords;
-let expectations: WriteExpectations;
+let gate: WriteGate;
 
 beforeEach(() => {
   clock = new VirtualClock();
   records = new ElectionRecords(defaultSettings);
-  expectations = new WriteExpectations(clock, records);
+  gate = new WriteGate(clock, records);
 });
 
 function seeLease(resourceVersion: string | undefined): void {
@@ -36,112 +34,112 @@ function seeCandidate(resourceVersion: string): void {
 
 /** A write was sent and answered. */
 function answered(object: WrittenObject, otherThan: string | undefined): void {
-  expectations.expectChange(KEY, object, expectations.expectAnswer(KEY, object), otherThan);
+  gate.expectChange(KEY, object, gate.expectAnswer(KEY, object), otherThan);
 }
 
 describe('what came of a write (rule 8)', () => {
   test('is not waited for before anything was written', () => {
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
-    expect(expectations.giveUp(KEY, LEASE)).toBe(false);
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.giveUp(KEY, LEASE)).toBe(false);
   });
 
   test('is waited for while the cache shows what the write was based on, and known with any other version', () => {
     seeLease('7');
     answered(LEASE, '7');
-    expect(expectations.waitUntil(KEY, LEASE)).toBe(10_000);
+    expect(gate.closedUntil(KEY, LEASE)).toBe(10_000);
     seeLease('7');
-    expect(expectations.waitUntil(KEY, LEASE)).toBe(10_000);
+    expect(gate.closedUntil(KEY, LEASE)).toBe(10_000);
     seeLease('8');
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
-    expect(expectations.giveUp(KEY, LEASE)).toBe(false);
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.giveUp(KEY, LEASE)).toBe(false);
   });
 
   test('is known at once when the cache was ahead of the answer', () => {
     seeLease('8');
     answered(LEASE, '7');
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('is known when the object is gone', () => {
     seeLease('7');
     answered(LEASE, '7');
     seeLease(undefined);
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('is waited for when a Lease was made to appear', () => {
     answered(LEASE, undefined);
-    expect(expectations.waitUntil(KEY, LEASE)).toBe(10_000);
+    expect(gate.closedUntil(KEY, LEASE)).toBe(10_000);
     seeLease('1');
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('to a candidate has nothing to do with its Lease, or with another candidate', () => {
     seeLease('7');
     seeCandidate('3');
     answered(CANDIDATE, '3');
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
-    expect(expectations.waitUntil(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
     // Nor with its twin, of the other source (rule 13).
-    expect(expectations.waitUntil(KEY, { ...CANDIDATE, uid: 'uid-of-twin' })).toBeUndefined();
-    expect(expectations.waitUntil(KEY, CANDIDATE)).toBe(10_000);
+    expect(gate.closedUntil(KEY, { ...CANDIDATE, uid: 'uid-of-twin' })).toBeUndefined();
+    expect(gate.closedUntil(KEY, CANDIDATE)).toBe(10_000);
     seeCandidate('4');
-    expect(expectations.waitUntil(KEY, CANDIDATE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, CANDIDATE)).toBeUndefined();
   });
 
   test('is waited for while the write is under way, however long that takes', async () => {
-    expectations.expectAnswer(KEY, LEASE);
+    gate.expectAnswer(KEY, LEASE);
     await clock.advance(60_000);
-    expect(expectations.waitUntil(KEY, LEASE)).toBe(Number.POSITIVE_INFINITY);
-    expect(expectations.giveUp(KEY, LEASE)).toBe(false);
-    expect(expectations.waitUntil(KEY, LEASE)).toBe(Number.POSITIVE_INFINITY);
+    expect(gate.closedUntil(KEY, LEASE)).toBe(Number.POSITIVE_INFINITY);
+    expect(gate.giveUp(KEY, LEASE)).toBe(false);
+    expect(gate.closedUntil(KEY, LEASE)).toBe(Number.POSITIVE_INFINITY);
     answered(LEASE, '7');
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('is not waited for when the write has ended without an answer', () => {
-    expectations.expectNothing(KEY, LEASE, expectations.expectAnswer(KEY, LEASE));
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
-    expect(expectations.giveUp(KEY, LEASE)).toBe(false);
+    gate.expectNothing(KEY, LEASE, gate.expectAnswer(KEY, LEASE));
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.giveUp(KEY, LEASE)).toBe(false);
   });
 
   test.each([
-    { name: 'fails', ends: (former: AwaitedAnswer) => expectations.expectNothing(KEY, CANDIDATE, former) },
+    { name: 'fails', ends: (former: AwaitedAnswer) => gate.expectNothing(KEY, CANDIDATE, former) },
     {
       name: 'is answered',
-      ends: (former: AwaitedAnswer) => expectations.expectChange(KEY, CANDIDATE, former, '3'),
+      ends: (former: AwaitedAnswer) => gate.expectChange(KEY, CANDIDATE, former, '3'),
     },
   ])(
     'is waited for whatever comes of a former one, which $name only now: the object was gone meanwhile',
     ({ ends }) => {
-      const former = expectations.expectAnswer(KEY, CANDIDATE);
-      expectations.forgetObject(KEY, CANDIDATE);
+      const former = gate.expectAnswer(KEY, CANDIDATE);
+      gate.forgetObject(KEY, CANDIDATE);
       seeCandidate('7');
       answered(CANDIDATE, '7');
       ends(former);
-      expect(expectations.waitUntil(KEY, CANDIDATE)).toBe(10_000);
+      expect(gate.closedUntil(KEY, CANDIDATE)).toBe(10_000);
     },
   );
 
   test('is waited for though the object was gone meanwhile, where nothing was written since', () => {
-    const sent = expectations.expectAnswer(KEY, CANDIDATE);
-    expectations.forgetObject(KEY, CANDIDATE);
+    const sent = gate.expectAnswer(KEY, CANDIDATE);
+    gate.forgetObject(KEY, CANDIDATE);
     seeCandidate('7');
-    expectations.expectChange(KEY, CANDIDATE, sent, '7');
-    expect(expectations.waitUntil(KEY, CANDIDATE)).toBe(10_000);
+    gate.expectChange(KEY, CANDIDATE, sent, '7');
+    expect(gate.closedUntil(KEY, CANDIDATE)).toBe(10_000);
   });
 
   test('of one Lease has nothing to do with another', () => {
     answered(LEASE, undefined);
-    expect(expectations.waitUntil('kube-system/other', LEASE)).toBeUndefined();
+    expect(gate.closedUntil('kube-system/other', LEASE)).toBeUndefined();
   });
 
   test('is forgotten with its Lease', () => {
     answered(LEASE, undefined);
     answered(CANDIDATE, undefined);
-    expectations.forget(KEY);
-    expect(expectations.waitUntil(KEY, LEASE)).toBeUndefined();
-    expect(expectations.waitUntil(KEY, CANDIDATE)).toBeUndefined();
+    gate.forget(KEY);
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, CANDIDATE)).toBeUndefined();
   });
 });
 
@@ -156,10 +154,10 @@ describe('a stalled watch', () => {
       seeCandidate('7');
       answered(object, '7');
       await clock.advance(9999);
-      expect(expectations.waitUntil(KEY, object)).toBe(10_000);
+      expect(gate.closedUntil(KEY, object)).toBe(10_000);
       await clock.advance(1);
-      expect(expectations.waitUntil(KEY, object)).toBeUndefined();
-      expect(expectations.giveUp(KEY, object)).toBe(true);
+      expect(gate.closedUntil(KEY, object)).toBeUndefined();
+      expect(gate.giveUp(KEY, object)).toBe(true);
     },
   );
 
@@ -167,7 +165,7 @@ describe('a stalled watch', () => {
     seeLease('7');
     answered(LEASE, '7');
     await clock.advance(10_000);
-    expect([expectations.giveUp(KEY, LEASE), expectations.giveUp(KEY, LEASE)]).toEqual([true, false]);
+    expect([gate.giveUp(KEY, LEASE), gate.giveUp(KEY, LEASE)]).toEqual([true, false]);
   });
 
   test('that has told of the write in the end has missed nothing', async () => {
@@ -175,23 +173,21 @@ describe('a stalled watch', () => {
     answered(LEASE, '7');
     await clock.advance(10_000);
     seeLease('8');
-    expect(expectations.giveUp(KEY, LEASE)).toBe(false);
+    expect(gate.giveUp(KEY, LEASE)).toBe(false);
   });
 });
 
-let backoff: WriteBackoff;
-
 /** Fails once more, and says after how many milliseconds it may be tried again. */
 function delayAfterFailure(floorMs: number, isConflict: boolean): number {
-  backoff.failed(KEY, LEASE, floorMs, isConflict);
-  return (backoff.retryAt(KEY, LEASE) ?? clock.now()) - clock.now();
+  gate.failed(KEY, LEASE, floorMs, isConflict);
+  return (gate.closedUntil(KEY, LEASE) ?? clock.now()) - clock.now();
 }
 
 describe('failures', () => {
   beforeEach(() => {
     // The longest of each delay.
     clock = new VirtualClock({ random: () => 1 });
-    backoff = new WriteBackoff(clock);
+    gate = new WriteGate(clock, records);
   });
 
   test('back off, doubling from 20 ms to half a minute', () => {
@@ -201,19 +197,19 @@ describe('failures', () => {
   });
 
   test('keep the object from being written until the retry', async () => {
-    backoff.failed(KEY, LEASE, 0, false);
-    expect(backoff.retryAt(KEY, LEASE)).toBe(20);
+    gate.failed(KEY, LEASE, 0, false);
+    expect(gate.closedUntil(KEY, LEASE)).toBe(20);
     await clock.advance(20);
-    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('to write one candidate keep nothing else from being written', () => {
-    backoff.failed(KEY, CANDIDATE, 0, false);
-    expect(backoff.retryAt(KEY, CANDIDATE)).toBe(20);
-    expect(backoff.retryAt(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
+    gate.failed(KEY, CANDIDATE, 0, false);
+    expect(gate.closedUntil(KEY, CANDIDATE)).toBe(20);
+    expect(gate.closedUntil(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
     // Nor its twin, of the other source (rule 13).
-    expect(backoff.retryAt(KEY, { ...CANDIDATE, uid: 'uid-of-twin' })).toBeUndefined();
-    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+    expect(gate.closedUntil(KEY, { ...CANDIDATE, uid: 'uid-of-twin' })).toBeUndefined();
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
   test('that are conflicts cost nothing the first time, then as much as any other', () => {
@@ -222,7 +218,7 @@ describe('failures', () => {
 
   test('are spread by chance, over the second half of the delay', () => {
     clock = new VirtualClock({ random: () => 0 });
-    backoff = new WriteBackoff(clock);
+    gate = new WriteGate(clock, records);
     expect(delayAfterFailure(0, false)).toBe(10);
   });
 
@@ -232,17 +228,17 @@ describe('failures', () => {
   });
 
   test('begin anew after a success', () => {
-    backoff.failed(KEY, LEASE, 0, false);
-    backoff.failed(KEY, LEASE, 0, false);
-    backoff.succeeded(KEY, LEASE);
-    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+    gate.failed(KEY, LEASE, 0, false);
+    gate.failed(KEY, LEASE, 0, false);
+    gate.succeeded(KEY, LEASE);
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
     expect(delayAfterFailure(0, false)).toBe(20);
   });
 
   test('are forgotten with their Lease', () => {
-    backoff.failed(KEY, LEASE, 0, false);
-    backoff.forget(KEY);
-    expect(backoff.retryAt(KEY, LEASE)).toBeUndefined();
+    gate.failed(KEY, LEASE, 0, false);
+    gate.forget(KEY);
+    expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
     expect(delayAfterFailure(0, false)).toBe(20);
   });
 });
@@ -252,21 +248,27 @@ const b = { kind: 'candidate', name: 'b', uid: 'v' } as const;
 /** Of the same name, from the other source (rule 13). */
 const twin = { ...a, uid: 'w' } as const;
 
-test('what is noted about one object is neither another one’s, be it of the same name, nor another Lease’s', () => {
-  const objects = new WrittenObjects<number>();
-  objects.set(KEY, LEASE, 1);
-  objects.set(KEY, a, 2);
-  objects.set(KEY, b, 3);
-  objects.delete(KEY, a);
-  objects.set(KEY, twin, 5);
-  objects.delete(KEY, { kind: 'candidate', name: 'never', uid: 'x' });
-  expect([LEASE, a, b, twin].map((object) => objects.get(KEY, object))).toEqual([1, undefined, 3, 5]);
-  expect(objects.get('kube-system/other', LEASE)).toBeUndefined();
-  objects.set('kube-system/other', b, 4);
-  expect(objects.size).toBe(4);
-  objects.forget(KEY);
-  expect(objects.size).toBe(1);
-  for (const object of [LEASE, a, b, twin]) expect(objects.get(KEY, object)).toBeUndefined();
+test('an object is closed apart from another one, be it of the same name, and from those of another Lease', () => {
+  for (const object of [LEASE, a, b]) gate.failed(KEY, object, 1000, true);
+  gate.forgetObject(KEY, a);
+  gate.forgetObject(KEY, { kind: 'candidate', name: 'never', uid: 'x' });
+  gate.expectAnswer(KEY, twin);
+  const closed = [LEASE, a, b, twin].map((object) => gate.closedUntil(KEY, object));
+  expect(closed).toEqual([1000, undefined, 1000, Number.POSITIVE_INFINITY]);
+  expect(gate.closedUntil('kube-system/other', LEASE)).toBeUndefined();
+  gate.failed('kube-system/other', b, 1000, true);
+  expect(gate.size).toBe(4);
+  gate.forget(KEY);
+  expect(gate.size).toBe(1);
+  for (const object of [LEASE, a, b, twin]) expect(gate.closedUntil(KEY, object)).toBeUndefined();
+});
+
+test('an object that waits for nothing and whose last write succeeded is not remembered', () => {
+  gate.failed(KEY, LEASE, 1000, false);
+  const answered = gate.expectAnswer(KEY, LEASE);
+  gate.succeeded(KEY, LEASE);
+  gate.expectNothing(KEY, LEASE, answered);
+  expect(gate.size).toBe(0);
 });
 
 test('a ping and a deletion write the candidate, everything else the Lease', () => {

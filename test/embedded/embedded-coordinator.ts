@@ -8,11 +8,7 @@ import { createClient } from '../../src/kubernetes/client.ts';
 import { type RunSettings, runSettings } from '../../src/settings/run-settings.ts';
 import { resolveSettings } from '../../src/settings/settings-table.ts';
 import type { Clock } from '../../src/support/clock.ts';
-import {
-  createControllerReport,
-  createEventFailureReport,
-  createLockReport,
-} from '../../src/telemetry/controller-report.ts';
+import { createControllerReport, createEventFailureReport } from '../../src/telemetry/controller-report.ts';
 import { createEventRecorder } from '../../src/telemetry/event-recorder.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -97,9 +93,7 @@ export function startCoordinator(
     clock,
     settings: effective,
     connect,
-    observer: report,
-    lockObserver: createLockReport({ logger, metrics, now: clock.now, report }),
-    workqueueObserver: metrics.workqueue.observer('leases'),
+    observe: report,
   };
   const coordinator =
     pace === undefined ? assembleCoordinator(parts) : assembleWithoutLock(parts, new HurriedClock(pace));
@@ -126,14 +120,14 @@ export function startCoordinator(
 }
 
 function assembleWithoutLock(
-  { settings, connect, observer }: CoordinatorParts,
+  { settings, connect, observe }: CoordinatorParts,
   clock: Clock,
 ): Pick<Coordinator, 'start' | 'stop'> {
   const { namespaces, workers } = settings;
   const client = connect(workers);
   const mayWrite = () => true;
   const controller = new ElectionController({
-    ...{ client, clock, settings, namespaces, workers, observer, mayWrite },
+    ...{ client, clock, settings, namespaces, workers, observe, mayWrite },
     isDryRun: false,
   });
   return {

@@ -78,7 +78,8 @@ describe('listing', () => {
     await settle();
     expect([...reflector.objects()].map(nameState)).toEqual(['default/a@3', 'default/b@5']);
     expect([events.length, reflector.hasSynced()]).toEqual([2, true]);
-    expect(observations[0]).toMatchObject({ type: 'listed', objects: 2, pages: 2 });
+    expect(observations[0]).toEqual({ type: 'listing' });
+    expect(observations[1]).toMatchObject({ type: 'listed', objects: 2, pages: 2 });
     await reflector.stop();
   });
 
@@ -103,7 +104,7 @@ describe('listing', () => {
     await settle();
     expect(decodedBefore).toEqual([0, 1]);
     expect(events).toEqual(['added default/a@3', 'added default/b@3']);
-    expect(observations[0]).toMatchObject({ type: 'listed', objects: 2, pages: 1 });
+    expect(observations[1]).toMatchObject({ type: 'listed', objects: 2, pages: 1 });
     await reflector.stop();
   });
 
@@ -782,7 +783,7 @@ describe('stopping', () => {
     await stopped;
     await clock.advance(600_000);
     expect([events, errors, client.watches, client.requests.length]).toEqual([[], [], [], 1]);
-    expect([[...reflector.objects()], observations]).toEqual([[], []]);
+    expect([[...reflector.objects()], observations]).toEqual([[], [{ type: 'listing' }]]);
     expect(clock.pendingTimers).toBe(0);
   });
 

@@ -23,9 +23,9 @@ const LOCK_CHANGES_HANDS_MS = 40_000;
 
 /** What a coordinator keeps is of its own Leases and candidates, however many others have. */
 function expectOnlyOwnKept(shard: Shard): void {
-  const { plans, expectations, backoffs, memories, reasons, budgets } = shard.kept;
-  expect(Math.max(plans, memories, reasons, budgets)).toBeLessThanOrEqual(LEASES_PER_SHARD);
-  expect(Math.max(expectations, backoffs)).toBeLessThanOrEqual(LEASES_PER_SHARD * (1 + CANDIDATES_PER_LEASE));
+  const { entries, closed, memories } = shard.kept;
+  expect(Math.max(entries, memories)).toBeLessThanOrEqual(LEASES_PER_SHARD);
+  expect(closed).toBeLessThanOrEqual(LEASES_PER_SHARD * (1 + CANDIDATES_PER_LEASE));
 }
 
 describe(`${SHARDS} shards of a cluster with ${CANDIDATES} candidates, each with namespaces and a lock of its own`, () => {

@@ -1,3 +1,4 @@
+import { isApplied } from '../../src/controller/controller-event.ts';
 import { ElectionController } from '../../src/controller/election-controller.ts';
 import { CoordinatorLock } from '../../src/controller/lock/coordinator-lock.ts';
 import { replicaIdentity } from '../../src/controller/lock/lock-record.ts';
@@ -84,35 +85,37 @@ export class SimReplica {
       isDryRun: false,
       mayWrite: () => this.lock.isActive(),
       onCanElectChange: () => this.lock.reconsider(),
-      observer: {
-        decided: (key, decision, input) => {
-          check.decided(key, decision, input, process.now());
-          onDecision?.(decision);
-          if (decision.actions.length > 0 || decision.reason !== this.#reasons.get(key))
-            trace(() => `${name} ${key} ${describe(decision)}`);
-          this.#reasons.set(key, decision.reason);
-        },
-        heldBack: () => {},
-        written: (key, action, error) => {
-          if (error !== undefined)
-            trace(() => `${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
-        },
-        applied: (key, decision, _input, lease) => check.applied(key, decision, lease, process.now()),
-        forgotten: () => {},
-        synced: () => trace(() => `${name} synced`),
-        notServed: () => {},
-        gone: () => {},
-        twinSeen: () => {},
-        priorityUnreadable: () => {},
-        discoveryFailed: () => {},
-        reflectorFailed: (error, { during }) => trace(() => `${name} ${during} failed: ${String(error)}`),
-        reflectorObserver:
-          (resource) =>
-          ({ type }) =>
-            trace(() => `${name} ${resource} ${type}`),
-        reconcileFailed: (key, error) => {
-          throw new Error(`${name} could not reconcile ${key}`, { cause: error });
-        },
+      observe: (event) => {
+        switch (event.type) {
+          case 'decided': {
+            const { key, decision, input } = event;
+            check.decided(key, decision, input, process.now());
+            onDecision?.(decision);
+            if (decision.actions.length > 0 || decision.reason !== this.#reasons.get(key))
+              trace(() => `${name} ${key} ${describe(decision)}`);
+            this.#reasons.set(key, decision.reason);
+            break;
+          }
+          case 'written': {
+            const { key, action, error, decision, lease } = event;
+            if (error !== undefined)
+              trace(() => `${name} ${key} ${action.kind} failed: ${String(error).slice(0, 100)}`);
+            if (isApplied(event)) check.applied(key, decision, lease, process.now());
+            break;
+          }
+          case 'synced':
+            trace(() => `${name} synced`);
+            break;
+          case 'watchFailed':
+            trace(() => `${name} ${event.context.during} failed: ${String(event.error)}`);
+            break;
+          case 'reflected':
+            trace(() => `${name} ${event.resource} ${event.observation.type}`);
+            break;
+          case 'decisionFailed':
+            throw new Error(`${name} could not decide about ${event.key}`, { cause: event.error });
+          default:
+        }
       },
     });
   }

@@ -27,9 +27,16 @@ beforeEach(() => {
   leases = new SimLeases(clock);
 });
 
+/** A board that is told what is seen of the Leases. */
+function makeBoard(): Board {
+  const made = new Board(clock, leases);
+  leases.onSeen = (key, isRenewalOnly) => made.seen(key, isRenewalOnly);
+  return made;
+}
+
 /** A board of what there is now, up to date. */
 function openBoard(): Board {
-  board = new Board(clock, leases);
+  board = makeBoard();
   board.refresh(1000);
   return board;
 }
@@ -51,7 +58,7 @@ describe('the board', () => {
 
   test('looks at few Leases in one go, and says that there are more', () => {
     for (const name of ['a', 'b', 'c']) leases.seeLed(name);
-    board = new Board(clock, leases);
+    board = makeBoard();
     expect(board.refresh(2)).toHaveLength(2);
     expect({ isStale: board.isStale, isLoaded: board.isLoaded }).toEqual({ isStale: true, isLoaded: false });
     expect(board.refresh(2)).toHaveLength(1);
@@ -111,14 +118,6 @@ describe('the board', () => {
     expect(board.refresh(1000)).toEqual(['kube-system/one']);
     expect(board.rows.get('kube-system/one')).toBeUndefined();
   });
-
-  test('listens only while it is open', () => {
-    leases.seeLed('one');
-    openBoard();
-    expect(leases.isListenedTo).toBe(true);
-    board.close();
-    expect(leases.isListenedTo).toBe(false);
-  });
 });
 
 test('whatever happens, the board is what a new look at everything would show', async () => {
@@ -143,7 +142,7 @@ test('whatever happens, the board is what a new look at everything would show', 
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       clock = new VirtualClock();
       leases = new SimLeases(clock);
-      board = new Board(clock, leases);
+      board = makeBoard();
       const holders = new Map<string, string>();
       for (const each of steps) {
         switch (each.kind) {

@@ -1,4 +1,3 @@
-import type { SeenListener } from '../../src/controller/controller-parts.ts';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { type LeaseKey, leaseKey } from '../../src/coordination/lease-key.ts';
 import type { Lease, LeaseCandidate } from '../../src/election/model.ts';
@@ -11,16 +10,13 @@ import type { VirtualClock } from '../support/virtual-clock.ts';
 export class SimLeases implements LeaseSource {
   readonly #clock: Pick<VirtualClock, 'now' | 'wallTime'>;
   readonly #records = new ElectionRecords(defaultSettings);
-  #listener: SeenListener | undefined;
+  /** Called when a Lease or one of its candidates is seen to change. */
+  onSeen: (key: LeaseKey, isRenewalOnly: boolean) => void = () => {};
   /** How many looks at a Lease there have been. */
   looks = 0;
 
   constructor(clock: Pick<VirtualClock, 'now' | 'wallTime'>) {
     this.#clock = clock;
-  }
-
-  get isListenedTo(): boolean {
-    return this.#listener !== undefined;
   }
 
   coordinatedLeases(): Iterable<LeaseKey> {
@@ -32,13 +28,6 @@ export class SimLeases implements LeaseSource {
     return this.#records.gather(key);
   }
 
-  subscribe(listener: SeenListener): () => void {
-    this.#listener = listener;
-    return () => {
-      this.#listener = undefined;
-    };
-  }
-
   /** A Lease is seen, renewed just now. */
   seeLease(name: string, fields: Partial<Lease> = {}, isRenewalOnly = false): void {
     const lease = makeLease()
@@ -46,13 +35,13 @@ export class SimLeases implements LeaseSource {
       .build();
     const key = leaseKey(lease.namespace, name);
     this.#records.seeLease(key, lease, this.#now());
-    this.#listener?.(key, isRenewalOnly);
+    this.onSeen(key, isRenewalOnly);
   }
 
   dropLease(name: string, namespace = 'kube-system'): void {
     const key = leaseKey(namespace, name);
     this.#records.seeLease(key, undefined, this.#now());
-    this.#listener?.(key, false);
+    this.onSeen(key, false);
   }
 
   /** A candidate is seen, renewed just now. */
@@ -61,12 +50,12 @@ export class SimLeases implements LeaseSource {
       .with({ leaseName, renewTime: this.#clock.wallTime(), ...fields })
       .build();
     this.#records.seeCandidate(candidate, this.#now());
-    this.#listener?.(leaseKey(candidate.namespace, leaseName), false);
+    this.onSeen(leaseKey(candidate.namespace, leaseName), false);
   }
 
   dropCandidate(leaseName: string, name: string): void {
     this.#records.dropCandidate(makeCandidate(name).with({ leaseName }).build(), this.#now());
-    this.#listener?.(leaseKey('kube-system', leaseName), false);
+    this.onSeen(leaseKey('kube-system', leaseName), false);
   }
 
   /** A Lease with a leader and another candidate. */

@@ -24,6 +24,7 @@ export async function servePage({
       throw error;
     },
   });
+  leases.onSeen = (key, isRenewalOnly) => page.observe({ type: 'seen', key, isRenewalOnly });
   page.watch({
     controller: Object.assign(leases, { hasSynced: () => true, unwatchedSince }),
     lock: { state: { kind: 'active', holder: 'us' } },

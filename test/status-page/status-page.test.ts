@@ -212,11 +212,12 @@ describe('the stream', () => {
     const agent = new Agent({ keepAlive: true });
     const answer = await ask(server, '/status/events', { agent });
     const rest = bodyOf(answer);
-    expect(leases.isListenedTo).toBe(true);
     // The clock stands still: nothing is cut.
     await server.close();
     expect((await rest).toString()).toContain('event: hello');
-    expect(leases.isListenedTo).toBe(false);
+    leases.looks = 0;
+    leases.seeLed('late');
+    expect(leases.looks).toBe(0);
     agent.destroy();
   });
 });

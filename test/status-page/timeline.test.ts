@@ -30,7 +30,7 @@ beforeEach(() => {
 function elect(builder: InputBuilder, at = 1000): void {
   const { input, decision } = decide(builder, at);
   timeline.decided(KEY, decision, input);
-  timeline.applied(KEY, decision, input, undefined);
+  timeline.applied({ key: KEY, decision, input, lease: undefined });
 }
 
 function decide(builder: InputBuilder, at: number): { input: ElectionInput; decision: Decision } {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { LockEvent, LockState } from '../../src/controller/lock/lock-settings.ts';
 import { ApiError, ConnectionError } from '../../src/kubernetes/errors.ts';
+import type { ReflectorErrorContext } from '../../src/kubernetes/reflector.ts';
 import {
   createControllerReport,
   createEventFailureReport,
-  createLabelReport,
-  createLockReport,
   NOT_SERVED_ADVICE,
   UNREADABLE_PRIORITY,
 } from '../../src/telemetry/controller-report.ts';
@@ -19,7 +19,10 @@ function makeReport() {
   return {
     ...telemetry,
     report,
-    lock: createLockReport({ ...parts, report }),
+    lockEvent: (event: LockEvent) => report({ type: 'lockEvent', event }),
+    lockChanged: (state: LockState) => report({ type: 'lockChanged', state }),
+    watchFailed: (error: unknown, context: ReflectorErrorContext) =>
+      report({ type: 'watchFailed', error, context }),
     passes: (ms: number) => {
       at += ms;
     },
@@ -29,16 +32,16 @@ function makeReport() {
 const LISTING = { path: '/leases', during: 'list', retryInMs: 200 } as const;
 
 test('a lock that must not be where it is is told of as an error that says why', () => {
-  const { lock, lines } = makeReport();
-  lock.refused('the lock cannot be there');
+  const { report, lines } = makeReport();
+  report({ type: 'lockRefused', reason: 'the lock cannot be there' });
   expect(lines).toMatchObject([{ level: 'error', msg: 'Nothing is elected: the lock cannot be there' }]);
 });
 
 describe('an error that repeats', () => {
   test('is told when it begins, and then once a minute', () => {
-    const { report, linesOf, passes } = makeReport();
+    const { watchFailed, linesOf, passes } = makeReport();
     for (let second = 0; second < 125; second++) {
-      report.reflectorFailed(new Error('refused'), LISTING);
+      watchFailed(new Error('refused'), LISTING);
       passes(1000);
     }
     expect(linesOf('Watching failed')).toMatchObject(
@@ -47,9 +50,9 @@ describe('an error that repeats', () => {
   });
 
   test('is told at once when it becomes another', () => {
-    const { report, linesOf } = makeReport();
-    report.reflectorFailed(new Error('refused'), LISTING);
-    report.reflectorFailed(new Error('forbidden'), LISTING);
+    const { watchFailed, linesOf } = makeReport();
+    watchFailed(new Error('refused'), LISTING);
+    watchFailed(new Error('forbidden'), LISTING);
     expect(linesOf('Watching failed').map(({ err }) => err)).toMatchObject([
       { message: 'refused' },
       { message: 'forbidden' },
@@ -57,12 +60,12 @@ describe('an error that repeats', () => {
   });
 
   test('has nothing to do with that of another watch, or another step; each is counted', async () => {
-    const { report, lines, measure } = makeReport();
-    report.reflectorFailed(new Error('refused'), LISTING);
-    report.reflectorFailed(new Error('refused'), { ...LISTING, path: '/leasecandidates' });
-    report.reflectorFailed(new Error('refused'), { ...LISTING, during: 'watch' });
-    report.discoveryFailed(new Error('refused'));
-    report.discoveryFailed(new Error('refused'));
+    const { report, watchFailed, lines, measure } = makeReport();
+    watchFailed(new Error('refused'), LISTING);
+    watchFailed(new Error('refused'), { ...LISTING, path: '/leasecandidates' });
+    watchFailed(new Error('refused'), { ...LISTING, during: 'watch' });
+    report({ type: 'discoveryFailed', error: new Error('refused') });
+    report({ type: 'discoveryFailed', error: new Error('refused') });
     expect(lines).toHaveLength(4);
     const failures = 'cle_reflector_failures_total';
     await expect(measure(`${failures}{resource="leasecandidates",during="discovery"}`)).resolves.toBe(2);
@@ -72,8 +75,8 @@ describe('an error that repeats', () => {
 
   test('may be anything', () => {
     const { report, linesOf } = makeReport();
-    report.discoveryFailed('text');
-    report.discoveryFailed('text');
+    report({ type: 'discoveryFailed', error: 'text' });
+    report({ type: 'discoveryFailed', error: 'text' });
     expect(linesOf('Could not ask the API server what it serves')).toHaveLength(1);
   });
 });
@@ -127,15 +130,15 @@ describe('an API that is not served', () => {
 
 describe('the coordinator lock', () => {
   test('is told of with each change, and measured', async () => {
-    const { lock, linesOf, measure, passes } = makeReport();
+    const { lockChanged, linesOf, measure, passes } = makeReport();
     const held = 'leader_election_master_status{name="leader-election-controller"}';
     await expect(measure(held)).resolves.toBe(0);
     passes(100);
-    lock.changed({ kind: 'settling', holder: 'us', since: 100, activeAt: 15_100 });
+    lockChanged({ kind: 'settling', holder: 'us', since: 100, activeAt: 15_100 });
     await expect(measure(held)).resolves.toBe(0);
-    lock.changed({ kind: 'active', holder: 'us', since: 15_100 });
+    lockChanged({ kind: 'active', holder: 'us', since: 15_100 });
     await expect(measure(held)).resolves.toBe(1);
-    lock.changed({ kind: 'standby', since: 16_000 });
+    lockChanged({ kind: 'standby', since: 16_000 });
     await expect(measure(held)).resolves.toBe(0);
     await expect(measure('cle_lock_state_changes_total{state="active"}')).resolves.toBe(1);
     expect(linesOf('The coordinator lock changed')).toMatchObject([
@@ -145,21 +148,10 @@ describe('the coordinator lock', () => {
     ]);
   });
 
-  test('that this replica has no longer ends what it tells of its elections', () => {
-    const telemetry = makeTelemetry();
-    let ended = 0;
-    const report = { standDown: () => ended++ };
-    const lock = createLockReport({ ...telemetry, now: () => 0, report });
-    lock.changed({ kind: 'active', holder: 'us', since: 0 });
-    expect(ended).toBe(0);
-    lock.changed({ kind: 'standby', holder: 'them', since: 0 });
-    expect(ended).toBe(1);
-  });
-
   test('taken over and lost is worth a warning', () => {
-    const { lock, lines } = makeReport();
-    lock.happened({ kind: 'claimedByForce', from: 'apiserver-x' });
-    lock.happened({ kind: 'ousted', by: 'apiserver-x', forceAgainInMs: 30_000 });
+    const { lockEvent, lines } = makeReport();
+    lockEvent({ kind: 'claimedByForce', from: 'apiserver-x' });
+    lockEvent({ kind: 'ousted', by: 'apiserver-x', forceAgainInMs: 30_000 });
     expect(lines).toMatchObject([
       { level: 'warn', from: 'apiserver-x', msg: 'Took the coordinator lock over' },
       { level: 'warn', by: 'apiserver-x', retryInMs: 30_000, msg: 'Lost the coordinator lock' },
@@ -167,19 +159,19 @@ describe('the coordinator lock', () => {
   });
 
   test('let go as it is of no use is worth a warning', () => {
-    const { lock, lines } = makeReport();
-    lock.happened({ kind: 'letGo' });
+    const { lockEvent, lines } = makeReport();
+    lockEvent({ kind: 'letGo' });
     expect(lines).toMatchObject([
       { level: 'warn', msg: expect.stringMatching(/^Letting go of the coordinator lock/) },
     ]);
   });
 
   test('whose calls fail is told of once for each kind of call, and counted each time', async () => {
-    const { lock, lines, measure } = makeReport();
+    const { lockEvent, report, lines, measure } = makeReport();
     for (const call of ['get', 'get', 'update', 'get', 'update'] as const) {
-      lock.happened({ kind: 'callFailed', call, error: new Error('no answer within 3000 ms') });
+      lockEvent({ kind: 'callFailed', call, error: new Error('no answer within 3000 ms') });
     }
-    lock.watchFailed(new Error('reset'), LISTING);
+    report({ type: 'lockWatchFailed', error: new Error('reset'), context: LISTING });
     expect(lines.map(({ call }) => call)).toEqual(['get', 'update', undefined]);
     await expect(measure('cle_lock_call_failures_total{call="get"}')).resolves.toBe(3);
     await expect(measure('cle_lock_call_failures_total{call="watch"}')).resolves.toBe(1);
@@ -208,7 +200,7 @@ describe('Events that cannot be written', () => {
 
 test('a reconcile that fails in a way that nobody foresaw is an error with its Lease', () => {
   const { report, lines } = makeReport();
-  report.reconcileFailed('default/x', new TypeError('not a function'));
+  report({ type: 'decisionFailed', key: 'default/x', error: new TypeError('not a function') });
   expect(lines).toMatchObject([{ level: 'error', lease: 'default/x', err: { type: 'TypeError' } }]);
 });
 
@@ -220,24 +212,11 @@ const remove = { kind: 'remove', pod: { name: 'web-1', uid: 'v' } } as const;
 
 const forbidden = new ApiError({ method: 'PATCH', path: '/pods/web-0', status: 403, message: 'no' });
 
-function makeLabelReport() {
-  let at = 0;
-  const telemetry = makeTelemetry();
-  const report = createLabelReport({ ...telemetry, now: () => at });
-  return {
-    ...telemetry,
-    report,
-    passes: (ms: number) => {
-      at += ms;
-    },
-  };
-}
-
 test('labels that are written are told of, and counted', async () => {
-  const { report, lines, measure } = makeLabelReport();
-  report.labelsListed(undefined);
-  report.labelWritten(LEASE, remove, undefined);
-  report.labelWritten(LEASE, add, undefined);
+  const { report, lines, measure } = makeReport();
+  report({ type: 'labelsListed', error: undefined });
+  report({ type: 'labelWritten', key: LEASE, write: remove, error: undefined });
+  report({ type: 'labelWritten', key: LEASE, write: add, error: undefined });
   expect(lines).toMatchObject([
     { level: 'info', lease: LEASE, pod: 'web-1', action: 'remove' },
     { level: 'info', lease: LEASE, pod: 'web-0', action: 'add' },
@@ -249,10 +228,10 @@ test('labels that are written are told of, and counted', async () => {
 });
 
 test('what fails in the same way is told once a minute, and counted each time', async () => {
-  const { report, lines, measure, passes } = makeLabelReport();
+  const { report, lines, measure, passes } = makeReport();
   for (let second = 0; second < 65; second++) {
-    report.labelWritten(`default/lease-${second}`, add, forbidden);
-    report.labelsListed(forbidden);
+    report({ type: 'labelWritten', key: `default/lease-${second}`, write: add, error: forbidden });
+    report({ type: 'labelsListed', error: forbidden });
     passes(1000);
   }
   const told = lines.map(({ level, msg }) => `${level}: ${msg}`);
@@ -265,8 +244,8 @@ test('what fails in the same way is told once a minute, and counted each time', 
 });
 
 test('a Lease whose name is too long for a label is told of', () => {
-  const { report, lines } = makeLabelReport();
-  report.unlabelable(LEASE);
+  const { report, lines } = makeReport();
+  report({ type: 'unlabelable', key: LEASE });
   expect(lines).toMatchObject([
     { level: 'warn', lease: LEASE, msg: expect.stringContaining('63 characters') },
   ]);

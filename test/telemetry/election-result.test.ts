@@ -214,7 +214,7 @@ describe('the times of an election', () => {
     });
     await world.clock.advance(1000);
     world.mayWrite = false;
-    report.standDown();
+    report({ type: 'lockChanged', state: { kind: 'standby', since: world.clock.now() } });
     world.renew('default/a');
     world.create('leases', makeLeaseObject('a', world.clock.now()));
     for (let renewal = 0; renewal < 60; renewal++) {

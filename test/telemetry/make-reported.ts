@@ -1,4 +1,4 @@
-import type { ElectionControllerParts } from '../../src/controller/controller-parts.ts';
+import type { ElectionControllerParts } from '../../src/controller/election-controller.ts';
 import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import { createControllerReport } from '../../src/telemetry/controller-report.ts';
 import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
@@ -51,7 +51,7 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
     isDryRun,
     recordEvent: (event) => events.push(event),
   });
-  const world = new ControllerWorld({ observer: report, ...parts });
+  const world = new ControllerWorld({ observe: report, ...parts });
   now = () => world.clock.now();
   return {
     world,

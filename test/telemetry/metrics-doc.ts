@@ -55,7 +55,6 @@ function tableOf(titles: readonly string[], rows: readonly (readonly string[])[]
 /** All metrics but those of the process, with samples for each value of a label whose values are a closed set. */
 export async function registeredMetrics(): Promise<Metric[]> {
   const metrics = createMetrics({ version: '0.0.0', clock: new VirtualClock() });
-  metrics.workqueue.observer('leases');
   metrics.survey.watch(() => surveyElections([]));
   metrics.lock.changed({ kind: 'standby' });
   registerLeaseMetrics(metrics.registry, () => []);

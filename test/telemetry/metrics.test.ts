@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { WorkqueueObserver } from '../../src/controller/queue/workqueue.ts';
 import { reasons } from '../../src/election/decision.ts';
 import type { ClientOptions } from '../../src/kubernetes/client.ts';
 import type { ReflectorObservation } from '../../src/kubernetes/reflector.ts';
@@ -85,24 +84,19 @@ describe('the metrics', () => {
     );
   });
 
-  test('show a queue from its making on, and what happens in it in seconds', async () => {
+  test('show the due Leases from the start, and what becomes of them in seconds', async () => {
     const metrics = make();
-    const observer: WorkqueueObserver = metrics.workqueue.observer('leases');
     expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
       'workqueue_adds_total{name="leases"}': 0,
     });
-    observer.added();
-    observer.retried();
-    observer.depth(4);
-    observer.queueDuration(250);
-    observer.workDuration(30);
+    metrics.scheduler.observe({ type: 'processed', waitedMs: 250, workMs: 30 });
+    metrics.scheduler.observe({ type: 'decisionFailed', key: 'default/x', error: new Error('no') });
     expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
       'workqueue_adds_total{name="leases"}': 1,
     });
     expect(await samplesOf(metrics, 'workqueue_retries_total')).toEqual({
       'workqueue_retries_total{name="leases"}': 1,
     });
-    expect(await samplesOf(metrics, 'workqueue_depth')).toEqual({ 'workqueue_depth{name="leases"}': 4 });
     expect(await samplesOf(metrics, 'workqueue_queue_duration_seconds')).toMatchObject({
       'workqueue_queue_duration_seconds_sum{name="leases"}': 0.25,
     });
@@ -111,27 +105,15 @@ describe('the metrics', () => {
     });
   });
 
-  test('ask a queue for the work under way whenever they are collected', async () => {
-    const metrics = make();
-    let unfinished = 1500;
-    metrics.workqueue.watch('leases', { unfinishedWorkMs: () => unfinished, longestRunningMs: () => 900 });
-    const sample = 'workqueue_unfinished_work_seconds{name="leases"}';
-    expect(await samplesOf(metrics, 'workqueue_unfinished_work_seconds')).toEqual({ [sample]: 1.5 });
-    unfinished = 0;
-    expect(await samplesOf(metrics, 'workqueue_unfinished_work_seconds')).toEqual({ [sample]: 0 });
-    expect(await samplesOf(metrics, 'workqueue_longest_running_processor_seconds')).toEqual({
-      'workqueue_longest_running_processor_seconds{name="leases"}': 0.9,
-    });
-  });
-
-  test('ask the queue of writes how it is whenever they are collected', async () => {
+  test('ask the scheduler how it is whenever they are collected', async () => {
     const metrics = make();
     const waiting = { grant: 3, preference: 0, vacant: 20, expiry: 0, housekeeping: 7 };
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 0 });
-    const queue = { limit: 8, inFlight: 8, waiting: () => waiting };
-    metrics.requests.watch(queue);
+    const room = { limit: 8, inFlight: 8, waiting: () => waiting };
+    metrics.scheduler.watch({ depth: 4, room });
+    expect(await samplesOf(metrics, 'workqueue_depth')).toEqual({ 'workqueue_depth{name="leases"}': 4 });
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 8 });
-    queue.inFlight = 5;
+    room.inFlight = 5;
     expect(await samplesOf(metrics, 'cle_requests_under_way')).toEqual({ cle_requests_under_way: 5 });
     expect(await samplesOf(metrics, 'cle_leases_waiting_to_write')).toEqual({
       'cle_leases_waiting_to_write{urgency="grant"}': 3,
@@ -144,7 +126,7 @@ describe('the metrics', () => {
 
   test('tell how long Leases waited for their turn to write, each urgency from the start', async () => {
     const metrics = make();
-    metrics.requests.waited('grant', 1500);
+    metrics.scheduler.observe({ type: 'sending', urgency: 'grant', waitedMs: 1500 });
     expect(await samplesOf(metrics, 'cle_write_wait_seconds')).toMatchObject({
       'cle_write_wait_seconds_sum{urgency="grant"}': 1.5,
       'cle_write_wait_seconds_bucket{le="1",urgency="grant"}': 0,
@@ -169,7 +151,7 @@ describe('the metrics', () => {
 
   test('tell how often a resource was listed and how its watches ended', async () => {
     const metrics = make();
-    const observe: (observation: ReflectorObservation) => void = metrics.api.reflectorObserver('leases');
+    const observe = (observation: ReflectorObservation) => metrics.api.reflected('leases', observation);
     observe({ type: 'watchEnded', how: 'stalled' });
     observe({ type: 'listed', objects: 3, pages: 1, durationMs: 5 });
     observe({ type: 'watchStarted' });
@@ -216,7 +198,7 @@ describe('the metrics', () => {
     elections.wrote('UpdateLease', 'conflict');
     elections.strategyConflicted();
     elections.candidateCollected();
-    elections.reconcileFailed();
+    elections.decisionFailed();
     elections.heldBack();
     elections.filledAfterExpiry(8);
     elections.decidedAfterNeed(2);

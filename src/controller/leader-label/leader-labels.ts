@@ -5,7 +5,7 @@ import type { ElectionInput } from '../../election/view.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { backoffDelayMs } from '../../support/backoff.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
-import { Workqueue } from '../queue/workqueue.ts';
+import { DueKeys } from '../../support/due-keys.ts';
 import {
   decideLabels,
   findLabelled,
@@ -17,15 +17,19 @@ import {
   writeLabel,
 } from './pod-labels.ts';
 
-/** Must not throw. */
-export interface LabelObserver {
+/** What the labelling has done. */
+export type LabelEvent =
   /** A write of a label ended; `error` is undefined after a success. */
-  labelWritten(lease: LeaseKey, write: LabelWrite, error: unknown): void;
+  | {
+      readonly type: 'labelWritten';
+      readonly key: LeaseKey;
+      readonly write: LabelWrite;
+      readonly error: unknown;
+    }
   /** The list of labelled Pods ended; `error` is undefined after a success. */
-  labelsListed(error: unknown): void;
-  /** The name of the Lease cannot be part of a label key. Called once for each Lease. */
-  unlabelable(lease: LeaseKey): void;
-}
+  | { readonly type: 'labelsListed'; readonly error: unknown }
+  /** The name of the Lease cannot be part of a label key. Told once for each Lease. */
+  | { readonly type: 'unlabelable'; readonly key: LeaseKey };
 
 export interface LeaderLabelsParts {
   /** Must serve nothing else, so that elections never wait for labels. */
@@ -40,7 +44,7 @@ export interface LeaderLabelsParts {
   /** Returns a Lease with its holder's candidate. */
   readonly gather: (key: LeaseKey) => ElectionInput;
   readonly leases: () => Iterable<LeaseKey>;
-  readonly observer: LabelObserver;
+  readonly observe: (event: LabelEvent) => void;
 }
 
 /** Adds what keeps failed writes from being repeated at once. */
@@ -54,11 +58,11 @@ interface Entry extends KnownLabels {
 }
 
 /** Few, to spare the API server. */
-const WORKERS = 2;
+const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
 /** Retry interval while this process may not write or a namespace is not known, in ms. */
 const UNREADY_MS = 5000;
-/** Queue key of the search for leftover labels; no Lease has this key. */
+/** Key of the search for leftover labels; no Lease has this key. */
 const SWEEP = '';
 const NOTHING: Entry = {
   carriers: [],
@@ -76,33 +80,35 @@ const NOTHING: Entry = {
  */
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
-  readonly #queue: Workqueue;
+  readonly #due: DueKeys;
+  /** The Leases that are worked on. One that becomes due meanwhile is worked on again afterwards. */
+  readonly #busy = new Map<LeaseKey, Promise<void>>();
+  readonly #again = new Set<LeaseKey>();
   #entries = new Map<LeaseKey, Entry>();
   readonly #unlabelable = new Set<LeaseKey>();
   readonly #stopping = new AbortController();
   #isActive = false;
   /** Whether leftover labels are known. */
   #isSwept = false;
-  #running: Promise<void> | undefined;
+  #isStarted = false;
+  /** Failed searches in a row. */
+  #failures = 0;
 
   constructor(parts: LeaderLabelsParts) {
     this.#parts = parts;
-    this.#queue = new Workqueue({ clock: parts.clock });
+    this.#due = new DueKeys({ clock: parts.clock, onDue: () => this.#work() });
   }
 
   start(): void {
-    this.#running ??= this.#queue.run({
-      workers: WORKERS,
-      process: (key) => (key === SWEEP ? this.#sweep() : this.#follow(key)),
-      onError: () => {}, // reported where it happens
-    });
+    this.#isStarted = true;
+    this.#work();
   }
 
   /** Requests in flight end with the client. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#queue.shutDown();
-    await this.#running;
+    this.#due.clear();
+    await Promise.all(this.#busy.values());
   }
 
   /** Call this when the right to write comes or goes. Other coordinators may have written labels meanwhile. */
@@ -111,22 +117,53 @@ export class LeaderLabels {
     this.#isSwept = false;
     // Work in flight keeps the former map.
     this.#entries = new Map();
-    if (isActive) this.#queue.add(SWEEP);
+    if (isActive) this.#add(SWEEP);
   }
 
   /** Call this when a Lease or one of its candidates changes. */
   seen(key: LeaseKey, isRenewalOnly: boolean): void {
     if (!this.#isSwept || (isRenewalOnly && this.#entries.get(key)?.isSettled)) return;
-    this.#queue.add(key);
+    this.#add(key);
+  }
+
+  #add(key: LeaseKey): void {
+    if (!this.#stopping.signal.aborted) this.#due.add(key);
+  }
+
+  #work(): void {
+    while (this.#isStarted && this.#busy.size < MAX_AT_ONCE) {
+      const key = this.#due.take()?.key;
+      if (key === undefined) return;
+      if (this.#busy.has(key)) this.#again.add(key);
+      else this.#busy.set(key, this.#workOn(key));
+    }
+  }
+
+  async #workOn(key: LeaseKey): Promise<void> {
+    // The events that arrived together come first.
+    await Promise.resolve();
+    try {
+      await (key === SWEEP ? this.#sweep() : this.#follow(key));
+    } catch {
+      // Failed requests are reported where they happen.
+      this.#retryAt(key, this.#parts.clock.now() + UNREADY_MS);
+    }
+    this.#busy.delete(key);
+    if (this.#again.delete(key)) this.#add(key);
+    this.#work();
+  }
+
+  #retryAt(key: LeaseKey, at: Instant | undefined): void {
+    if (!this.#stopping.signal.aborted) this.#due.setDeadline(key, at);
   }
 
   async #sweep(): Promise<void> {
-    const { client, clock, namespaces, leases, mayWrite, observer } = this.#parts;
+    const { client, clock, namespaces, leases, mayWrite, observe } = this.#parts;
     const found = new Map<LeaseKey, Entry>();
     const entries = this.#entries;
     if (!this.#isActive) return;
     if (!mayWrite()) {
-      this.#queue.requeue(SWEEP, clock.now() + UNREADY_MS);
+      this.#retryAt(SWEEP, clock.now() + UNREADY_MS);
       return;
     }
     try {
@@ -135,16 +172,19 @@ export class LeaderLabels {
         for (const [key, pods] of carriers) found.set(key, { ...NOTHING, carriers: pods });
       }
     } catch (error) {
-      if (!this.#stopping.signal.aborted) observer.labelsListed(error);
-      throw error;
+      if (this.#stopping.signal.aborted) return;
+      observe({ type: 'labelsListed', error });
+      this.#failures++;
+      this.#retryAt(SWEEP, clock.now() + backoffDelayMs(this.#failures, BACKOFF, clock.random()));
+      return;
     }
-    observer.labelsListed(undefined);
-    this.#queue.forget(SWEEP);
+    observe({ type: 'labelsListed', error: undefined });
+    this.#failures = 0;
     if (entries !== this.#entries) return;
     this.#entries = found;
     this.#isSwept = true;
     // Includes deleted Leases, which are then forgotten.
-    for (const key of [...found.keys(), ...leases(), ...this.#unlabelable]) this.#queue.add(key);
+    for (const key of [...found.keys(), ...leases(), ...this.#unlabelable]) this.#add(key);
   }
 
   async #follow(key: LeaseKey): Promise<void> {
@@ -155,7 +195,7 @@ export class LeaderLabels {
     if (!this.#isSwept) return;
     const isReady = mayWrite() && knows(namespace);
     if (!isReady || clock.now() < entry.notBefore) {
-      this.#queue.requeue(key, isReady ? entry.notBefore : clock.now() + UNREADY_MS);
+      this.#retryAt(key, isReady ? entry.notBefore : clock.now() + UNREADY_MS);
       return;
     }
     const input = gather(key);
@@ -169,7 +209,7 @@ export class LeaderLabels {
     const isNothing = done.carriers.length === 0 && done.failures === 0 && !done.isSettled;
     if (isNothing) entries.delete(key);
     else entries.set(key, done);
-    this.#queue.requeue(key, done.failures > 0 ? done.notBefore : leadership?.until);
+    this.#retryAt(key, done.failures > 0 ? done.notBefore : leadership?.until);
   }
 
   /** Writes the decided labels until a write fails. Returns the new entry. */
@@ -179,7 +219,7 @@ export class LeaderLabels {
     entry: Entry,
     leadership: Leadership | undefined,
   ): Promise<Entry> {
-    const { client, clock, mayWrite, observer } = this.#parts;
+    const { client, clock, mayWrite, observe } = this.#parts;
     const { namespace } = splitLeaseKey(key);
     let { carriers, doubtful, missing } = entry;
     for (const write of decideLabels(entry, leadership)) {
@@ -189,12 +229,12 @@ export class LeaderLabels {
       try {
         if (!mayWrite()) throw new Error('the right to write has gone');
         const isThere = await writeLabel(client, namespace, labelKey, write);
-        observer.labelWritten(key, write, undefined);
+        observe({ type: 'labelWritten', key, write, error: undefined });
         [carriers, doubtful] = [carriers.filter(isOther), doubtful.filter(isOther)];
         if (kind === 'add' && isThere) carriers = [...carriers, pod];
         if (kind === 'add' && !isThere) missing = pod.uid;
       } catch (error) {
-        observer.labelWritten(key, write, error);
+        observe({ type: 'labelWritten', key, write, error });
         if (kind === 'add') doubtful = [...doubtful.filter(isOther), pod];
         const failures = entry.failures + 1;
         const notBefore = clock.now() + backoffDelayMs(failures, BACKOFF, clock.random());
@@ -209,6 +249,6 @@ export class LeaderLabels {
     if (isGone) this.#unlabelable.delete(key);
     if (!leadership?.pod || this.#unlabelable.has(key)) return;
     this.#unlabelable.add(key);
-    this.#parts.observer.unlabelable(key);
+    this.#parts.observe({ type: 'unlabelable', key });
   }
 }

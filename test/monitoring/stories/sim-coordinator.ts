@@ -1,7 +1,7 @@
 import { assembleCoordinator, type Coordinator } from '../../../src/controller/coordinator.ts';
 import { type ApiRequest, describeTarget, type KubernetesClient } from '../../../src/kubernetes/client.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
-import { createControllerReport, createLockReport } from '../../../src/telemetry/controller-report.ts';
+import { createControllerReport } from '../../../src/telemetry/controller-report.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
 import type { SimApiServer } from '../../simulation/sim-api-server.ts';
@@ -33,12 +33,12 @@ export class SimCoordinator {
       settings: {
         ...{ ...defaultSettings, namespaces: [], workers: 8, dryRun: false, takeOver: true },
         lockNamespace: 'kube-system',
+        leaderLabel: false,
       },
-      observer: report,
-      lockObserver: createLockReport({ logger, metrics, now, report }),
-      workqueueObserver: metrics.workqueue.observer('leases'),
+      observe: report,
     });
     const { controller, lock } = this.#coordinator;
+    metrics.scheduler.watch(controller.scheduler);
     metrics.survey.watch((known) => controller.survey(known));
     metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
     if (lock) metrics.lock.changed(lock.state);

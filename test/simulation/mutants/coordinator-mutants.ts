@@ -15,13 +15,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-expectations', 'decides again before its cache shows what came of its last write', [
     'controller/write-outcomes.ts',
-    "if (expected?.kind === 'answer') return Number.POSITIVE_INFINITY;",
-    "if (expected !== 'answer') return undefined; else return Number.POSITIVE_INFINITY;",
+    "if (awaited?.kind === 'answer') return Number.POSITIVE_INFINITY;",
+    "if (awaited !== 'answer') return undefined; else return Number.POSITIVE_INFINITY;",
   ]),
   mutant('endless-expectations', 'waits for ever for a write to show in its cache', [
     'controller/write-outcomes.ts',
-    'if (expected === undefined || this.#clock.now() >= expected.until) return undefined;',
-    'if (expected === undefined) return undefined;',
+    'if (awaited === undefined || this.#clock.now() >= awaited.until) return undefined;',
+    'if (awaited === undefined) return undefined;',
   ]),
   // Where candidates come from.
   mutant('pings-native-only', 'asks candidates of every group in the API server’s own', [
@@ -225,9 +225,9 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       'if (mayWrite === undefined) throw new LockLostError();',
     ],
     [
-      'controller/reconcile.ts',
-      'const closedUntil = mayWrite() ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
-      'const closedUntil = mayWrite !== undefined ? this.#closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
+      'controller/scheduler.ts',
+      'const closedUntil = mayWrite() ? this.#gate.closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
+      'const closedUntil = mayWrite !== undefined ? this.#gate.closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
     ],
   ),
   mutant('no-renew-deadline', 'goes on when it cannot renew its lock', [

@@ -1,18 +1,16 @@
-import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   FairKeys,
-  Fifo,
   RequestLimit,
   URGENCIES,
   type Urgency,
   urgencyOf,
-} from '../../../src/controller/queue/order-and-limit.ts';
-import type { PingPurpose } from '../../../src/election/candidate-observation.ts';
-import { decideElection } from '../../../src/election/decide.ts';
-import type { Action, LeaseChange, Reason } from '../../../src/election/decision.ts';
-import { makeInput, makeNow, OLDEST } from '../../support/election-builders.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+} from '../../src/controller/order-and-limit.ts';
+import type { PingPurpose } from '../../src/election/candidate-observation.ts';
+import { decideElection } from '../../src/election/decide.ts';
+import type { Action, LeaseChange, Reason } from '../../src/election/decision.ts';
+import { makeInput, makeNow, OLDEST } from '../support/election-builders.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 const grant = {
   holder: 'a',
@@ -190,35 +188,7 @@ describe('keys come out', () => {
     keys.delete('b1', 'b');
     keys.delete('never', 'there');
     expect(drain(keys)).toEqual(['b2']);
-    keys.set('a1', 'a', 0, 0);
-    keys.clear();
-    expect(drain(keys)).toEqual([]);
   });
-});
-
-test('what was put in first comes out first, whatever was taken out and put in between', () => {
-  const step = fc.oneof(
-    { weight: 5, arbitrary: fc.nat() },
-    { weight: 4, arbitrary: fc.constant('shift' as const) },
-    { weight: 1, arbitrary: fc.constant('clear' as const) },
-  );
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const fifo = new Fifo<number>();
-      let plain: number[] = [];
-      for (const step of steps) {
-        if (step === 'shift') expect(fifo.shift()).toBe(plain.shift());
-        else if (step === 'clear') {
-          fifo.clear();
-          plain = [];
-        } else {
-          fifo.push(step);
-          plain.push(step);
-        }
-        expect(fifo.size).toBe(plain.length);
-      }
-    }),
-  );
 });
 
 let clock: VirtualClock;

@@ -1,6 +1,7 @@
-import type { Action, Decision } from '../../election/decision.ts';
-import type { Clock, Instant } from '../../support/clock.ts';
-import { DeadlineHeap } from '../../support/deadline-heap.ts';
+import { type LeaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
+import type { Action, Decision } from '../election/decision.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import { DeadlineHeap } from '../support/deadline-heap.ts';
 
 /** Most urgent first: writes for Leases without leader (rule 9). */
 export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeeping'] as const;
@@ -72,39 +73,6 @@ export class FairKeys {
     }
     return undefined;
   }
-
-  clear(): void {
-    this.#namespaces.clear();
-  }
-}
-
-/** First-in-first-out queue in constant time; `shift()` of an array moves all that is left. */
-export class Fifo<T> {
-  #items: T[] = [];
-  #head = 0;
-
-  push(item: T): void {
-    this.#items.push(item);
-  }
-
-  shift(): T | undefined {
-    const item = this.#items[this.#head++];
-    // Dropping consumed items only when they are half of all keeps the cost per item constant.
-    if (this.#head * 2 >= this.#items.length) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
-    return item;
-  }
-
-  clear(): void {
-    this.#items = [];
-    this.#head = 0;
-  }
-
-  get size(): number {
-    return this.#items.length - this.#head;
-  }
 }
 
 /** Answers within this time raise the limit. In ms. */
@@ -121,6 +89,17 @@ const WINDOW_MS = 30_000;
 const SHRINK_FACTOR = 0.75;
 /** If other clients overload the server, a lower limit would leave Leases without leader. */
 const MIN_LIMIT = 8;
+
+/**
+ * The share of the limit that requests of each urgency may fill, so that more urgent ones find a free slot. Grants may
+ * exceed the limit up to its maximum: they are few, and a cluster without leaders needs them.
+ */
+const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
+  preference: 1,
+  vacant: 0.75,
+  expiry: 0.5,
+  housekeeping: 0.25,
+};
 
 /**
  * Limits the requests in flight to as many as the server answers quickly (rule 9). The limit grows by one for each round of
@@ -143,6 +122,11 @@ export class RequestLimit {
 
   get current(): number {
     return Math.floor(this.#limit);
+  }
+
+  /** How many requests may be in flight while one of this urgency is sent. */
+  limitFor(urgency: Urgency): number {
+    return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
 
   /**
@@ -169,5 +153,113 @@ export class RequestLimit {
     else if (now - since < WINDOW_MS) this.#quickest = { before, now: Math.min(current, tookMs), since };
     else this.#quickest = { before: current, now: tookMs, since: now };
     return Math.min(this.#quickest.before, this.#quickest.now);
+  }
+}
+
+/** Requests in flight of one Lease (rule 9). */
+const MAX_PER_LEASE = 8;
+
+interface Waiting {
+  readonly urgency: Urgency;
+  /** Since when the Lease has needed the write. */
+  readonly since: Instant;
+}
+
+/**
+ * Counts the requests in flight, and orders the Leases that wait for room: by urgency, then by turns among namespaces, then by
+ * fewest requests in flight, then by how long they have needed the write (rule 9).
+ */
+export class RequestRoom {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #limit: RequestLimit;
+  readonly #inFlight = new Map<LeaseKey, number>();
+  #total = 0;
+  readonly #waiting = new Map<LeaseKey, Waiting>();
+  /** The waiting Leases that may have more requests in flight. */
+  readonly #order: Readonly<Record<Urgency, FairKeys>> = {
+    grant: new FairKeys(),
+    preference: new FairKeys(),
+    vacant: new FairKeys(),
+    expiry: new FairKeys(),
+    housekeeping: new FairKeys(),
+  };
+
+  /** @param maxInFlight upper bound of requests in flight */
+  constructor(clock: Pick<Clock, 'now'>, maxInFlight: number) {
+    this.#clock = clock;
+    this.#limit = new RequestLimit(clock, maxInFlight);
+  }
+
+  /** The current limit of requests in flight. */
+  get limit(): number {
+    return this.#limit.current;
+  }
+
+  get inFlight(): number {
+    return this.#total;
+  }
+
+  inFlightOf(key: LeaseKey): number {
+    return this.#inFlight.get(key) ?? 0;
+  }
+
+  /** How many Leases wait. */
+  waiting(): Readonly<Record<Urgency, number>> {
+    const counts = { grant: 0, preference: 0, vacant: 0, expiry: 0, housekeeping: 0 };
+    for (const { urgency } of this.#waiting.values()) counts[urgency]++;
+    return counts;
+  }
+
+  /** Whether the Lease may send a request of this urgency now. */
+  isFree(key: LeaseKey, urgency: Urgency): boolean {
+    return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
+  }
+
+  /** Counts a request that is sent now. Call the returned function when it ends; for `isAnswered` see RequestLimit. */
+  begin(key: LeaseKey): (isAnswered: boolean) => void {
+    const sentAt = this.#clock.now();
+    this.#total++;
+    this.#inFlight.set(key, this.inFlightOf(key) + 1);
+    return (isAnswered) => {
+      this.#limit.answered(sentAt, isAnswered);
+      this.#total--;
+      const left = this.inFlightOf(key) - 1;
+      if (left > 0) this.#inFlight.set(key, left);
+      else this.#inFlight.delete(key);
+      this.#sortIn(key);
+    };
+  }
+
+  /** The Lease waits for room for a request of this urgency, and for nothing else. */
+  wait(key: LeaseKey, urgency: Urgency, since: Instant): void {
+    this.stopWaiting(key);
+    this.#waiting.set(key, { urgency, since });
+    this.#sortIn(key);
+  }
+
+  stopWaiting(key: LeaseKey): void {
+    const waiting = this.#waiting.get(key);
+    if (!waiting) return;
+    this.#waiting.delete(key);
+    this.#order[waiting.urgency].delete(key, splitLeaseKey(key).namespace);
+  }
+
+  /** Returns the most urgent Lease for which there is room. It waits no longer. */
+  next(): LeaseKey | undefined {
+    for (const urgency of URGENCIES) {
+      const key = this.#total < this.#limit.limitFor(urgency) ? this.#order[urgency].shift() : undefined;
+      if (key === undefined) continue;
+      this.#waiting.delete(key);
+      return key;
+    }
+    return undefined;
+  }
+
+  /** Sorts a Lease that waits by its requests in flight. If it has too many, it is sorted in when one ends. */
+  #sortIn(key: LeaseKey): void {
+    const waiting = this.#waiting.get(key);
+    const inFlight = this.inFlightOf(key);
+    if (!waiting || inFlight >= MAX_PER_LEASE) return;
+    this.#order[waiting.urgency].set(key, splitLeaseKey(key).namespace, inFlight, waiting.since);
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DeadlineHeap } from '../../../src/support/deadline-heap.ts';
+import { DeadlineHeap } from '../../src/support/deadline-heap.ts';
 
 const key = fc.integer({ min: 0, max: 30 }).map(String);
 

@@ -1,0 +1,95 @@
+import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
+import type { LeaseKey } from '../coordination/lease-key.ts';
+import type { Action, Decision } from '../election/decision.ts';
+import type { Lease } from '../election/model.ts';
+import type { ElectionInput } from '../election/view.ts';
+import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
+import type { LabelEvent } from './leader-label/leader-labels.ts';
+import type { LockEvent, LockState } from './lock/lock-settings.ts';
+import type { Urgency } from './order-and-limit.ts';
+
+export type WatchedResource = 'leases' | 'leasecandidates';
+
+/** How Leases wait for decisions, and for room to write. */
+export type QueueEvent =
+  /** A due Lease was taken, after it was due for `waitedMs`. That took `workMs`, with or without a decision. */
+  | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
+  /** A Lease sends requests after it waited `waitedMs` for room. */
+  | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
+  /** A decision threw; it is retried with backoff. */
+  | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
+
+/** The decisions about Leases and their results. */
+export type DecisionEvent =
+  /** A decision was made from `input` and is not applied yet. */
+  | {
+      readonly type: 'decided';
+      readonly key: LeaseKey;
+      readonly decision: Decision;
+      readonly input: ElectionInput;
+    }
+  /** A decision was delayed, because the decisions about the Lease have used up their budget. */
+  | { readonly type: 'heldBack'; readonly key: LeaseKey }
+  | WriteEvent
+  /** The Lease and all its candidates are gone. */
+  | { readonly type: 'forgotten'; readonly key: LeaseKey };
+
+/** A write ended. */
+export interface WriteEvent {
+  readonly type: 'written';
+  readonly key: LeaseKey;
+  readonly action: Action;
+  /** The decision, with this action only. */
+  readonly decision: Decision;
+  readonly input: ElectionInput;
+  /** Undefined after a success. */
+  readonly error: unknown;
+  /** The written Lease. */
+  readonly lease: Lease | undefined;
+}
+
+/** What the watches of Leases and LeaseCandidates have found. */
+export type WatchEvent =
+  /** All LeaseCandidates of one source are cached. */
+  | { readonly type: 'synced'; readonly apiVersion: CandidateApiVersion }
+  /** The API server no longer serves the watched version of LeaseCandidates. */
+  | { readonly type: 'gone'; readonly apiVersion: CandidateApiVersion }
+  /** The API server serves no LeaseCandidates. */
+  | { readonly type: 'notServed' }
+  | { readonly type: 'discoveryFailed'; readonly error: unknown }
+  | { readonly type: 'watchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
+  | {
+      readonly type: 'reflected';
+      readonly resource: WatchedResource;
+      readonly observation: ReflectorObservation;
+    }
+  /** The Lease or one of its candidates has changed, most often by a renewal of the holder. */
+  | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
+  /** A native and a custom candidate for the Lease have the same name; only one of them counts. */
+  | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }
+  /** A priority annotation of the candidate is invalid and ignored: `name: "value"` (rule 16). */
+  | {
+      readonly type: 'priorityUnreadable';
+      readonly key: LeaseKey;
+      readonly name: string;
+      readonly annotation: string;
+    };
+
+/** What the lock of the coordinator has done. */
+type CoordinatorLockEvent =
+  | { readonly type: 'lockChanged'; readonly state: LockState }
+  | { readonly type: 'lockEvent'; readonly event: LockEvent }
+  | { readonly type: 'lockWatchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
+  /** The namespace of the lock is not allowed. Told each time it becomes so. */
+  | { readonly type: 'lockRefused'; readonly reason: string };
+
+/** What a controller tells its observers, for logs, metrics and the status page. */
+export type ControllerEvent = QueueEvent | DecisionEvent | WatchEvent | CoordinatorLockEvent | LabelEvent;
+
+/** Must not throw. */
+export type ObserveController = (event: ControllerEvent) => void;
+
+/** Whether an event is a success that changes the cluster: a write to a Lease, or the deletion of a candidate. */
+export function isApplied({ action, error }: WriteEvent): boolean {
+  return error === undefined && action.kind !== 'PingCandidate';
+}

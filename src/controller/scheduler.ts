@@ -1,0 +1,391 @@
+import type { LeaseKey } from '../coordination/lease-key.ts';
+import { decideElection } from '../election/decide.ts';
+import { type Action, type Decision, isLeaseWrite, type Reason } from '../election/decision.ts';
+import { earliest, type LeaseCandidate } from '../election/model.ts';
+import { observeUnseen } from '../election/observe-lease.ts';
+import { type ElectionInput, surveyTenure } from '../election/view.ts';
+import { backoffDelayMs } from '../support/backoff.ts';
+import type { Instant } from '../support/clock.ts';
+import { DueKeys } from '../support/due-keys.ts';
+import { EventLoopShare } from '../support/event-loop.ts';
+import { unledSince } from './elections-survey.ts';
+import { RequestRoom, urgencyOf } from './order-and-limit.ts';
+import { SETTLED } from './renewal-only.ts';
+import { Sender, type SenderParts } from './sender.ts';
+import { recordDecision, WriteGate, type WrittenObject, writtenBy } from './write-outcomes.ts';
+
+export interface SchedulerParts
+  extends Pick<SenderParts, 'clock' | 'settings' | 'records' | 'mayWrite' | 'observe'> {
+  /** Undefined in a dry run, which decides and reports but writes nothing. */
+  readonly writer: SenderParts['writer'] | undefined;
+  /** Upper bound of requests in flight. */
+  readonly maxInFlight: number;
+  /** Whether all objects of the Lease are cached, so that it may be decided on. If not, add the Lease again later. */
+  readonly isKnown: (key: LeaseKey) => boolean;
+  /** Lists all Leases or all candidates again, because the cache differs from the server. */
+  readonly relist: (kind: WrittenObject['kind']) => void;
+}
+
+/** What is remembered of a Lease between two decisions. */
+interface Entry {
+  last: LastDecision | undefined;
+  /** Undefined while nothing waits for room. */
+  pending: Pending | undefined;
+  /** Since when the Lease waits for room, over several decisions. */
+  waitsSince: Instant | undefined;
+  /** Until when the decisions have spent the budget. */
+  spentUntil: Instant;
+  /** Decisions in a row that threw. */
+  failures: number;
+}
+
+interface LastDecision {
+  readonly reason: Reason;
+  /** When time alone changes the decision. */
+  readonly nextAt: Instant | undefined;
+  /** The same if the holder renews the Lease. */
+  readonly steadyUntil: Instant;
+  /** Whether an action waits for the result of an earlier write. */
+  readonly isHeldUp: boolean;
+}
+
+/**
+ * A decision and its actions that are not sent yet, most urgent first. They stay together: a round of pings to silent
+ * candidates counts once, with its decision (rule 3).
+ */
+interface Pending {
+  readonly decision: Decision;
+  readonly input: ElectionInput;
+  readonly actions: readonly Action[];
+  /** Afterwards, and after any change of the Lease or its candidates, the Lease is decided on again. */
+  readonly validUntil: Instant;
+  readonly isReported: boolean;
+}
+
+/** A decision that waits longer for room is made again. In ms. */
+const PENDING_VALID_MS = 250;
+/** The first election of a Lease yields to Leases that had a leader, for this time, in ms. */
+const FIRST_ELECTION_MS = 10_000;
+/** Longest time between decisions about a settled Lease, in ms: priorities end by a wall clock, which may be set (rule 16). */
+const LONGEST_REST_MS = 60_000;
+const RETRY = { initialMs: 5, maxMs: 60_000 };
+
+/**
+ * The budget of decisions about one Lease: a client that changes a candidate a thousand times a second, or a crowd of
+ * candidates, must not keep the coordinator busy. Each decision costs this for each candidate, many times the time that it
+ * takes, so that no Lease gets more than a few hundredths of the coordinator's time. In ms.
+ */
+const COST_PER_CANDIDATE_MS = 0.1;
+/** A decision with fewer candidates costs as much. */
+const MIN_CANDIDATES = 10;
+/** Unused budget, in ms, enough for a hundred decisions when a large component starts. */
+const BURST_MS = 1000;
+
+const LEASE: WrittenObject = { kind: 'lease' };
+
+/**
+ * The one way from an event to a write. A Lease that may need a decision is due: at once after a change, or at the time that
+ * its last decision has named. The scheduler takes the due Leases one after the other, decides, and sends at once what there
+ * is room for. A Lease whose actions find no room waits, ordered by urgency (rule 9). Each answer makes room, which the most
+ * urgent waiting Lease gets, and makes its own Lease due again.
+ */
+export class Scheduler {
+  readonly #parts: SchedulerParts;
+  readonly #sender: Sender | undefined;
+  readonly #gate: WriteGate;
+  readonly room: RequestRoom;
+  readonly #share: EventLoopShare;
+  readonly #entries = new Map<LeaseKey, Entry>();
+  readonly #due: DueKeys;
+  #isRunning = false;
+  #isClosed = false;
+  /** Resolved when the scheduler is closed and no request is in flight. */
+  readonly #idle = Promise.withResolvers<void>();
+
+  constructor(parts: SchedulerParts) {
+    const { clock, records, maxInFlight, writer } = parts;
+    this.#parts = parts;
+    this.#gate = new WriteGate(clock, records);
+    this.#sender = writer && new Sender({ ...parts, writer, gate: this.#gate });
+    this.room = new RequestRoom(clock, maxInFlight);
+    this.#share = new EventLoopShare(clock);
+    this.#due = new DueKeys({
+      clock,
+      onDue: () => void this.#run(),
+      postpone: (key, at) => this.#postpone(key, at),
+    });
+  }
+
+  /** How many Leases are due. */
+  get depth(): number {
+    return this.#due.size;
+  }
+
+  /** Sizes of the collections that are kept beside the records. */
+  get kept() {
+    return { entries: this.#entries.size, closed: this.#gate.size };
+  }
+
+  /** Requests a decision about the Lease. */
+  add(key: LeaseKey): void {
+    if (!this.#isClosed) this.#due.add(key);
+  }
+
+  /** The Lease or one of its candidates has changed: what waits is decided again when there is room. */
+  outdate(key: LeaseKey): void {
+    const entry = this.#entries.get(key);
+    if (entry?.pending) entry.pending = { ...entry.pending, validUntil: Number.NEGATIVE_INFINITY };
+  }
+
+  /** The reason of the last decision. */
+  reasonOf(key: LeaseKey): Reason | undefined {
+    return this.#entries.get(key)?.last?.reason;
+  }
+
+  /** Whether a renewal changes nothing: the Lease is held, and the next decision comes before it expires. */
+  isSettled(key: LeaseKey): boolean {
+    return this.#waitsFor(key, (reason) => SETTLED.has(reason));
+  }
+
+  /** Whether a new candidate changes nothing yet: the first election of the Lease will include it (rule 6). */
+  isSettling(key: LeaseKey): boolean {
+    return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
+  }
+
+  /** Whether an action waits for an object that it may not write yet: any news may end the wait. */
+  isHeldUp(key: LeaseKey): boolean {
+    return this.#entries.get(key)?.last?.isHeldUp ?? false;
+  }
+
+  /** Forgets a Lease that is gone with all its candidates. Returns whether it is gone. */
+  forgetIfGone(key: LeaseKey): boolean {
+    const { records, observe } = this.#parts;
+    if (records.lease(key) || records.hasCandidates(key)) return false;
+    this.#gate.forget(key);
+    this.#due.delete(key);
+    const entry = this.#entries.get(key);
+    if (entry) this.#dropPending(key, entry);
+    // The last answer makes the Lease due again, and ends here.
+    if (entry && this.room.inFlightOf(key) > 0) entry.last = undefined;
+    else this.#entries.delete(key);
+    observe({ type: 'forgotten', key });
+    return true;
+  }
+
+  /** Forgets the writes to a candidate that is gone. */
+  forgetCandidate(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
+    this.#gate.forgetObject(key, { kind: 'candidate', name, uid });
+  }
+
+  /** Sends nothing more; resolves when no request is in flight. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    this.#due.clear();
+    for (const [key, entry] of this.#entries) this.#dropPending(key, entry);
+    if (this.room.inFlight === 0) this.#idle.resolve();
+    return this.#idle.promise;
+  }
+
+  /** Whether the last decision has such a reason, and the time of the next one has not come. */
+  #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
+    const { reason, nextAt } = this.#entries.get(key)?.last ?? {};
+    return (
+      reason !== undefined && nextAt !== undefined && isWanted(reason) && this.#parts.clock.now() < nextAt
+    );
+  }
+
+  /**
+   * Returns until when a decision at `at` can wait; undefined if it cannot. It can if it only had to check whether the holder
+   * is late, and the holder has renewed since. So a Lease in good order costs nothing (rule 9).
+   */
+  #postpone(key: LeaseKey, at: Instant): Instant | undefined {
+    const entry = this.#entries.get(key);
+    const last = entry?.last;
+    if (!entry || last?.nextAt !== at || last.isHeldUp || last.reason !== 'LeaderOptimal') return undefined;
+    const { records, clock } = this.#parts;
+    const tenure = surveyTenure(records.gatherHolder(key), clock.now());
+    const nextAt = Math.min(last.steadyUntil, tenure.kind === 'held' ? tenure.lateAt : at);
+    if (nextAt <= clock.now()) return undefined;
+    entry.last = { ...last, nextAt };
+    return nextAt;
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    // One decision follows all events that arrived together.
+    await Promise.resolve();
+    for (let next = this.#due.take(); next !== undefined; next = this.#due.take()) {
+      const { key, waitedMs } = next;
+      await this.#share.take(() => {
+        const startedAt = this.#parts.clock.now();
+        this.#process(key);
+        this.#parts.observe({ type: 'processed', waitedMs, workMs: this.#parts.clock.now() - startedAt });
+      });
+    }
+    this.#isRunning = false;
+  }
+
+  #process(key: LeaseKey): void {
+    if (this.forgetIfGone(key) || !this.#parts.isKnown(key)) return;
+    const entry = this.#entryOf(key);
+    try {
+      this.#decide(key, entry);
+      entry.failures = 0;
+    } catch (error) {
+      const { clock, observe } = this.#parts;
+      observe({ type: 'decisionFailed', key, error });
+      entry.failures++;
+      this.#due.setDeadline(key, clock.now() + backoffDelayMs(entry.failures, RETRY, clock.random()));
+    }
+  }
+
+  #entryOf(key: LeaseKey): Entry {
+    let entry = this.#entries.get(key);
+    if (!entry) {
+      const spentUntil = Number.NEGATIVE_INFINITY;
+      entry = { last: undefined, pending: undefined, waitsSince: undefined, spentUntil, failures: 0 };
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  /** Decides, unless the Lease has spent its budget or waits for the result of a write; then acts. */
+  #decide(key: LeaseKey, entry: Entry): void {
+    const { clock, records, mayWrite, observe } = this.#parts;
+    const now = clock.now();
+    const opensAt = entry.spentUntil - BURST_MS;
+    if (now < opensAt) {
+      observe({ type: 'heldBack', key });
+      this.#due.setDeadline(key, opensAt);
+      return;
+    }
+    const closedUntil = mayWrite() ? this.#gate.closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;
+    if (closedUntil !== undefined) {
+      this.#dropPending(key, entry);
+      this.#due.setDeadline(key, finite(closedUntil));
+      return;
+    }
+    this.#endWait(key, LEASE);
+    const input = records.gather(key);
+    const costMs = Math.max(MIN_CANDIDATES, input.candidates.length) * COST_PER_CANDIDATE_MS;
+    entry.spentUntil = Math.max(entry.spentUntil, now) + costMs;
+    const made = decideElection(input, { monotonic: now, wall: clock.wallTime() });
+    const opening = made.actions.map((action) => this.#gate.closedUntil(key, writtenBy(action)));
+    const actions = made.actions.filter((_action, index) => opening[index] === undefined);
+    for (const action of actions) this.#endWait(key, writtenBy(action));
+    const { reason, requeue } = made;
+    const nextAt = requeue.kind === 'at' ? requeue.time : undefined;
+    // Actions change the Lease, which needs another decision.
+    const restMs = actions.length === 0 ? LONGEST_REST_MS : 0;
+    entry.last = {
+      ...{ reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) },
+      isHeldUp: actions.length < made.actions.length,
+    };
+    this.#due.setDeadline(key, finite(earliest([nextAt, ...opening])));
+    this.#act(key, entry, {
+      ...{ decision: { ...made, actions }, input, actions },
+      ...{ validUntil: now + PENDING_VALID_MS, isReported: false },
+    });
+  }
+
+  /** Stops waiting for the result of the last write: the decision uses the cached object. */
+  #endWait(key: LeaseKey, object: WrittenObject): void {
+    if (!this.#gate.giveUp(key, object)) return;
+    const { records, relist, clock } = this.#parts;
+    relist(object.kind);
+    if (object.kind === 'candidate' || records.lease(key)) return;
+    const now = { monotonic: clock.now(), wall: clock.wallTime() };
+    records.updateMemory(key, (memory) => observeUnseen(memory, now));
+  }
+
+  /** Sends the actions that there is room for, in their order. The others wait. */
+  #act(key: LeaseKey, entry: Entry, pending: Pending): void {
+    const { clock, observe } = this.#parts;
+    const { decision, actions } = pending;
+    const [first] = actions;
+    if (!first || !this.#sender) {
+      this.#dropPending(key, entry);
+      this.#report(key, pending);
+      return;
+    }
+    const urgency = urgencyOf(first, decision);
+    if (!this.room.isFree(key, urgency)) {
+      this.#wait(key, entry, pending, first);
+      return;
+    }
+    this.#report(key, pending);
+    observe({ type: 'sending', urgency, waitedMs: clock.now() - (entry.waitsSince ?? clock.now()) });
+    this.#dropPending(key, entry);
+    for (const [index, action] of actions.entries()) {
+      if (!this.room.isFree(key, urgencyOf(action, decision))) {
+        this.#wait(key, entry, { ...pending, actions: actions.slice(index), isReported: true }, action);
+        return;
+      }
+      void this.#send(this.#sender, key, action, pending);
+      // The other actions wait for the result, and are decided again then.
+      if (isLeaseWrite(action)) return;
+    }
+  }
+
+  /** Tells and records a decision once it acts, or has nothing to do. */
+  #report(key: LeaseKey, { decision, input, isReported }: Pending): void {
+    if (isReported) return;
+    const { observe, records, clock } = this.#parts;
+    observe({ type: 'decided', key, decision, input });
+    if (this.#sender) recordDecision(records, key, decision, clock.now());
+  }
+
+  /** Has the actions wait for room. `first` is the first of them. */
+  #wait(key: LeaseKey, entry: Entry, pending: Pending, first: Action): void {
+    const now = this.#parts.clock.now();
+    entry.pending = pending;
+    entry.waitsSince ??= now;
+    this.room.wait(key, urgencyOf(first, pending.decision), neededSince(pending, first, now));
+  }
+
+  #dropPending(key: LeaseKey, entry: Entry): void {
+    this.room.stopWaiting(key);
+    entry.pending = undefined;
+    entry.waitsSince = undefined;
+  }
+
+  /** Sends an action. Its answer makes room for the most urgent waiting Leases, and makes its own Lease due. */
+  async #send(sender: Sender, key: LeaseKey, action: Action, { decision, input }: Pending): Promise<void> {
+    const end = this.room.begin(key);
+    end(await sender.send(key, action, decision, input));
+    const object = writtenBy(action);
+    if (object.kind === 'candidate' && !this.#parts.records.candidate(key, object.name, object.uid))
+      this.#gate.forgetObject(key, object);
+    this.#giveRoom();
+    if (!this.#entries.get(key)?.pending) this.add(key);
+    if (this.#isClosed && this.room.inFlight === 0) this.#idle.resolve();
+  }
+
+  #giveRoom(): void {
+    const { clock, mayWrite } = this.#parts;
+    for (let key = this.room.next(); key !== undefined; key = this.room.next()) {
+      const entry = this.#entryOf(key);
+      const { pending } = entry;
+      entry.pending = undefined;
+      if (pending && clock.now() < pending.validUntil && mayWrite()) this.#act(key, entry, pending);
+      else this.#process(key);
+    }
+  }
+}
+
+/** Infinity stands for an unknown end, as of a write in flight. That end makes the Lease due. */
+function finite(at: Instant | undefined): Instant | undefined {
+  return at === Number.POSITIVE_INFINITY ? undefined : at;
+}
+
+/**
+ * Returns since when an action has been needed. A Lease without leader has needed it since it lost its leader. A Lease that
+ * never had a leader yields to those that had one, unless they lost it much later.
+ */
+function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
+  // Candidates that were silent before are pinged last.
+  if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
+  const isFirst = decision.tenure.kind === 'vacant';
+  return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);
+}

@@ -1,0 +1,100 @@
+import type { Clock, Instant } from './clock.ts';
+import { DeadlineHeap } from './deadline-heap.ts';
+
+export interface DueKeysOptions {
+  readonly clock: Clock;
+  /** Called when a key has become due. */
+  readonly onDue: () => void;
+  /** Called at the deadline `at` of a key. Returns a later deadline; undefined: the key is due now. */
+  readonly postpone?: (key: string, at: Instant) => Instant | undefined;
+}
+
+/** A key that was taken, and for how long it was due, in ms. */
+export interface DueKey {
+  readonly key: string;
+  readonly waitedMs: number;
+}
+
+/**
+ * Keys that are due now, first in, first out, and keys that become due at a deadline. A key is due once, however often it is
+ * added. It has at most one deadline, which stays when the key is added. One timer serves all deadlines.
+ */
+export class DueKeys {
+  readonly #options: DueKeysOptions;
+  /** The due keys, by when they became due. */
+  readonly #due = new DeadlineHeap();
+  readonly #later = new DeadlineHeap();
+  #timer: { readonly at: Instant; readonly cancel: () => void } | undefined;
+
+  constructor(options: DueKeysOptions) {
+    this.#options = options;
+  }
+
+  /** How many keys are due now. */
+  get size(): number {
+    return this.#due.size;
+  }
+
+  /** Makes the key due now. Returns false if it was due already. */
+  add(key: string): boolean {
+    if (this.#due.get(key) !== undefined) return false;
+    this.#due.set(key, this.#options.clock.now());
+    this.#options.onDue();
+    return true;
+  }
+
+  /** Replaces the deadline of the key; undefined: it has none. A deadline that has passed makes the key due now. */
+  setDeadline(key: string, at: Instant | undefined): void {
+    if (at === undefined || at <= this.#options.clock.now()) this.#later.delete(key);
+    else this.#later.set(key, at);
+    if (at !== undefined && at <= this.#options.clock.now()) this.add(key);
+    this.#arm();
+  }
+
+  /** Removes and returns the key that has been due for longest. */
+  take(): DueKey | undefined {
+    const now = this.#options.clock.now();
+    const since = this.#due.earliest ?? now;
+    const key = this.#due.popDue(Number.POSITIVE_INFINITY);
+    return key === undefined ? undefined : { key, waitedMs: now - since };
+  }
+
+  /** Drops the key and its deadline. */
+  delete(key: string): void {
+    this.#due.delete(key);
+    this.#later.delete(key);
+  }
+
+  clear(): void {
+    this.#due.clear();
+    this.#later.clear();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** A timer for a deadline that is gone costs nothing. */
+  #arm(): void {
+    const { clock } = this.#options;
+    const at = this.#later.earliest;
+    if (at === undefined || (this.#timer !== undefined && this.#timer.at <= at)) return;
+    this.#timer?.cancel();
+    // Rounded up: timers drop fractions of a millisecond.
+    const cancel = clock.setTimer(() => this.#addDue(), Math.ceil(at - clock.now()));
+    this.#timer = { at, cancel };
+  }
+
+  #addDue(): void {
+    const { clock, postpone } = this.#options;
+    this.#timer = undefined;
+    const now = clock.now();
+    for (;;) {
+      const at = this.#later.earliest ?? now;
+      const key = this.#later.popDue(now);
+      if (key === undefined) break;
+      const later = postpone?.(key, at);
+      if (later === undefined) this.add(key);
+      else this.#later.set(key, later);
+    }
+    this.#arm();
+  }
+}

@@ -1,0 +1,280 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ElectionRecords } from '../../src/controller/election-records.ts';
+import { Scheduler } from '../../src/controller/scheduler.ts';
+import {
+  type CandidateBuilder,
+  defaultSettings,
+  makeCandidate,
+  makeLease,
+  makeNow,
+  OLDEST,
+} from '../support/election-builders.ts';
+import { describeActions } from '../support/sim-election.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const KEY = 'kube-system/scheduler';
+const BUSY = 'kube-system/busy';
+
+/** A scheduler that has one request at a time under way, and is told by a test of all that happens. */
+class SchedulerWorld {
+  readonly clock = new VirtualClock({ random: () => 1 });
+  readonly records = new ElectionRecords(defaultSettings);
+  /** What was sent, in order. */
+  readonly sent: string[] = [];
+  /** The reasons of what was decided about the Lease, and when it acted. */
+  readonly decided: string[] = [];
+  /** Like `sending vacant 30`, `heldBack` or `decisionFailed`. */
+  readonly told: string[] = [];
+  /** Called before each decision. */
+  onDecision = () => {};
+  readonly scheduler: Scheduler;
+  readonly #answers: (() => void)[] = [];
+
+  constructor() {
+    const { clock, records } = this;
+    this.scheduler = new Scheduler({
+      ...{ clock, records, settings: defaultSettings, maxInFlight: 1 },
+      relist: () => {},
+      isKnown: () => true,
+      mayWrite: () => {
+        this.onDecision();
+        return true;
+      },
+      writer: {
+        write: (_namespace, name, action) => {
+          this.sent.push(`${name}: ${describeActions([action])}`);
+          return new Promise((resolve) => this.#answers.push(() => resolve(undefined)));
+        },
+      },
+      observe: (event) => {
+        if (event.type === 'decided' && event.key === KEY) this.decided.push(event.decision.reason);
+        if (event.type === 'sending') this.told.push(`sending ${event.urgency} ${event.waitedMs}`);
+        if (event.type === 'heldBack' || event.type === 'decisionFailed') this.told.push(event.type);
+      },
+    });
+  }
+
+  /** Something about the Lease has changed. */
+  async add(key = KEY): Promise<void> {
+    this.scheduler.add(key);
+    await this.clock.advance(0);
+  }
+
+  see(candidate: CandidateBuilder): void {
+    this.records.seeCandidate(candidate.build(), makeNow(this.clock.now()));
+  }
+
+  /** Another Lease takes the one place that there is. */
+  async becomeBusy(): Promise<void> {
+    this.see(makeCandidate('other').with({ leaseName: 'busy' }).renewedAt(-60_000));
+    await this.add(BUSY);
+    expect(this.sent.splice(0)).toEqual(['busy: ping other (election)']);
+  }
+
+  /** The request that is under way is answered, and whoever waits has its turn. */
+  async answer(): Promise<void> {
+    this.#answers.shift()?.();
+    await this.clock.advance(0);
+  }
+}
+
+let world: SchedulerWorld;
+
+beforeEach(async () => {
+  world = new SchedulerWorld();
+  await world.becomeBusy();
+});
+
+describe('what a Lease waits to have written (rule 9)', () => {
+  test('is written when its turn comes soon, as it was decided', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    await world.clock.advance(4990);
+    await world.add();
+    // Meanwhile a has ceased to be fresh, by the fraction of a second that does not matter.
+    await world.clock.advance(249);
+    expect(world.sent).toEqual([]);
+    await world.answer();
+    expect(world.sent).toEqual([`scheduler: create the Lease for a, ${OLDEST}`]);
+    expect(world.decided).toEqual(['LeaseMissing']);
+  });
+
+  test('is decided anew when something was seen to change meanwhile, though nobody has looked since', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    await world.add();
+    world.see(makeCandidate('better').emulating('1.30.0').renewedAt(0));
+    world.scheduler.outdate(KEY);
+    await world.answer();
+    expect(world.sent).toEqual([`scheduler: create the Lease for better, ${OLDEST}`]);
+  });
+
+  test('is decided anew when it has waited for long: what it was decided on may not hold any more', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    await world.clock.advance(4990);
+    await world.add();
+    await world.clock.advance(250);
+    await world.answer();
+    // By now a is fresh no longer.
+    expect(world.sent).toEqual(['scheduler: ping a (election)']);
+    expect(world.decided).toEqual(['AwaitingAcks']);
+  });
+
+  test('is for those who have had no leader for longest first, and last for whoever was silent before', async () => {
+    const leases = [
+      { name: 'silent', seconds: 5, heardAt: -3_000_000 },
+      { name: 'second', seconds: 15, heardAt: -60_000 },
+      { name: 'first', seconds: 10, heardAt: -60_000 },
+    ];
+    for (const { name, seconds, heardAt } of leases) {
+      const lease = makeLease('gone').lasting(seconds).with({ name, uid: name }).build();
+      world.records.seeLease(`kube-system/${name}`, lease, makeNow(0));
+      world.see(makeCandidate(`of-${name}`).with({ leaseName: name }).renewedAt(heardAt));
+    }
+    await world.clock.advance(20_000);
+    for (const { name } of leases) await world.add(`kube-system/${name}`);
+    for (const _ of leases) await world.answer();
+    expect(world.sent).toEqual([
+      'first: ping of-first (election)',
+      'second: ping of-second (election)',
+      'silent: ping of-silent (revival)',
+    ]);
+  });
+
+  test('is for a Lease that was led before ahead of those that never were, unless they have waited for ten seconds', async () => {
+    const reconcile = async (name: string) => {
+      world.see(makeCandidate(`of-${name}`).with({ leaseName: name }).renewedAt(-60_000));
+      await world.add(`kube-system/${name}`);
+    };
+    for (const [name, seconds] of [
+      ['led', 9],
+      ['led-later', 11],
+    ] as const) {
+      const lease = makeLease('gone').lasting(seconds).with({ name, uid: name }).build();
+      world.records.seeLease(`kube-system/${name}`, lease, makeNow(0));
+    }
+    await reconcile('new');
+    await world.clock.advance(12_000);
+    await reconcile('led-later');
+    await reconcile('led');
+    for (let count = 0; count < 3; count++) await world.answer();
+    expect(world.sent).toEqual(
+      ['led', 'new', 'led-later'].map((name) => `${name}: ping of-${name} (election)`),
+    );
+  });
+
+  test('is dropped when nobody needs it any more', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    await world.add();
+    expect(world.scheduler.room.waiting().grant).toBe(1);
+    world.records.seeLease(KEY, makeLease('a').build(), makeNow(0));
+    await world.add();
+    expect(world.scheduler.room.waiting().grant).toBe(0);
+    await world.answer();
+    expect(world.sent).toEqual([]);
+    expect(world.decided).toEqual(['LeaderOptimal']);
+  });
+});
+
+describe('a due Lease', () => {
+  test('is decided on once, after all that happened together', async () => {
+    world.records.seeLease(KEY, makeLease('a').build(), makeNow(0));
+    world.scheduler.add(KEY);
+    world.see(makeCandidate('a').renewedAt(0));
+    world.scheduler.add(KEY);
+    expect([world.scheduler.depth, world.decided]).toEqual([1, []]);
+    await world.clock.advance(0);
+    expect([world.scheduler.depth, world.decided]).toEqual([0, ['LeaderOptimal']]);
+  });
+
+  test('is decided on again at the time that its decision has named, and not once it has gone', async () => {
+    world = new SchedulerWorld();
+    world.records.seeLease(KEY, makeLease('a').lasting(15).build(), makeNow(0));
+    world.see(makeCandidate('a').renewedAt(0));
+    await world.add();
+    await world.clock.advance(11_999);
+    expect(world.decided).toEqual(['LeaderOptimal']);
+    await world.clock.advance(1);
+    expect(world.decided).toHaveLength(2);
+    world.records.seeLease(KEY, undefined, makeNow(12_000));
+    world.records.dropCandidate(makeCandidate('a').build(), makeNow(12_000));
+    expect(world.scheduler.forgetIfGone(KEY)).toBe(true);
+    await world.clock.advance(60_000);
+    expect(world.decided).toHaveLength(2);
+  });
+
+  test('whose decision throws is decided on again after a backoff, which doubles from 5 ms', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    const at: number[] = [];
+    world.onDecision = () => {
+      at.push(world.clock.now());
+      if (at.length <= 4) throw new Error('refused');
+    };
+    await world.add();
+    await world.clock.advance(1000);
+    expect(at.slice(0, 5)).toEqual([0, 5, 15, 35, 75]);
+    expect(world.told.filter((what) => what === 'decisionFailed')).toHaveLength(4);
+  });
+
+  test('tells how long it waited for room, whatever was decided anew meanwhile', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    await world.add();
+    await world.clock.advance(3000);
+    world.scheduler.outdate(KEY);
+    await world.add();
+    await world.clock.advance(1000);
+    world.told.length = 0;
+    await world.answer();
+    expect(world.told).toEqual(['sending grant 4000']);
+  });
+});
+
+describe('a Lease that a client changes all the time', () => {
+  test.each([
+    { candidates: 3, wantAtOnce: 1000, wantPerSecond: 1000 },
+    { candidates: 10, wantAtOnce: 1000, wantPerSecond: 1000 },
+    { candidates: 100, wantAtOnce: 100, wantPerSecond: 100 },
+    { candidates: 1000, wantAtOnce: 10, wantPerSecond: 10 },
+  ])('is decided on less often, the more candidates it has: $candidates', async (row) => {
+    const { candidates, wantAtOnce, wantPerSecond } = row;
+    world.records.seeLease(KEY, makeLease('c0').lasting(3600).build(), makeNow(0));
+    for (let index = 0; index < candidates; index++) world.see(makeCandidate(`c${index}`).renewedAt(0));
+    /** How often it is decided on within so many changes, one after the other at one moment. */
+    const decisionsWithin = async (changes: number) => {
+      world.decided.length = 0;
+      for (let change = 0; change < changes; change++) await world.add();
+      return world.decided.length;
+    };
+    expect(await decisionsWithin(wantAtOnce + 10)).toBe(wantAtOnce + 1);
+    expect(world.told).toContain('heldBack');
+    world.decided.length = 0;
+    for (let ms = 0; ms < 1000; ms++) {
+      world.scheduler.add(KEY);
+      await world.clock.advance(1);
+    }
+    expect(world.decided.length).toBeGreaterThanOrEqual(0.9 * wantPerSecond);
+    expect(world.decided.length).toBeLessThanOrEqual(wantPerSecond + 1);
+    await world.clock.advance(10_000);
+    expect(await decisionsWithin(wantAtOnce)).toBeGreaterThanOrEqual(wantAtOnce);
+  });
+});
+
+describe('once it is closed', () => {
+  test('nothing is sent any more, and it is over when the last request is answered', async () => {
+    world.see(makeCandidate('a').renewedAt(0));
+    await world.add();
+    let isOver = false;
+    const closing = world.scheduler.close().then(() => {
+      isOver = true;
+    });
+    await world.add();
+    expect(isOver).toBe(false);
+    await world.answer();
+    await closing;
+    await world.clock.advance(60_000);
+    expect(world.sent).toEqual([]);
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test('it is over at once when nothing is under way', async () => {
+    await expect(new SchedulerWorld().scheduler.close()).resolves.toBeUndefined();
+  });
+});
