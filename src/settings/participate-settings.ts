@@ -3,6 +3,7 @@ import { parseVersion } from '../election/strategies.ts';
 import type { ListenAddress } from '../support/address.ts';
 import { SAFE_SHARE } from '../support/clock.ts';
 import { formatDurationMs } from '../support/text.ts';
+import { MAX_SOCKET_PATH_BYTES } from '../support/unix-socket.ts';
 import { inspectionRows } from './inspection-settings.ts';
 import { runSettings } from './run-settings.ts';
 import {
@@ -76,6 +77,10 @@ export interface ParticipateSettings {
   readonly candidateOnly: boolean;
   /** Address that serves the leader; undefined for none. */
   readonly listen: ListenAddress | undefined;
+  /** Path of a Unix socket that serves the leader; undefined for none. */
+  readonly socket: string | undefined;
+  /** The program leads by its open request for `/lead`. */
+  readonly leadByConnection: boolean;
   /** Address that serves health checks; undefined for none. */
   readonly healthListen: ListenAddress | undefined;
   /** Path of a file with the leader. */
@@ -102,6 +107,11 @@ const httpUrl: Parser<URL> = (given) => {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url?.protocol === 'http:') return { value: url };
   return { problem: 'is not an http:// URL; give e.g. http://127.0.0.1:8080/readyz' };
+};
+
+const socketPath: Parser<string> = (given) => {
+  if (Buffer.byteLength(given) <= MAX_SOCKET_PATH_BYTES) return text(given);
+  return { problem: `is longer than ${MAX_SOCKET_PATH_BYTES} bytes, the limit of Unix sockets` };
 };
 
 const settings: SettingsTable<ParticipateSettings>['settings'] = {
@@ -204,6 +214,22 @@ const settings: SettingsTable<ParticipateSettings>['settings'] = {
     group: SIDECAR,
     parse: listenAddress,
   },
+  socket: {
+    flag: 'socket',
+    placeholder: '<path>',
+    default: undefined,
+    defaultNote: 'none',
+    description: 'tell who leads on a Unix socket, too',
+    group: SIDECAR,
+    parse: socketPath,
+  },
+  leadByConnection: {
+    flag: 'lead-by-connection',
+    default: 'false',
+    description: 'be a candidate while a program has a GET /lead open, and release when it has closed it',
+    group: SIDECAR,
+    parse: boolean,
+  },
   file: {
     flag: 'file',
     placeholder: '<path>',
@@ -250,9 +276,11 @@ export function contradictionsWith(
   command: readonly string[],
   given: ParticipateSettings,
 ): readonly string[] {
-  const { file, readyUrl, candidateOnly, restart } = given;
+  const { file, readyUrl, candidateOnly, restart, socket, leadByConnection } = given;
   if (command.length === 0) return restart ? ['--restart is about a command: give one after --'] : [];
   const ofSidecars = [
+    ...(socket === undefined ? [] : ['--socket']),
+    ...(leadByConnection ? ['--lead-by-connection'] : []),
     ...(file === undefined ? [] : ['--file']),
     ...(readyUrl === undefined ? [] : ['--ready-url']),
     ...(candidateOnly ? ['--candidate-only'] : []),
@@ -308,15 +336,32 @@ function contradictoryTimes(given: ParticipateSettings): readonly string[] {
 }
 
 function contradictoryCandidate(given: ParticipateSettings): readonly string[] {
-  const { binaryVersion, emulationVersion, candidateOnly, file, identity } = given;
+  const { binaryVersion, emulationVersion, candidateOnly, identity } = given;
+  const { file, listen, socket, leadByConnection } = given;
   const binary = parseVersion(binaryVersion);
   const emulation = parseVersion(emulationVersion);
+  const tellers = [
+    { flag: '--file', isGiven: file !== undefined },
+    { flag: '--socket', isGiven: socket !== undefined },
+    { flag: '--lead-by-connection', isGiven: leadByConnection },
+  ];
   return [
     ...(binary && emulation && emulation.compare(binary) > 0
       ? [`--emulation-version (${emulationVersion}) must not be above --binary-version (${binaryVersion})`]
       : []),
-    ...(candidateOnly && file !== undefined
-      ? ['--file tells who leads, which with --candidate-only the program itself knows: leave it out']
+    ...tellers
+      .filter(({ isGiven }) => candidateOnly && isGiven)
+      .map(
+        ({ flag }) =>
+          `${flag} tells who leads, which with --candidate-only the program itself knows: leave it out`,
+      ),
+    ...(leadByConnection && file !== undefined
+      ? [
+          '--file tells until when the program leads, which with --lead-by-connection a connection does: leave it out',
+        ]
+      : []),
+    ...(leadByConnection && !candidateOnly && !listen && socket === undefined
+      ? ['--lead-by-connection needs --listen or --socket: there, the program asks for the lead']
       : []),
     ...(candidateOnly && identity === undefined
       ? ["--candidate-only needs --identity: the same as the program's elector has"]

@@ -1,4 +1,4 @@
-import { get, type IncomingMessage } from 'node:http';
+import { get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import { Participant } from '../../participant/participant.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
@@ -6,15 +6,19 @@ import { isAllowedHost, type ListenAddress } from '../../support/address.ts';
 import { type Clock, sleep } from '../../support/clock.ts';
 import { withContext, writeWholeFile } from '../../support/files.ts';
 import type { Host } from '../../support/host.ts';
+import { listenOnSocket } from '../../support/unix-socket.ts';
 import {
   type Answer,
   type HttpServer,
   isReading,
+  type Listen,
+  listenAt,
   pathOf,
   serveAnswers,
   startHttpServer,
 } from '../http-server.ts';
-import { Leadership, LeadershipStreams, leaseOf, type Participation } from './leadership.ts';
+import { LeadConnections } from './lead-connections.ts';
+import { Leadership, LeadershipStreams, leaseOf, MAX_PROMISE_MS, type Participation } from './leadership.ts';
 
 /**
  * Takes part on behalf of the program in the same pod and tells it which candidate leads, or only publishes the candidate.
@@ -29,18 +33,37 @@ export async function runSidecar(
 ): Promise<number> {
   const { clock } = host;
   const { logger } = participation;
-  const { candidateOnly, file, readyUrl, healthListen } = settings;
+  const { candidateOnly, file, readyUrl, healthListen, socket, leadByConnection } = settings;
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const metrics = new Registry();
+  const lease = leaseOf(participation);
+  const connections = leadByConnection
+    ? new LeadConnections({
+        clock,
+        lease,
+        logger,
+        resign: () => void participant.resign(),
+        onChange: () => standOrWithdraw(),
+      })
+    : undefined;
   const leadership: Leadership = new Leadership({
     clock,
-    lease: leaseOf(participation),
+    lease,
     identity: () => participant.identity,
+    connections,
   });
+  const resumeDelayMs = leadByConnection ? MAX_PROMISE_MS : 0;
   const participant = new Participant(
-    { ...participation, metrics, onObserved: leadership.observe },
+    { ...participation, metrics, resumeDelayMs, onObserved: leadership.observe },
     leadership.lead,
   );
+  let isReady = readyUrl === undefined;
+  const canLead = () => isReady && (connections?.hasProgram ?? true);
+  const standOrWithdraw = () => {
+    if (canLead()) participant.stand();
+    // If the process stops meanwhile, the stop releases the Lease too.
+    else participant.withdraw().catch(() => {});
+  };
 
   const endFile =
     file === undefined
@@ -53,22 +76,14 @@ export async function runSidecar(
             onFailure: (error) => logger.error({ err: error, file }, 'Cannot write the file'),
           }),
         );
+  const parts = { clock, leadership, connections, metrics, resign: () => participant.resign() };
   const listen = candidateOnly ? undefined : settings.listen;
-  const server =
-    listen &&
-    (await startLeaderEndpoints(listen, { clock, leadership, metrics, resign: () => participant.resign() }));
+  const server = listen && (await startLeaderEndpoints(listen, parts));
+  const socketServer = socket === undefined ? undefined : await startSocketEndpoints(socket, parts);
   const health = healthListen && (await serveHealth(healthListen, { clock, participant, metrics }));
   const { identity } = participant;
-  logger.info(
-    {
-      lease: leaseOf(participation),
-      identity,
-      listen: server?.address,
-      healthListen: health?.address,
-      file,
-    },
-    'Standing',
-  );
+  const addresses = { listen: server?.address, socket, healthListen: health?.address };
+  logger.info({ lease, identity, ...addresses, file }, 'Standing');
 
   const ended = new AbortController();
   const readiness =
@@ -76,22 +91,21 @@ export async function runSidecar(
     watchReadiness(readyUrl, {
       clock,
       signal: AbortSignal.any([stop, ended.signal]),
-      onChange: (isReady) => {
-        logger.info({ url: readyUrl.href, isReady }, 'The program has changed');
-        if (isReady) participant.stand();
-        // If the process stops meanwhile, the stop releases the Lease too.
-        else participant.withdraw().catch(() => {});
+      onChange: (isNowReady) => {
+        logger.info({ url: readyUrl.href, isReady: isNowReady }, 'The program has changed');
+        isReady = isNowReady;
+        standOrWithdraw();
       },
     });
   try {
-    // Do not become a candidate before the program is ready.
-    if (readyUrl) await participant.withdraw();
+    // Do not become a candidate before the program is ready and asks for the lead.
+    if (!canLead()) await participant.withdraw();
     await participant.run(stop);
   } finally {
     ended.abort();
     await readiness;
     endFile?.();
-    await Promise.all([server?.close(), health?.close()]);
+    await Promise.all([server?.close(), socketServer?.close(), health?.close()]);
   }
   return 0;
 }
@@ -99,19 +113,28 @@ export async function runSidecar(
 interface LeaderEndpointsParts {
   readonly clock: Clock;
   readonly leadership: Leadership;
+  /** Undefined if programs do not lead by a connection. */
+  readonly connections?: LeadConnections | undefined;
   /** Gives up leadership. Resolves when the Lease is released. */
   readonly resign: () => Promise<void>;
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
 }
 
-/** The paths and their methods. HEAD is handled like GET. */
-const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
-  '/': 'GET',
-  '/leader': 'GET',
-  '/watch': 'GET',
-  '/resign': 'POST',
-  '/healthz': 'GET',
-  '/metrics': 'GET',
+interface Endpoint {
+  /** HEAD is handled like GET, but not where the request has an effect. */
+  readonly method: 'GET' | 'POST';
+  /** Whether a request changes who leads. Only programs of the same pod may do so. */
+  readonly hasEffect: boolean;
+}
+
+const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+  '/': { method: 'GET', hasEffect: false },
+  '/leader': { method: 'GET', hasEffect: false },
+  '/watch': { method: 'GET', hasEffect: false },
+  '/lead': { method: 'GET', hasEffect: true },
+  '/resign': { method: 'POST', hasEffect: true },
+  '/healthz': { method: 'GET', hasEffect: false },
+  '/metrics': { method: 'GET', hasEffect: false },
 };
 
 /**
@@ -123,18 +146,56 @@ export function startLeaderEndpoints(
   listen: ListenAddress,
   parts: LeaderEndpointsParts,
 ): Promise<HttpServer> {
+  const isLocal = ({ socket }: IncomingMessage) =>
+    /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
+  return serveEndpoints(listenAt(listen), isLocal, parts);
+}
+
+/**
+ * Serves the same on a Unix socket.
+ *
+ * @throws {Error} with the path and advice, if the server cannot listen there.
+ */
+export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts): Promise<HttpServer<void>> {
+  return serveEndpoints(
+    (server) => listenOnSocket(server, path),
+    () => true,
+    parts,
+  );
+}
+
+function serveEndpoints<Address>(
+  listen: Listen<Address>,
+  isLocal: (request: IncomingMessage) => boolean,
+  parts: LeaderEndpointsParts,
+): Promise<HttpServer<Address>> {
+  const { connections } = parts;
   const streams = new LeadershipStreams(parts);
+  const refuse = (request: IncomingMessage) =>
+    refusalOf(request, isLocal) ?? refusalOfLead(request, connections);
+  const joins: Readonly<Record<string, (response: ServerResponse) => void>> = {
+    '/watch': (response) => streams.join(response),
+    '/lead': (response) => connections?.join(response),
+  };
   return serveAnswers(listen, {
     clock: parts.clock,
     takes(request, response) {
-      if (pathOf(request) !== '/watch' || refusalOf(request) !== undefined || request.method !== 'GET')
-        return false;
-      streams.join(response);
+      const join = joins[pathOf(request)];
+      if (!join || request.method !== 'GET' || refuse(request)) return false;
+      join(response);
       return true;
     },
-    answer: (request) =>
-      answerTo(request, parts).catch((error: unknown) => ({ status: 500, body: `${String(error)}\n` })),
-    onClose: () => streams.close(),
+    answer: async (request) => {
+      try {
+        return refuse(request) ?? (await answerTo(request, parts));
+      } catch (error) {
+        return { status: 500, body: `${String(error)}\n` };
+      }
+    },
+    onClose() {
+      streams.close();
+      connections?.close();
+    },
   });
 }
 
@@ -244,8 +305,6 @@ export function serveHealth(
 }
 
 async function answerTo(request: IncomingMessage, parts: LeaderEndpointsParts): Promise<Answer> {
-  const refusal = refusalOf(request);
-  if (refusal) return refusal;
   const { leadership, metrics } = parts;
   switch (pathOf(request)) {
     case '/':
@@ -268,26 +327,47 @@ async function answerTo(request: IncomingMessage, parts: LeaderEndpointsParts): 
 }
 
 /** Returns the refusal of a request; undefined if it is admitted. */
-function refusalOf(request: IncomingMessage): Answer | undefined {
+function refusalOf(
+  request: IncomingMessage,
+  isLocal: (request: IncomingMessage) => boolean,
+): Answer | undefined {
   const { headers, method = '' } = request;
-  const path = pathOf(request);
-  const allowed = METHODS[path];
-  if (allowed === undefined) {
-    return { status: 404, body: `not found; there are ${Object.keys(METHODS).join(', ')}\n` };
+  const endpoint = ENDPOINTS[pathOf(request)];
+  if (endpoint === undefined) {
+    return { status: 404, body: `not found; there are ${Object.keys(ENDPOINTS).join(', ')}\n` };
   }
   if (!isAllowedHost(headers.host)) {
     return { status: 403, body: 'the Host header names a website; ask by the address or by localhost\n' };
   }
-  if (allowed === 'GET') {
+  if (!endpoint.hasEffect) {
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   }
-  if (method !== allowed) return { status: 405, body: 'only POST\n' };
+  if (method !== endpoint.method) return { status: 405, body: `only ${endpoint.method}\n` };
   // Every browser sends one of these headers. Other programs do not.
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
     return { status: 403, body: 'not for browsers\n' };
   }
-  if (!/^(?:::ffff:)?127\.|^::1$/.test(request.socket.remoteAddress ?? '')) {
+  if (!isLocal(request)) {
     return { status: 403, body: 'only for programs of the same pod: ask at 127.0.0.1\n' };
+  }
+  return undefined;
+}
+
+/** The headers by which proxies make themselves known. */
+const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
+
+/** Returns the refusal of a request for the lead; undefined if it is admitted. */
+function refusalOfLead(
+  request: IncomingMessage,
+  connections: LeadConnections | undefined,
+): Answer | undefined {
+  if (pathOf(request) !== '/lead') return undefined;
+  if (!connections) {
+    return { status: 404, body: 'this sidecar has no /lead: start it with --lead-by-connection\n' };
+  }
+  // The connection of a proxy says nothing about the program behind it.
+  if (PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) {
+    return { status: 403, body: 'not through a proxy: connect to the sidecar directly\n' };
   }
   return undefined;
 }
