@@ -4,17 +4,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { kubeconfigText } from '../../../src/apiserver/access/client-credentials.ts';
-import { CUSTOM_API_VERSION } from '../../../src/coordination/candidate-sources.ts';
-import type { WatchedLease } from '../../control-plane/watched-objects.ts';
-import { eventually } from '../../e2e/coordinator.ts';
-import { Ledger } from '../../e2e/ledger.ts';
-import { type ParticipateProcess, startParticipate } from '../../e2e/participate-process.ts';
-import { type EmbeddedSite, startEmbeddedSite } from '../../embedded/embedded-site.ts';
+import { kubeconfigText } from '../../src/apiserver/access/client-credentials.ts';
+import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
+import { type EmbeddedSite, startEmbeddedSite } from '../embedded/embedded-site.ts';
+import { eventually } from './coordinator.ts';
 import type { LeadProgramOptions, LeadProgramReport } from './lead-program.ts';
-
-/** The Lease of all pods. */
-const LEASE = 'invoices';
+import { Ledger } from './ledger.ts';
+import { type ParticipateProcess, startParticipate } from './participate-process.ts';
 
 /** A program beside a sidecar, as a process of its own. */
 export interface LeadProgram {
@@ -27,19 +23,26 @@ export interface LeadProgram {
   readonly ended: Promise<unknown>;
 }
 
-/** An embedded server with a coordinator in this process, and processes as in pods: sidecars, and programs beside them. */
+/** An embedded server with a coordinator in this process. */
 export interface LeadSite {
-  readonly site: EmbeddedSite;
+  /** Whoever takes part in the election of one Lease. */
+  stage(lease: string): LeadStage;
+  stop(): Promise<void>;
+}
+
+/** Processes as in pods: sidecars, and programs beside them. */
+export interface LeadStage {
   readonly ledger: Ledger;
-  /** A directory for sockets and files. */
-  readonly directory: string;
-  readonly lease: () => WatchedLease | undefined;
+  /** All holders of the Lease so far, in order. */
+  readonly holders: () => readonly string[];
+  readonly transitions: () => number;
   readonly candidates: () => Promise<readonly string[]>;
   startSidecar(name: string, args?: readonly string[]): ParticipateProcess;
   startProgram(
     sidecar: ParticipateProcess,
     options: Pick<LeadProgramOptions, 'name'> & Partial<LeadProgramOptions>,
   ): Promise<LeadProgram>;
+  /** Kills all of its processes. */
   stop(): Promise<void>;
 }
 
@@ -49,45 +52,65 @@ export async function startLeadSite(): Promise<LeadSite> {
   const kubeconfig = join(directory, 'kubeconfig');
   const { url: server, adminToken: token, caFile } = site.cluster;
   writeFileSync(kubeconfig, kubeconfigText({ server, ca: readFileSync(caFile, 'utf8'), token }));
-  const file = join(directory, 'ledger');
-  const started = new Set<{ signal(signal: NodeJS.Signals): void; readonly ended: Promise<unknown> }>();
-  const keep = <T extends { signal(signal: NodeJS.Signals): void; readonly ended: Promise<unknown> }>(
-    one: T,
-  ): T => {
+  return {
+    stage: (lease) => stageOn(site, { lease, kubeconfig, ledger: join(directory, `ledger-${lease}`) }),
+    async stop() {
+      await site.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+interface StagePaths {
+  readonly lease: string;
+  readonly kubeconfig: string;
+  readonly ledger: string;
+}
+
+function stageOn({ leases, cluster }: EmbeddedSite, { lease, kubeconfig, ledger }: StagePaths): LeadStage {
+  const started = new Set<Pick<LeadProgram, 'signal' | 'ended'>>();
+  const keep = <T extends Pick<LeadProgram, 'signal' | 'ended'>>(one: T): T => {
     started.add(one);
     void one.ended.then(() => started.delete(one));
     return one;
   };
   return {
-    site,
-    directory,
-    ledger: new Ledger(file),
-    lease: () => site.leases.current('default', LEASE),
+    ledger: new Ledger(ledger),
+    holders() {
+      const all = leases.history('default', lease).map(({ object }) => object.spec.holderIdentity ?? '');
+      return all.filter((holder, index) => holder !== all[index - 1]);
+    },
+    transitions: () => leases.current('default', lease)?.spec.leaseTransitions ?? 0,
     async candidates() {
       const path = `/apis/${CUSTOM_API_VERSION}/namespaces/default/leasecandidates`;
-      const list = await site.cluster.request<{ items: { metadata: { name: string } }[] }>('GET', path);
-      return list.items.map(({ metadata }) => metadata.name);
+      const { items } = await cluster.request<CandidateList>('GET', path);
+      return items.filter(({ spec }) => spec.leaseName === lease).map(({ metadata }) => metadata.name);
     },
     startSidecar: (name, args = []) =>
       keep(
         startParticipate(kubeconfig, [
-          ...[LEASE, '--identity', name, '--lead-by-connection', '--listen', '127.0.0.1:0'],
+          ...[lease, '--identity', name, '--lead-by-connection', '--listen', '127.0.0.1:0'],
           ...['--lease-duration', '6s', '--renew-deadline', '4s', '--retry-period', '1s', ...args],
         ]),
       ),
     async startProgram(sidecar, options) {
       const { listen } = await sidecar.logged('Standing');
       const at = listen as { host: string; port: number };
-      return keep(spawnProgram({ ledger: file, at, stopMs: 0, isDeaf: false, ...options }));
+      return keep(spawnProgram({ ledger, at, stopMs: 0, isDeaf: false, ...options }));
     },
     async stop() {
       const ended = [...started].map((one) => one.ended);
       for (const one of started) one.signal('SIGKILL');
       await Promise.all(ended);
-      await site.stop();
-      rmSync(directory, { recursive: true });
     },
   };
+}
+
+interface CandidateList {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string };
+    readonly spec: { readonly leaseName: string };
+  }[];
 }
 
 function spawnProgram(options: LeadProgramOptions): LeadProgram {
