@@ -13,7 +13,6 @@ import { type Clock, type Instant, sleep } from '../../support/clock.ts';
 import { withContext } from '../../support/files.ts';
 import { type Environment, type Host, untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { LeadConnections } from './lead-connections.ts';
 
 /** The options of a participant, and its connection to the cluster. */
 export interface Participation extends ParticipateOptions {
@@ -88,7 +87,7 @@ interface LeadershipParts {
   readonly lease: string;
   readonly identity: () => string;
   /** The connections by which programs lead; undefined if they lead by promises. */
-  readonly connections?: Pick<LeadConnections, 'lead'> | undefined;
+  readonly connections?: { lead(term: Term): Promise<void> } | undefined;
 }
 
 /** Maximum `validForMs`. The Lease is released only after all promises have expired, or after the program has acknowledged. */
