@@ -119,7 +119,9 @@ function spawnProgram(options: LeadProgramOptions): LeadProgram {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   // A test that crashes must leave nothing behind.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const reports: LeadProgramReport[] = [];
   if (child.stdout)
     createInterface(child.stdout).on('line', (line) => reports.push(JSON.parse(line) as LeadProgramReport));

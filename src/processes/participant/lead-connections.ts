@@ -3,7 +3,7 @@ import { type Term, TermOver } from '../../participant/term.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { EVENT_STREAM, eventText, MAX_PROMISE_MS, MAX_STREAMS, REPEAT_INTERVAL_MS } from './leadership.ts';
+import { EVENT_STREAM, eventText, MAX_PROMISE_MS, MAX_STREAMS } from './leadership.ts';
 
 /** A program's open request for the lead. */
 interface Program {
@@ -31,6 +31,8 @@ export interface LeadConnectionsParts {
   readonly clock: Clock;
   /** The Lease, `namespace/name`. */
   readonly lease: string;
+  /** The interval of repeats, in milliseconds: what is told must not expire while the Lease is renewed. */
+  readonly repeatMs: number;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Gives up leadership: the program with the lead has closed its connection. */
   readonly resign: () => void;
@@ -108,7 +110,7 @@ export class LeadConnections {
 
   /** Tells the program of the term at once, at its end, and in between. The returned function ends this. */
   #tellRepeatedly(program: Program, term: Term): () => void {
-    const { clock } = this.#parts;
+    const { clock, repeatMs } = this.#parts;
     const { response } = program;
     const tell = (event: 'change' | 'heartbeat') => {
       if (!response.destroyed) response.write(eventText(event, this.#account(program, term)));
@@ -116,10 +118,10 @@ export class LeadConnections {
     const repeat = () => {
       // A program that does not read needs no second repeat.
       if (response.writableLength === 0) tell('heartbeat');
-      cancel = clock.setTimer(repeat, REPEAT_INTERVAL_MS);
+      cancel = clock.setTimer(repeat, repeatMs);
     };
     const end = () => tell('change');
-    let cancel = clock.setTimer(repeat, REPEAT_INTERVAL_MS);
+    let cancel = clock.setTimer(repeat, repeatMs);
     tell('change');
     term.signal.addEventListener('abort', end, { once: true });
     return () => {

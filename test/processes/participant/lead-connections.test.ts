@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../../src/processes/http-server.ts';
 import { LeadConnections } from '../../../src/processes/participant/lead-connections.ts';
+import { startLeaderEndpoints } from '../../../src/processes/participant/leader-endpoints.ts';
 import { Leadership } from '../../../src/processes/participant/leadership.ts';
-import { startLeaderEndpoints } from '../../../src/processes/participant/sidecar.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeResponse, type Told, toldIn } from './fake-response.ts';
 import { FakeTerm } from './fake-term.ts';
@@ -24,6 +24,7 @@ async function start() {
   const connections: LeadConnections = new LeadConnections({
     clock,
     lease: 'default/web',
+    repeatMs: 2000,
     logger: { info: () => {}, warn: () => calls.push('warned') },
     resign() {
       calls.push('resigned');

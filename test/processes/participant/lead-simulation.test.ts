@@ -42,6 +42,7 @@ class SimPod {
     const connections: LeadConnections = new LeadConnections({
       clock: process,
       lease: 'default/checkout',
+      repeatMs: 2000,
       logger: { info: () => {}, warn: () => {} },
       resign: () => void participant.resign(),
       onChange() {
