@@ -11,6 +11,7 @@ runNamed(
     events: benchIn('events'),
     figures: benchIn('figures'),
     'hand-overs': benchIn('hand-overs'),
+    lead: benchIn('lead'),
     memory: { ...benchIn('memory'), needsBuild: true, nodeArgs: ['--expose-gc'] },
     scale: benchIn('scale'),
     sidecar: { ...benchIn('sidecar'), needsBuild: true },

@@ -8,7 +8,7 @@ import { generateToken, kubeconfigText } from '../apiserver/access/client-creden
 import { startApiServer } from '../apiserver/api-server.ts';
 import { createClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { type HttpServer, isReading, pathOf, serveAnswers } from '../processes/http-server.ts';
+import { type HttpServer, isReading, listenAt, pathOf, serveAnswers } from '../processes/http-server.ts';
 import type { DemoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
 import { resolveSettings } from '../settings/settings-table.ts';
@@ -223,7 +223,7 @@ async function startDemoServer(host: Host, onError: (error: unknown) => void): P
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 function servePage(page: StatusPage, listen: ListenAddress, { clock }: Host): Promise<HttpServer> {
-  return serveAnswers(listen, {
+  return serveAnswers(listenAt(listen), {
     clock,
     takes(request, response) {
       const isForPage = page.has(pathOf(request)) && isReading(request);

@@ -1,6 +1,7 @@
 import { type CandidateApiVersion, CUSTOM_API_VERSION, sourceOf } from '../coordination/candidate-sources.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
+import { Backoff } from '../support/backoff.ts';
 import { type Clock, InterruptibleSleep } from '../support/clock.ts';
 import { systemClock } from '../support/system-clock.ts';
 import type { CandidateDescription } from './candidate-body.ts';
@@ -21,8 +22,10 @@ const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1alpha2',
   CUSTOM_API_VERSION,
 ];
-/** The delay after a discovery that failed or found no version, in milliseconds. */
+/** The delay after a discovery that found no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
+/** After a discovery that failed: a program that stands again must not wait for long because of one lost connection. */
+const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
@@ -32,6 +35,7 @@ export class Candidate {
   readonly #logger: ParticipantLogger;
   readonly #sleep: InterruptibleSleep;
   readonly #trouble: TroubleLog;
+  readonly #failures: Backoff;
   readonly #published = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
@@ -46,6 +50,7 @@ export class Candidate {
     this.#parts = { clock: systemClock, ...parts };
     this.#logger = guardedLogger(parts.logger ?? silent);
     this.#sleep = new InterruptibleSleep(this.#parts.clock);
+    this.#failures = new Backoff(FAILED_BACKOFF, this.#parts.clock);
     this.#trouble = new TroubleLog(this.#logger, 'Cannot find out which LeaseCandidates are served');
   }
 
@@ -99,14 +104,17 @@ export class Candidate {
   async #discover(signal: AbortSignal): Promise<number> {
     try {
       const apiVersion = (await this.#served(this.#allowed, signal)) ?? (await this.#served(SOURCES, signal));
-      if (apiVersion === undefined)
-        throw new Error('no version of LeaseCandidate is served: install the CRD');
+      this.#failures.succeeded();
+      if (apiVersion === undefined) {
+        this.#trouble.failed(new Error('no version of LeaseCandidate is served: install the CRD'));
+        return UNSERVED_MS;
+      }
       this.#trouble.ended();
       if (apiVersion !== this.#current?.apiVersion && !signal.aborted) await this.#moveTo(apiVersion);
       return SERVED_MS;
     } catch (error) {
       if (!signal.aborted) this.#trouble.failed(error);
-      return UNSERVED_MS;
+      return this.#failures.failed();
     }
   }
 

@@ -38,6 +38,8 @@ export interface ElectorParts {
   readonly metrics?: ParticipantMetrics | undefined;
   /** Only follow the Lease, because the program leads by an elector of its own. Default false. */
   readonly isFollowing?: boolean;
+  /** `resumeDelayMs` of the ParticipateOptions. Default 0. */
+  readonly resumeDelayMs?: number | undefined;
   /** Called when `holder` or `term` may have changed. */
   readonly onChange?: () => void;
 }
@@ -57,6 +59,8 @@ export class Elector {
   readonly #conflicts: Backoff;
   readonly #failures: Backoff;
   readonly #finished = Promise.withResolvers<void>();
+  readonly #resumesAt: Instant;
+  #hasSeen = false;
   #running: Promise<void> | undefined;
   #term: RunningTerm | undefined;
   #hasRival = false;
@@ -80,6 +84,7 @@ export class Elector {
     this.#parts = { ...parts, clock };
     this.#lead = lead;
     this.#logger = logger;
+    this.#resumesAt = clock.now() + (parts.resumeDelayMs ?? 0);
     // Shorter than the retry period: a leader has only a few attempts before the renew deadline.
     const maxMs = resetAfterMs / 2;
     this.#conflicts = new Backoff({ initialMs: CONFLICT_DELAY_MS, maxMs, resetAfterMs }, clock);
@@ -167,6 +172,9 @@ export class Elector {
   #seen(): void {
     const { identity } = this.#parts;
     const lease = this.#follower.sight?.lease;
+    // Other programs may rely on what a former process with this identity has told them.
+    if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
+    this.#hasSeen = true;
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
     if (this.#term && isTaken(this.#view(), this.#term)) {
       this.#term.take();

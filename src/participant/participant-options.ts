@@ -52,6 +52,12 @@ export interface ParticipateOptions {
   readonly metrics?: Registry;
   /** Only publish the LeaseCandidate and follow the Lease: the program has an elector of its own, with this identity. */
   readonly candidateOnly?: boolean;
+  /**
+   * For how long after its start the participant leaves a Lease alone that it finds held under its own identity, in
+   * milliseconds; default 0. For a participant that tells other programs that they lead: they may rely on what a former
+   * process has told them.
+   */
+  readonly resumeDelayMs?: number;
   /** Called with the first state, and after each change. */
   readonly onObserved?: (state: ParticipantState) => void;
   /** Default: the clock of the system. For tests. */

@@ -97,6 +97,7 @@ export class Participant {
         logger,
         metrics: metrics && createParticipantMetrics(metrics, description.leaseName),
         isFollowing: options.candidateOnly ?? false,
+        resumeDelayMs: options.resumeDelayMs,
         onChange: () => this.#changed(),
       },
       lead,

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
 import { type ListenAddress, listenOn } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 
@@ -41,7 +42,7 @@ interface ServedPage {
  */
 export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
   const { clock, statusPage } = parts;
-  return serveAnswers(listen, {
+  return serveAnswers(listenAt(listen), {
     clock,
     takes(request, response) {
       if (!statusPage?.has(pathOf(request)) || !isReading(request)) return false;
@@ -57,9 +58,10 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
   });
 }
 
-export interface HttpServer {
+/** A server at a TCP address, or at another kind of address. */
+export interface HttpServer<Address = ListenAddress> {
   /** The address, with the port that the system selected for port 0. */
-  readonly address: ListenAddress;
+  readonly address: Address;
   /** Closes idle connections, waits for answers in flight, and closes the rest after a second. */
   close(): Promise<void>;
 }
@@ -91,19 +93,26 @@ const READING = 'GET, HEAD';
 /** Grace period for answers in flight, in milliseconds: they must not delay the end of a pod. */
 const CLOSE_WITHIN_MS = 1000;
 
-/**
- * Starts a server.
- *
- * @throws {Error} with the address and advice, if the server cannot listen on it.
- */
-export async function serveAnswers(listen: ListenAddress, parts: AnswersParts): Promise<HttpServer> {
+/** Makes a server listen. Resolves to its address. */
+export type Listen<Address> = (server: Server) => Promise<Address>;
+
+/** Listens on a TCP address. @throws {Error} with the address and advice, if the server cannot listen on it. */
+export function listenAt(listen: ListenAddress): Listen<ListenAddress> {
+  return async (server) => ({ host: listen.host, port: await listenOn(server, listen) });
+}
+
+/** Starts a server. Rejects if it cannot listen. */
+export async function serveAnswers<Address>(
+  listen: Listen<Address>,
+  parts: AnswersParts,
+): Promise<HttpServer<Address>> {
   const server = createServer((request, response) => {
     if (parts.takes(request, response)) return;
     void parts.answer(request).then((answer) => send(response, answer, { isLast: !server.listening }));
   });
-  const port = await listenOn(server, listen);
+  const address = await listen(server);
   return {
-    address: { host: listen.host, port },
+    address,
     close: () =>
       new Promise((resolve) => {
         // Node counts unused connections, which browsers open in advance, as active.

@@ -2,6 +2,7 @@ import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { parseVersion } from '../election/strategies.ts';
 import { SAFE_SHARE } from '../support/clock.ts';
 import { formatDurationMs } from '../support/text.ts';
+import { MAX_SOCKET_PATH_BYTES } from '../support/unix-socket.ts';
 import { inspectionRows } from './inspection-settings.ts';
 import { runSettings } from './run-settings.ts';
 import {
@@ -61,6 +62,11 @@ const httpUrl: Parser<URL> = (given) => {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url?.protocol === 'http:') return { value: url };
   return { problem: 'is not an http:// URL; give e.g. http://127.0.0.1:8080/readyz' };
+};
+
+const socketPath: Parser<string> = (given) => {
+  if (Buffer.byteLength(given) <= MAX_SOCKET_PATH_BYTES) return text(given);
+  return { problem: `is longer than ${MAX_SOCKET_PATH_BYTES} bytes, the limit of Unix sockets` };
 };
 
 const settings = {
@@ -156,6 +162,17 @@ const settings = {
       description: 'serve the name of the leader there; "off" serves nothing',
       parse: listenAddress,
     },
+    socket: {
+      flag: 'socket',
+      placeholder: '<path>',
+      default: undefined,
+      description: 'serve the name of the leader on a Unix socket, too',
+      parse: socketPath,
+    },
+    leadByConnection: toggle(
+      'lead-by-connection',
+      'be a candidate while a program has a GET /lead open, and release when it has closed it',
+    ),
     file: {
       flag: 'file',
       placeholder: '<path>',
@@ -197,9 +214,11 @@ export function contradictionsWith(
   command: readonly string[],
   given: ParticipateSettings,
 ): readonly string[] {
-  const { file, readyUrl, candidateOnly, restart } = given;
+  const { file, readyUrl, candidateOnly, restart, socket, leadByConnection } = given;
   if (command.length === 0) return restart ? ['--restart is about a command: give one after --'] : [];
   const ofSidecars = [
+    ...(socket === undefined ? [] : ['--socket']),
+    ...(leadByConnection ? ['--lead-by-connection'] : []),
     ...(file === undefined ? [] : ['--file']),
     ...(readyUrl === undefined ? [] : ['--ready-url']),
     ...(candidateOnly ? ['--candidate-only'] : []),
@@ -255,15 +274,32 @@ function contradictoryTimes(given: ParticipateSettings): readonly string[] {
 }
 
 function contradictoryCandidate(given: ParticipateSettings): readonly string[] {
-  const { binaryVersion, emulationVersion, candidateOnly, file, identity } = given;
+  const { binaryVersion, emulationVersion, candidateOnly, identity } = given;
+  const { file, listen, socket, leadByConnection } = given;
   const binary = parseVersion(binaryVersion);
   const emulation = parseVersion(emulationVersion);
+  const tellers = [
+    { flag: '--file', isGiven: file !== undefined },
+    { flag: '--socket', isGiven: socket !== undefined },
+    { flag: '--lead-by-connection', isGiven: leadByConnection },
+  ];
   return [
     ...(binary && emulation && emulation.compare(binary) > 0
       ? [`--emulation-version (${emulationVersion}) must not be above --binary-version (${binaryVersion})`]
       : []),
-    ...(candidateOnly && file !== undefined
-      ? ['--file tells who leads, which with --candidate-only the program itself knows: leave it out']
+    ...tellers
+      .filter(({ isGiven }) => candidateOnly && isGiven)
+      .map(
+        ({ flag }) =>
+          `${flag} tells who leads, which with --candidate-only the program itself knows: leave it out`,
+      ),
+    ...(leadByConnection && file !== undefined
+      ? [
+          '--file tells until when the program leads, which with --lead-by-connection a connection does: leave it out',
+        ]
+      : []),
+    ...(leadByConnection && !candidateOnly && !listen && socket === undefined
+      ? ['--lead-by-connection needs --listen or --socket: there, the program asks for the lead']
       : []),
     ...(candidateOnly && identity === undefined
       ? ["--candidate-only needs --identity: the same as the program's elector has"]

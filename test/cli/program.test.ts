@@ -296,6 +296,11 @@ describe('the command line', () => {
       want: '--candidate-only is for a program that runs',
     },
     { args: ['web', '--ready-url', 'http://x/', '--', 'a'], want: '--ready-url is for a program that runs' },
+    { args: ['web', '--socket', '/s', '--', 'a'], want: '--socket is for a program that runs' },
+    {
+      args: ['web', '--lead-by-connection', '--', 'a'],
+      want: '--lead-by-connection is for a program that runs',
+    },
     { args: ['web', '--candidate-only'], want: '--candidate-only needs --identity' },
     { args: ['web', '--ready-url', 'x'], want: '--ready-url: "x" is not an http:// URL' },
     { args: [], want: "missing required argument 'lease'" },

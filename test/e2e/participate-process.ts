@@ -52,7 +52,9 @@ export function startParticipate(kubeconfig: string, args: readonly string[]): P
     env: { PATH: process.env['PATH'] },
   });
   // A test that crashes must leave nothing behind.
-  process.once('exit', () => child.kill('SIGKILL'));
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const log: LogLine[] = [];
   let rest = '';
   for (const stream of [child.stdout, child.stderr]) {

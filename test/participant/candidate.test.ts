@@ -223,6 +223,23 @@ describe('a candidate (rule 15)', () => {
     expect(warnings).toContain('Cannot delete the LeaseCandidate');
   });
 
+  test('that stands again is published within milliseconds, although a request of its discovery has failed', async () => {
+    const { candidate } = await started();
+    const withdrawn = candidate.withdraw();
+    await stage.clock.advance(10);
+    await withdrawn;
+    let failures = 0;
+    stage.fate = ({ path }) => {
+      const fails = !path.includes('/namespaces/') && failures === 0;
+      if (fails) failures += 1;
+      return fails ? { outcome: 503 } : {};
+    };
+    candidate.stand();
+    await stage.clock.advance(100);
+    expect(failures).toBe(1);
+    expect(own()).toBeDefined();
+  });
+
   test('that is withdrawn is deleted, and published when it stands again', async () => {
     const { candidate } = await started();
     const withdrawn = candidate.withdraw();

@@ -188,6 +188,38 @@ describe('a participant that is restarted', () => {
     expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
   });
 
+  test('leaves a Lease that it finds under its own identity alone for the given time', async () => {
+    const stage = new ParticipantStage();
+    const former = await stage.leading();
+    former.process.kill();
+    const one = await stage.started({ resumeDelayMs: 5000 });
+    await stage.clock.advance(4800);
+    expect(one.terms).toEqual([]);
+    await stage.clock.advance(200);
+    expect(one.isLeading).toBe(true);
+    expect(one.term.fencingToken).toBeGreaterThan(former.term.fencingToken);
+  });
+
+  test('does not release it in that time either, nor yield to another', async () => {
+    const stage = new ParticipantStage();
+    const former = await stage.leading();
+    former.process.kill();
+    stage.writeLease({ preferredHolder: 'two' });
+    const one = await stage.started({ resumeDelayMs: 5000 });
+    one.stopping.abort();
+    await stage.clock.advance(4800);
+    expect(stage.lease).toMatchObject({ holderIdentity: 'one' });
+    await stage.clock.advance(200);
+    expect(stage.lease).toMatchObject({ holderIdentity: '' });
+    expect(one.outcome).toBe('resolved');
+  });
+
+  test('takes up a grant at once if it has not found the Lease under its own identity', async () => {
+    const stage = new ParticipantStage();
+    const one = await stage.leading({ resumeDelayMs: 5000 });
+    expect(one.isLeading).toBe(true);
+  });
+
   test('leads with a new fencing token after a second grant to the same identity, which does not raise leaseTransitions', async () => {
     const former = await stage.leading();
     former.process.kill();

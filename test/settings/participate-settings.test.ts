@@ -32,6 +32,8 @@ describe('the settings of participate', () => {
       healthListen: undefined,
       restart: false,
       candidateOnly: false,
+      socket: undefined,
+      leadByConnection: false,
     });
   });
 
@@ -74,8 +76,27 @@ describe('the settings of participate', () => {
     { flags: { leaseDurationSeconds: '4500ms' }, want: 'is not a whole number of seconds' },
     { flags: { readyUrl: 'https://127.0.0.1/' }, want: 'is not an http:// URL' },
     { flags: { candidateOnly: 'true', identity: 'a', file: 'f' }, want: '--file tells who leads' },
+    { flags: { candidateOnly: 'true', identity: 'a', socket: '/s' }, want: '--socket tells who leads' },
+    {
+      flags: { candidateOnly: 'true', identity: 'a', leadByConnection: 'true' },
+      want: '--lead-by-connection tells who leads',
+    },
+    { flags: { leadByConnection: 'true', file: 'f' }, want: '--file tells until when the program leads' },
+    {
+      flags: { leadByConnection: 'true', listen: 'off' },
+      want: '--lead-by-connection needs --listen or --socket',
+    },
+    { flags: { socket: `/${'a'.repeat(107)}` }, want: 'is longer than 107 bytes' },
   ])('refuse $flags', ({ flags, want }) => {
     expect(problemsOf(flags)).toEqual([expect.stringContaining(want)]);
+  });
+});
+
+test('a program may lead by a connection on a Unix socket alone', () => {
+  expect(resolve({ leadByConnection: 'true', listen: 'off', socket: '/run/lead/socket' })).toMatchObject({
+    leadByConnection: true,
+    listen: undefined,
+    socket: '/run/lead/socket',
   });
 });
 

@@ -77,7 +77,7 @@ interface LeaderAccount {
   readonly fencingToken?: number;
   /**
    * How long the program may lead without another request, in milliseconds from the start of the request; 0 if it must not
-   * lead.
+   * lead. Always 0 if programs lead by a connection (rule 18).
    */
   readonly validForMs: number;
 }
@@ -86,6 +86,8 @@ interface LeadershipParts {
   readonly clock: Clock;
   readonly lease: string;
   readonly identity: () => string;
+  /** The connections by which programs lead; undefined if they lead by promises. */
+  readonly connections?: { lead(term: Term): Promise<void> } | undefined;
 }
 
 /** Maximum `validForMs`. The Lease is released only after all promises have expired, or after the program has acknowledged. */
@@ -109,17 +111,15 @@ export class Leadership {
     this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
   }
 
-  /** Leads on behalf of the program. Resolves when all promises have expired. */
+  /** Leads on behalf of the program. Resolves when the program leads no longer. */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
     this.#acknowledged = new AbortController();
     this.#tell();
+    const led = this.#parts.connections?.lead(term);
     await untilAborted(term.signal);
     this.#tell();
-    const { clock } = this.#parts;
-    // Do not wait longer than the term: another holder may have taken the Lease by force.
-    const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
-    if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
+    await (led ?? this.#untilPromisesExpire(term));
     this.#term = undefined;
   };
 
@@ -141,7 +141,7 @@ export class Leadership {
     const term = this.#term;
     const mayLeadMs = !term || term.signal.aborted ? 0 : term.remainingMs();
     if (term && mayLeadMs > 0) {
-      const validForMs = Math.floor(Math.min(mayLeadMs, MAX_PROMISE_MS));
+      const validForMs = this.#parts.connections ? 0 : Math.floor(Math.min(mayLeadMs, MAX_PROMISE_MS));
       this.#promisedUntil = Math.max(this.#promisedUntil, clock.now() + validForMs);
       return {
         lease,
@@ -163,19 +163,39 @@ export class Leadership {
     return () => this.#listeners.delete(listener);
   }
 
+  async #untilPromisesExpire(term: Term): Promise<void> {
+    const { clock } = this.#parts;
+    // Do not wait longer than the term: another holder may have taken the Lease by force.
+    const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
+    if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
+  }
+
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
 }
 
 /** Maximum number of open streams. Further requests must retry later. */
-const MAX_STREAMS = 64;
+export const MAX_STREAMS = 64;
 
 /** Interval of repeats, in milliseconds: a promise must not expire while the candidate still leads. */
-const REPEAT_INTERVAL_MS = 2000;
+export const REPEAT_INTERVAL_MS = 2000;
 
 /** Maximum unread bytes. A slower reader is disconnected. */
 const MAX_UNREAD_BYTES = 65_536;
+
+/** The headers of a stream of server-sent events. The last one asks proxies not to hold events back. */
+export const EVENT_STREAM = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Accel-Buffering': 'no',
+} as const;
+
+/** Formats a server-sent event. */
+export function eventText(event: 'change' | 'heartbeat', data: object): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
 
 /** Server-sent events: each change of the leader, and repeats between changes. */
 export class LeadershipStreams {
@@ -198,11 +218,7 @@ export class LeadershipStreams {
         .end('too many watch already\n');
       return;
     }
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-    });
+    response.writeHead(200, EVENT_STREAM);
     this.#readers.add(response);
     response.on('close', () => this.#leave(response));
     response.on('error', () => this.#leave(response));
@@ -230,7 +246,7 @@ export class LeadershipStreams {
   }
 
   #write(reader: ServerResponse, event: 'change' | 'heartbeat'): void {
-    reader.write(`event: ${event}\ndata: ${JSON.stringify(this.#leadership.account())}\n\n`);
+    reader.write(eventText(event, this.#leadership.account()));
   }
 
   #leave(reader: ServerResponse): void {

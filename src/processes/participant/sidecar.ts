@@ -1,20 +1,15 @@
-import { get, type IncomingMessage } from 'node:http';
+import { get } from 'node:http';
 import { Registry } from 'prom-client';
 import { Participant } from '../../participant/participant.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
-import { isAllowedHost, type ListenAddress } from '../../support/address.ts';
+import type { ListenAddress } from '../../support/address.ts';
 import { type Clock, sleep } from '../../support/clock.ts';
 import { withContext, writeWholeFile } from '../../support/files.ts';
 import type { Host } from '../../support/host.ts';
-import {
-  type Answer,
-  type HttpServer,
-  isReading,
-  pathOf,
-  serveAnswers,
-  startHttpServer,
-} from '../http-server.ts';
-import { Leadership, LeadershipStreams, leaseOf, type Participation } from './leadership.ts';
+import { type HttpServer, startHttpServer } from '../http-server.ts';
+import { LeadConnections } from './lead-connections.ts';
+import { startLeaderEndpoints, startSocketEndpoints } from './leader-endpoints.ts';
+import { Leadership, leaseOf, MAX_PROMISE_MS, type Participation, REPEAT_INTERVAL_MS } from './leadership.ts';
 
 /**
  * Takes part on behalf of the program in the same pod and tells it which candidate leads, or only publishes the candidate.
@@ -29,18 +24,38 @@ export async function runSidecar(
 ): Promise<number> {
   const { clock } = host;
   const { logger } = participation;
-  const { candidateOnly, file, readyUrl, healthListen } = settings;
+  const { candidateOnly, file, readyUrl, healthListen, socket, leadByConnection } = settings;
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const metrics = new Registry();
+  const lease = leaseOf(participation);
+  const connections = leadByConnection
+    ? new LeadConnections({
+        clock,
+        lease,
+        repeatMs: Math.min(REPEAT_INTERVAL_MS, settings.retryPeriodMs),
+        logger,
+        resign: () => void participant.resign(),
+        onChange: () => standOrWithdraw(),
+      })
+    : undefined;
   const leadership: Leadership = new Leadership({
     clock,
-    lease: leaseOf(participation),
+    lease,
     identity: () => participant.identity,
+    connections,
   });
+  const resumeDelayMs = leadByConnection ? MAX_PROMISE_MS : 0;
   const participant = new Participant(
-    { ...participation, metrics, onObserved: leadership.observe },
+    { ...participation, metrics, resumeDelayMs, onObserved: leadership.observe },
     leadership.lead,
   );
+  let isReady = readyUrl === undefined;
+  const canLead = () => isReady && (connections?.hasProgram ?? true);
+  const standOrWithdraw = () => {
+    if (canLead()) participant.stand();
+    // If the process stops meanwhile, the stop releases the Lease too.
+    else participant.withdraw().catch(() => {});
+  };
 
   const endFile =
     file === undefined
@@ -53,22 +68,14 @@ export async function runSidecar(
             onFailure: (error) => logger.error({ err: error, file }, 'Cannot write the file'),
           }),
         );
+  const parts = { clock, leadership, connections, metrics, resign: () => participant.resign() };
   const listen = candidateOnly ? undefined : settings.listen;
-  const server =
-    listen &&
-    (await startLeaderEndpoints(listen, { clock, leadership, metrics, resign: () => participant.resign() }));
+  const server = listen && (await startLeaderEndpoints(listen, parts));
+  const socketServer = socket === undefined ? undefined : await startSocketEndpoints(socket, parts);
   const health = healthListen && (await serveHealth(healthListen, { clock, participant, metrics }));
   const { identity } = participant;
-  logger.info(
-    {
-      lease: leaseOf(participation),
-      identity,
-      listen: server?.address,
-      healthListen: health?.address,
-      file,
-    },
-    'Standing',
-  );
+  const addresses = { listen: server?.address, socket, healthListen: health?.address };
+  logger.info({ lease, identity, ...addresses, file }, 'Standing');
 
   const ended = new AbortController();
   const readiness =
@@ -76,66 +83,23 @@ export async function runSidecar(
     watchReadiness(readyUrl, {
       clock,
       signal: AbortSignal.any([stop, ended.signal]),
-      onChange: (isReady) => {
-        logger.info({ url: readyUrl.href, isReady }, 'The program has changed');
-        if (isReady) participant.stand();
-        // If the process stops meanwhile, the stop releases the Lease too.
-        else participant.withdraw().catch(() => {});
+      onChange: (isNowReady) => {
+        logger.info({ url: readyUrl.href, isReady: isNowReady }, 'The program has changed');
+        isReady = isNowReady;
+        standOrWithdraw();
       },
     });
   try {
-    // Do not become a candidate before the program is ready.
-    if (readyUrl) await participant.withdraw();
+    // Do not become a candidate before the program is ready and asks for the lead.
+    if (!canLead()) await participant.withdraw();
     await participant.run(stop);
   } finally {
     ended.abort();
     await readiness;
     endFile?.();
-    await Promise.all([server?.close(), health?.close()]);
+    await Promise.all([server?.close(), socketServer?.close(), health?.close()]);
   }
   return 0;
-}
-
-interface LeaderEndpointsParts {
-  readonly clock: Clock;
-  readonly leadership: Leadership;
-  /** Gives up leadership. Resolves when the Lease is released. */
-  readonly resign: () => Promise<void>;
-  readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
-}
-
-/** The paths and their methods. HEAD is handled like GET. */
-const METHODS: Readonly<Record<string, 'GET' | 'POST'>> = {
-  '/': 'GET',
-  '/leader': 'GET',
-  '/watch': 'GET',
-  '/resign': 'POST',
-  '/healthz': 'GET',
-  '/metrics': 'GET',
-};
-
-/**
- * Serves the leader to programs of the same pod.
- *
- * @throws {Error} with the address and advice, if the server cannot listen on it.
- */
-export function startLeaderEndpoints(
-  listen: ListenAddress,
-  parts: LeaderEndpointsParts,
-): Promise<HttpServer> {
-  const streams = new LeadershipStreams(parts);
-  return serveAnswers(listen, {
-    clock: parts.clock,
-    takes(request, response) {
-      if (pathOf(request) !== '/watch' || refusalOf(request) !== undefined || request.method !== 'GET')
-        return false;
-      streams.join(response);
-      return true;
-    },
-    answer: (request) =>
-      answerTo(request, parts).catch((error: unknown) => ({ status: 500, body: `${String(error)}\n` })),
-    onClose: () => streams.close(),
-  });
 }
 
 interface LeaderFileParts {
@@ -241,59 +205,6 @@ export function serveHealth(
       return [{ name: 'candidate', ok: false, message }];
     },
   });
-}
-
-async function answerTo(request: IncomingMessage, parts: LeaderEndpointsParts): Promise<Answer> {
-  const refusal = refusalOf(request);
-  if (refusal) return refusal;
-  const { leadership, metrics } = parts;
-  switch (pathOf(request)) {
-    case '/':
-      return json(200, { name: leadership.account().holder });
-    case '/leader': {
-      const account = leadership.account();
-      return json(account.leading ? 200 : 503, account);
-    }
-    case '/resign': {
-      const { leading } = leadership.account();
-      leadership.acknowledge();
-      if (leading) await parts.resign();
-      return json(200, { resigned: leading, ...leadership.account() });
-    }
-    case '/metrics':
-      return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() };
-    default:
-      return { status: 200, body: 'ok\n' };
-  }
-}
-
-/** Returns the refusal of a request; undefined if it is admitted. */
-function refusalOf(request: IncomingMessage): Answer | undefined {
-  const { headers, method = '' } = request;
-  const path = pathOf(request);
-  const allowed = METHODS[path];
-  if (allowed === undefined) {
-    return { status: 404, body: `not found; there are ${Object.keys(METHODS).join(', ')}\n` };
-  }
-  if (!isAllowedHost(headers.host)) {
-    return { status: 403, body: 'the Host header names a website; ask by the address or by localhost\n' };
-  }
-  if (allowed === 'GET') {
-    return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
-  }
-  if (method !== allowed) return { status: 405, body: 'only POST\n' };
-  // Every browser sends one of these headers. Other programs do not.
-  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
-    return { status: 403, body: 'not for browsers\n' };
-  }
-  if (!/^(?:::ffff:)?127\.|^::1$/.test(request.socket.remoteAddress ?? '')) {
-    return { status: 403, body: 'only for programs of the same pod: ask at 127.0.0.1\n' };
-  }
-  return undefined;
-}
-
-function json(status: number, body: object): Answer {
-  return { status, contentType: 'application/json', body: `${JSON.stringify(body)}\n` };
 }
 
 function wallTimeIn(ms: number, clock: Clock): string {

@@ -4,7 +4,14 @@ import { cpus } from 'node:os';
 const file = new URL('../../../docs/figures.md', import.meta.url);
 
 /** The tables of docs/figures.md, each of which one command writes. */
-export type TableName = 'coordinators' | 'any-cluster' | 'participants' | 'sidecar' | 'memory' | 'targets';
+export type TableName =
+  | 'coordinators'
+  | 'any-cluster'
+  | 'participants'
+  | 'lead'
+  | 'sidecar'
+  | 'memory'
+  | 'targets';
 
 /** Puts a table into docs/figures.md, in the place of the one that is there. */
 export async function writeTable(name: TableName, table: string): Promise<void> {

@@ -63,7 +63,7 @@ describe('the examples of taking part', () => {
 
   test('stand beside a program', async () => {
     expect(await participationOf('python', 'participate')).toMatchObject([
-      { lease: 'invoices', command: [], settings: { strategy: STRATEGY } },
+      { lease: 'invoices', command: [], settings: { strategy: STRATEGY, leadByConnection: true } },
     ]);
   });
 

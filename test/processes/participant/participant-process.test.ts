@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -158,6 +160,34 @@ describe('taking part for a program', () => {
     expect(response.status).toBe(503);
     expect(await response.text()).toContain(`[-]candidate failed: ${want}`);
     host.stop();
+    expect(await ended).toBe(0);
+  });
+
+  test('is a candidate only while a program asks for the lead, on a Unix socket', async () => {
+    const socketPath = join(folder, 'socket');
+    const { host, ended } = start({ leadByConnection: 'true', socket: socketPath, listen: 'off' });
+    await vi.waitUntil(() => host.said.out.includes('"msg":"Standing"'));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await candidates()).toEqual([]);
+    const asked = get({ socketPath, path: '/lead', agent: false }).on('error', () => {});
+    await untilThere(1);
+    asked.destroy();
+    await untilThere(0);
+    host.stop();
+    expect(await ended).toBe(0);
+    expect(existsSync(socketPath)).toBe(false);
+  });
+
+  test('is no candidate for a program that asks for the lead, but is not well', async () => {
+    const { host, ended } = start({ leadByConnection: 'true', readyUrl: 'http://127.0.0.1:9/readyz' });
+    const port = await vi.waitUntil(() => /"listen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1]);
+    const asked = get(`http://127.0.0.1:${port}/lead`, { agent: false });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await candidates()).toEqual([]);
+    const refused = once(asked, 'response');
+    host.stop();
+    const [{ statusCode }] = (await refused) as [IncomingMessage];
+    expect(statusCode).toBe(503);
     expect(await ended).toBe(0);
   });
 

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HttpServer } from '../../../src/processes/http-server.ts';
+import { startLeaderEndpoints } from '../../../src/processes/participant/leader-endpoints.ts';
 import { Leadership } from '../../../src/processes/participant/leadership.ts';
-import { keepLeaderFile, startLeaderEndpoints } from '../../../src/processes/participant/sidecar.ts';
+import { keepLeaderFile } from '../../../src/processes/participant/sidecar.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeTerm } from './fake-term.ts';
 

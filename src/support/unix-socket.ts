@@ -1,0 +1,51 @@
+import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
+import { connect, type Server } from 'node:net';
+
+/** Read and write for the owner and the group: containers of a pod often run as different users of one group. */
+const MODE = 0o660;
+
+/** The longest path of a Unix socket on Linux, in bytes. */
+export const MAX_SOCKET_PATH_BYTES = 107;
+
+/**
+ * Starts `server` on a Unix socket. Replaces the socket of a process that has crashed. `server.close()` removes the socket.
+ *
+ * @throws {Error} with the path and advice, if the server cannot listen there.
+ */
+export async function listenOnSocket(server: Server, path: string): Promise<void> {
+  await removeStaleSocket(path);
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause: Error) => reject(new Error(`--socket ${path} cannot be used`, { cause }));
+    server.once('error', fail);
+    server.listen(path, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+  chmodSync(path, MODE);
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isSocket())
+    throw new Error(
+      `--socket ${path}: there is something else than a socket; remove it or choose another path`,
+    );
+  if (await accepts(path))
+    throw new Error(`--socket ${path}: another process listens there; stop it or choose another path`);
+  unlinkSync(path);
+}
+
+/** Returns whether a process listens on the socket. */
+function accepts(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    // Any other failure than ECONNREFUSED, such as a full backlog, comes from a process that listens.
+    socket.once('error', (error) => resolve(!('code' in error && error.code === 'ECONNREFUSED')));
+  });
+}
