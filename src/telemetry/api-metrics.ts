@@ -4,7 +4,7 @@ import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/
 import type { Clock, Instant } from '../support/clock.ts';
 
 /** A completed call to the API server. A watch is completed when its answer begins. */
-interface ApiCall {
+export interface ApiCall {
   readonly method: string;
   /** The Kubernetes verb: get, list, watch, create, ... */
   readonly verb: string;
