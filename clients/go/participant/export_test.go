@@ -2,7 +2,7 @@ package participant
 
 import "k8s.io/client-go/rest"
 
-// ClusterConfig leads to the cluster of the tests.
+// ClusterConfig leads to the coordinated cluster.
 func ClusterConfig() *rest.Config {
-	return cluster.Config
+	return coordinated.Config
 }

@@ -21,17 +21,27 @@ import (
 	"github.com/coordinated-leader-election/coordinated-leader-election/clients/go/internal/testcluster"
 )
 
-var cluster *testcluster.Cluster
+// In cluster no coordinator runs: tests write Leases as they like. In coordinated one does.
+var cluster, coordinated *testcluster.Cluster
 
 func TestMain(m *testing.M) {
-	var err error
-	if cluster, err = testcluster.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	for _, each := range []struct {
+		cluster       **testcluster.Cluster
+		isCoordinated bool
+	}{{&cluster, false}, {&coordinated, true}} {
+		started, err := testcluster.Start(each.isCoordinated)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer started.Stop()
+		*each.cluster = started
 	}
-	code := m.Run()
-	cluster.Stop()
-	os.Exit(code)
+	return m.Run()
 }
 
 const (
@@ -39,7 +49,7 @@ const (
 	other = "other"
 )
 
-// watcher follows the Lease, and publishes no LeaseCandidate: the coordinator leaves the Lease alone.
+// watcher follows the Lease, and publishes no LeaseCandidate.
 func watcher(t *testing.T, lease string) *Participant {
 	t.Helper()
 	p, err := New(cluster.Config, Options{

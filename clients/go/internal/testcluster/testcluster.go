@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -26,10 +25,10 @@ type Cluster struct {
 	output   bytes.Buffer
 }
 
-// Start starts an API server with these arguments of `serve`, and a coordinator. CLE_ROOT is the folder of the project; by
-// default it is found from this file. CLE_NODE is the Node that runs it; by default the one in node_modules, else that on the
+// Start starts an API server, and a coordinator if one is wanted. CLE_ROOT is the folder of the project; by
+// default it is the one that this module is in. CLE_NODE is the Node that runs it; by default the one in node_modules, else that on the
 // PATH.
-func Start(serveArguments ...string) (*Cluster, error) {
+func Start(isCoordinated bool) (*Cluster, error) {
 	c := &Cluster{}
 	if err := c.find(); err != nil {
 		return nil, err
@@ -40,8 +39,7 @@ func Start(serveArguments ...string) (*Cluster, error) {
 	}
 	c.folder = folder
 	kubeconfig := filepath.Join(folder, "kubeconfig")
-	arguments := []string{"serve", "--listen", "127.0.0.1:0", "--kubeconfig-out", kubeconfig}
-	if err := c.run(append(arguments, serveArguments...)...); err != nil {
+	if err := c.run("serve", "--listen", "127.0.0.1:0", "--kubeconfig-out", kubeconfig); err != nil {
 		return nil, c.failed(err)
 	}
 	if c.Config, err = awaitConfig(kubeconfig); err != nil {
@@ -49,6 +47,9 @@ func Start(serveArguments ...string) (*Cluster, error) {
 	}
 	// Tests ask more often than a program does.
 	c.Config.QPS = -1
+	if !isCoordinated {
+		return c, nil
+	}
 	if err := c.run("run", "--kubeconfig", kubeconfig, "--listen", "off", "--log-level", "warn"); err != nil {
 		return nil, c.failed(err)
 	}
@@ -71,8 +72,8 @@ func (c *Cluster) Stop() {
 func (c *Cluster) find() error {
 	root := os.Getenv("CLE_ROOT")
 	if root == "" {
-		_, file, _, _ := runtime.Caller(0)
-		root = filepath.Join(filepath.Dir(file), "../../../..")
+		// The folder of a package two levels down in clients/go, where `go test` runs it.
+		root = "../../.."
 	}
 	c.main = filepath.Join(root, "src/main.ts")
 	if _, err := os.Stat(c.main); err != nil {
