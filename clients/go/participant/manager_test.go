@@ -251,6 +251,7 @@ func TestFollowerLeavesBeforeItsContextEnds(t *testing.T) {
 	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	b := start(t, l, "b")
 	within(t, 20*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	within(t, 20*time.Second, "b is ready", func() bool { return b.participant.Ready(nil) == nil })
 	b.stop()
 	if err := <-b.ended; err != nil {
 		t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -149,6 +150,15 @@ func (p *Participant) Context(parent context.Context) context.Context {
 	go p.followLease()
 	go p.run(parent, ctx)
 	return ctx
+}
+
+// Ready is a check for AddReadyzCheck of a manager. It fails until the LeaseCandidate is published: in a rolling update, a new copy
+// can then be elected before an old one is stopped.
+func (p *Participant) Ready(*http.Request) error {
+	if !p.candidate.isPublished.Load() {
+		return errors.New("the LeaseCandidate is not published")
+	}
+	return nil
 }
 
 // FencingToken returns the leaseTransitions of this copy's term, or -1 if it has not led. It is greater than in all earlier
