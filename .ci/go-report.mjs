@@ -10,17 +10,24 @@ for (const line of readFileSync(eventsPath, 'utf8').split('\n')) {
   const event = line.startsWith('{') ? JSON.parse(line) : { Action: 'output', Output: `${line}\n` };
   const name = [event.Package ?? event.ImportPath ?? 'build', event.Test].filter(Boolean).join(' > ');
   if (event.Action.endsWith('output')) outputs.set(name, (outputs.get(name) ?? '') + event.Output);
-  // A package without tests is skipped; a package that fails has its own result.
   if (event.Action === 'pass' && event.Test) results.set(name, true);
   if (event.Action === 'fail' || event.Action === 'build-fail') results.set(name, false);
+  // No test is skipped silently. (A package without tests is.)
   if (event.Action === 'skip' && event.Test) results.set(name, false);
 }
-const failures = [...results].filter(([, hasPassed]) => !hasPassed).map(([name]) => name);
+const failed = [...results].filter(([, hasPassed]) => !hasPassed).map(([name]) => name);
+// A test fails with its subtest, and a package with its test: the innermost counts.
+const failures = failed.filter((name) => !failed.some((other) => other !== name && isWithin(other, name)));
+for (const name of failed) if (!failures.includes(name)) results.delete(name);
 for (const name of failures) console.log(`FAILED ${name}\n${outputs.get(name) ?? ''}`);
 const passed = results.size - failures.length;
 console.log(`${passed} passed, ${failures.length} failed`);
 if (reportPath) writeFileSync(reportPath, JSON.stringify(reportOf(passed, failures)));
 process.exitCode = passed > 0 && failures.length === 0 ? 0 : 1;
+
+function isWithin(inner, outer) {
+  return inner.startsWith(`${outer} > `) || inner.startsWith(`${outer}/`);
+}
 
 function reportOf(numPassedTests, names) {
   const assertionResults = names.map((fullName) => ({

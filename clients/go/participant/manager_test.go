@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -214,6 +215,10 @@ func patchObject(t *testing.T, resource schema.GroupVersionResource, name string
 	}
 }
 
+func init() {
+	ctrl.SetLogger(logr.Discard())
+}
+
 func newLedger() *ledger {
 	return &ledger{active: map[string]int64{}}
 }
@@ -222,9 +227,9 @@ func TestOneManagerLeadsAndHandsOver(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	b := start(t, l, "b")
-	within(t, 20*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
 	time.Sleep(2 * time.Second)
 	if l.leader() != "a" || a.participant.Remaining() == 0 || b.participant.Remaining() != 0 {
 		t.Errorf("%s leads; remaining: %s, %s", l.leader(), a.participant.Remaining(), b.participant.Remaining())
@@ -248,10 +253,10 @@ func TestFollowerLeavesBeforeItsContextEnds(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	b := start(t, l, "b")
-	within(t, 20*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
-	within(t, 20*time.Second, "b is ready", func() bool { return b.participant.Ready(nil) == nil })
+	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	within(t, 60*time.Second, "b is ready", func() bool { return b.participant.Ready(nil) == nil })
 	b.stop()
 	if err := <-b.ended; err != nil {
 		t.Error(err)
@@ -268,13 +273,13 @@ func TestNewerVersionByPriorityTakesOverAsPlanned(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a", func(o *operator, _ *participant.Options, _ *ctrl.Options) { o.slow = 500 * time.Millisecond })
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	b := start(t, l, "b")
-	within(t, 20*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
 	patchObject(t, candidates, b.participant.Identity(), map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{"coordinated-leader-election.dev/priority": "10"}},
 	})
-	took := within(t, 30*time.Second, "b leads", func() bool { return l.leader() == "b" })
+	took := within(t, 60*time.Second, "b leads", func() bool { return l.leader() == "b" })
 	if err := <-a.ended; err != nil || !errors.Is(a.cause(), participant.ErrYielded) {
 		t.Errorf("a ended with %v, %v", err, a.cause())
 	}
@@ -286,9 +291,9 @@ func TestCutOffLeaderIsReplacedAfterItsLeaseHasExpired(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	b := start(t, l, "b")
-	within(t, 20*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
 	// It must have renewed: the first renewal counts for longer.
 	time.Sleep(time.Second)
 	a.isCut.Store(true)
@@ -304,7 +309,7 @@ func TestDeletedCandidateComesBack(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	for range 3 {
 		resource := dynamicClient().Resource(candidates).Namespace("default")
 		before, err := resource.Get(t.Context(), a.participant.Identity(), metav1.GetOptions{})
@@ -332,7 +337,7 @@ func TestPingIsAnsweredAlsoByAWrongClock(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 20*time.Second, "a is a candidate", func() bool { return a.hasCandidate(t) })
+	within(t, 60*time.Second, "a is a candidate", func() bool { return a.hasCandidate(t) })
 	ping := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	patchObject(t, candidates, a.participant.Identity(), map[string]any{
 		"spec": map[string]any{"pingTime": ping.Format(metav1.RFC3339Micro)},
@@ -349,9 +354,9 @@ func TestLeaseEmptiedByAVandal(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a", func(o *operator, _ *participant.Options, _ *ctrl.Options) { o.slow = time.Second })
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	b := start(t, l, "b")
-	within(t, 20*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
 	time.Sleep(time.Second)
 	patchObject(t, leases, leaseOf(t), map[string]any{"spec": map[string]any{"holderIdentity": ""}})
 	if err := <-a.ended; err != nil || !errors.Is(a.cause(), participant.ErrLost) {
@@ -370,7 +375,7 @@ func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 		options.GracefulShutdownTimeout = &timeout
 		managed.GracefulShutdownTimeout = &timeout
 	})
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	start(t, l, "b")
 	a.stop()
 	if err := <-a.ended; err == nil {
@@ -379,7 +384,7 @@ func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 	if l.leader() != "a" {
 		t.Error("the runnable has ended in time")
 	}
-	within(t, 30*time.Second, "b leads", func() bool { return l.leader() == "b" })
+	within(t, 60*time.Second, "b leads", func() bool { return l.leader() == "b" })
 	l.check(t, 2)
 }
 
@@ -387,16 +392,16 @@ func TestNewestVersionTakesTheFreeLease(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a", withVersion("1.4.2"))
-	within(t, 30*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
 	old := start(t, l, "old", withVersion("1.4.2"))
 	next := start(t, l, "next", withVersion("v1.5.0"))
-	within(t, 20*time.Second, "both are candidates", func() bool { return old.hasCandidate(t) && next.hasCandidate(t) })
+	within(t, 60*time.Second, "both are candidates", func() bool { return old.hasCandidate(t) && next.hasCandidate(t) })
 	a.stop()
 	<-a.ended
-	within(t, 20*time.Second, "the newest leads", func() bool { return l.leader() == "next" })
+	within(t, 60*time.Second, "the newest leads", func() bool { return l.leader() == "next" })
 	next.stop()
 	<-next.ended
-	within(t, 20*time.Second, "the old one leads", func() bool { return l.leader() == "old" })
+	within(t, 60*time.Second, "the old one leads", func() bool { return l.leader() == "old" })
 	old.stop()
 	<-old.ended
 	l.check(t, 3)

@@ -3,6 +3,8 @@ package testcluster
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -51,6 +55,9 @@ func Start(isCoordinated bool) (*Cluster, error) {
 		return c, nil
 	}
 	if err := c.run("run", "--kubeconfig", kubeconfig, "--listen", "off", "--log-level", "warn"); err != nil {
+		return nil, c.failed(err)
+	}
+	if err := awaitCoordinator(c.Config); err != nil {
 		return nil, c.failed(err)
 	}
 	return c, nil
@@ -105,6 +112,19 @@ func (c *Cluster) run(arguments ...string) error {
 func (c *Cluster) failed(err error) error {
 	c.Stop()
 	return fmt.Errorf("%w\n%s", err, c.output.String())
+}
+
+// awaitCoordinator waits until the coordinator has its lock. A candidate that it finds at its start waits 15 s for its Lease.
+func awaitCoordinator(config *rest.Config) error {
+	leases := kubernetes.NewForConfigOrDie(config).CoordinationV1().Leases("kube-system")
+	for range 1200 {
+		lock, err := leases.Get(context.Background(), "leader-election-controller", metav1.GetOptions{})
+		if err == nil && lock.Spec.HolderIdentity != nil && *lock.Spec.HolderIdentity != "" {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return errors.New("the coordinator has not started within 60 s")
 }
 
 // awaitConfig waits for the kubeconfig: the server writes it when it is ready.
