@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -14,11 +15,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 var setupLog = ctrl.Log.WithName("setup")
 
+var (
+	metricsAddress = flag.String("metrics-bind-address", "0", "where to serve metrics; 0 for nowhere")
+	probeAddress   = flag.String("health-probe-bind-address", ":8081", "where to serve probes")
+)
+
 func main() {
+	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	if err := run(); err != nil {
 		setupLog.Error(err, "Failed to run")
@@ -42,7 +50,8 @@ func run() error {
 		return err
 	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		HealthProbeBindAddress:              ":8081",
+		Metrics:                             server.Options{BindAddress: *metricsAddress},
+		HealthProbeBindAddress:              *probeAddress,
 		LeaderElection:                      true,
 		LeaderElectionReleaseOnCancel:       true,
 		LeaderElectionResourceLockInterface: p.Lock(),

@@ -90,7 +90,7 @@ func New(cfg *rest.Config, options Options) (*Participant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("participant: %w", err)
 	}
-	cfg = rest.AddUserAgent(cfg, "leader-election")
+	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	// Renewals and answers to pings are few and urgent. Each request has its own deadline, and a watch has none.
 	cfg.QPS, cfg.RateLimiter, cfg.Timeout = -1, nil, 0
 	// The server warns of old versions of LeaseCandidate with each answer. The newest that it serves is used anyway.

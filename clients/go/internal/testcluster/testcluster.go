@@ -2,7 +2,6 @@
 package testcluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,8 @@ type Cluster struct {
 	programs []*exec.Cmd
 	node     string
 	main     string
-	output   bytes.Buffer
+	// What the programs say.
+	output *os.File
 }
 
 // Start starts an API server, and a coordinator if one is wanted. CLE_ROOT is the folder of the project; by
@@ -42,6 +42,9 @@ func Start(isCoordinated bool) (*Cluster, error) {
 		return nil, err
 	}
 	c.folder = folder
+	if c.output, err = os.Create(filepath.Join(folder, "output")); err != nil {
+		return nil, err
+	}
 	kubeconfig := filepath.Join(folder, "kubeconfig")
 	if err := c.run("serve", "--listen", "127.0.0.1:0", "--kubeconfig-out", kubeconfig); err != nil {
 		return nil, c.failed(err)
@@ -73,6 +76,7 @@ func (c *Cluster) Stop() {
 		_ = program.Wait()
 		done.Stop()
 	}
+	_ = c.output.Close()
 	_ = os.RemoveAll(c.folder)
 }
 
@@ -101,7 +105,7 @@ func (c *Cluster) find() error {
 
 func (c *Cluster) run(arguments ...string) error {
 	program := exec.Command(c.node, append([]string{c.main}, arguments...)...)
-	program.Stdout, program.Stderr = &c.output, &c.output
+	program.Stdout, program.Stderr = c.output, c.output
 	if err := program.Start(); err != nil {
 		return err
 	}
@@ -110,8 +114,9 @@ func (c *Cluster) run(arguments ...string) error {
 }
 
 func (c *Cluster) failed(err error) error {
+	output, _ := os.ReadFile(c.output.Name())
 	c.Stop()
-	return fmt.Errorf("%w\n%s", err, c.output.String())
+	return fmt.Errorf("%w\n%s", err, output)
 }
 
 // awaitCoordinator waits until the coordinator has its lock. A candidate that it finds at its start waits 15 s for its Lease.
