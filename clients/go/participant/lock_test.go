@@ -297,7 +297,7 @@ func TestGrantIsTakenUpAtOnceAndNothingIsLost(t *testing.T) {
 	}
 	isMarked := false
 	for _, entry := range after.ManagedFields {
-		isMarked = isMarked || entry.Manager == fieldManager && strings.Contains(string(entry.FieldsV1.Raw), "f:renewTime")
+		isMarked = isMarked || entry.Manager == fieldManager && strings.Contains(entry.FieldsV1.GetRawString(), "f:renewTime")
 	}
 	if !isMarked {
 		t.Errorf("the renewal is not marked as a participant's: %+v", after.ManagedFields)

@@ -115,10 +115,10 @@ func (s *settings) validate() error {
 		nameProblem("Identity", s.Identity, `give a DNS subdomain: lowercase letters, digits, "-" and "."`),
 	}
 	if s.Namespace == "" {
-		problems = append(problems, errors.New("Namespace: none is known; give that of the Lease"))
+		problems = append(problems, errors.New("option Namespace: none is known; give that of the Lease"))
 	}
 	if s.Identity == fence {
-		problems = append(problems, fmt.Errorf("Identity: %q is the holder of fenced Leases; give another", s.Identity))
+		problems = append(problems, fmt.Errorf("option Identity: %q is the holder of fenced Leases; give another", s.Identity))
 	}
 	problems = append(problems, s.versionProblem())
 	return errors.Join(problems...)
@@ -128,28 +128,28 @@ func nameProblem(option, value, remedy string) error {
 	if len(validation.IsDNS1123Subdomain(value)) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %q is no name of an object; %s", option, value, remedy)
+	return fmt.Errorf("option %s: %q is no name of an object; %s", option, value, remedy)
 }
 
 func (s *settings) versionProblem() error {
 	for option, value := range map[string]string{"Version": s.Version, "EmulationVersion": s.EmulationVersion} {
 		if !semver.MatchString(value) {
-			return fmt.Errorf("%s: %q is no semantic version; give one such as 1.4.2", option, value)
+			return fmt.Errorf("option %s: %q is no semantic version; give one such as 1.4.2", option, value)
 		}
 	}
 	binary, err := version.ParseSemantic(s.Version)
 	if err != nil {
-		return fmt.Errorf("Version: %w", err)
+		return fmt.Errorf("option Version: %w", err)
 	}
 	emulation, err := version.ParseSemantic(s.EmulationVersion)
 	if err != nil {
-		return fmt.Errorf("EmulationVersion: %w", err)
+		return fmt.Errorf("option EmulationVersion: %w", err)
 	}
 	if binary.LessThan(emulation) {
-		return fmt.Errorf("EmulationVersion: %q is above Version %q; give that or a lower one", s.EmulationVersion, s.Version)
+		return fmt.Errorf("option EmulationVersion: %q is above Version %q; give that or a lower one", s.EmulationVersion, s.Version)
 	}
 	if emulation.EqualTo(version.MustParseSemantic("0.0.0")) {
-		return errors.New("EmulationVersion: the API server takes 0.0.0 for none; give 0.0.1 or a higher one")
+		return errors.New("option EmulationVersion: the API server takes 0.0.0 for none; give 0.0.1 or a higher one")
 	}
 	return nil
 }
