@@ -1,136 +1,100 @@
-// Command tenant-operator is one of many copies, of which one reconciles; the others stand by. Its elector is client-go's,
-// and a sidecar publishes the LeaseCandidate for it.
+// Command tenant-operator is one of many copies, of which one reconciles; the others stand by. It has the shape that kubebuilder
+// gives an operator, and takes part in coordinated election by clients/go.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
-	"log"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"github.com/coordinated-leader-election/coordinated-leader-election/clients/go/participant"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-const (
-	leaseName     = "tenant-operator"
-	leaseDuration = 15 * time.Second
-	renewDeadline = 10 * time.Second
-	retryPeriod   = 2 * time.Second
-)
+var setupLog = ctrl.Log.WithName("setup")
 
 var (
-	namespace = os.Getenv("POD_NAMESPACE")
-	// The sidecar's --identity is the same.
-	identity = os.Getenv("POD_NAME")
-	ledger   = os.Getenv("LEDGER")
+	metricsAddress = flag.String("metrics-bind-address", "0", "where to serve metrics; 0 for nowhere")
+	probeAddress   = flag.String("health-probe-bind-address", ":8081", "where to serve probes")
 )
 
 func main() {
-	stopping, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	if err := run(stopping); err != nil {
-		log.Fatal(err)
+	flag.Parse()
+	ctrl.SetLogger(zap.New())
+	if err := run(); err != nil {
+		setupLog.Error(err, "Failed to run")
+		os.Exit(1)
 	}
 }
 
-func run(stopping context.Context) error {
-	config, err := rest.InClusterConfig()
+func run() error {
+	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return err
 	}
-	config.Timeout = renewDeadline / 2
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	lock := &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
-		Client:     client.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-	}
-	electing, stopElecting := context.WithCancel(stopping)
-	defer stopElecting()
-	terms := make(chan context.Context, 1)
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:          lock,
-		LeaseDuration: leaseDuration,
-		RenewDeadline: renewDeadline,
-		RetryPeriod:   retryPeriod,
-		// It waits until a coordinator gives it the Lease.
-		Coordinated: true,
-		Name:        leaseName,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(leading context.Context) { terms <- leading },
-			OnStoppedLeading: func() {},
-		},
+	p, err := participant.New(cfg, participant.Options{
+		Lease:      "tenant-operator",
+		Version:    os.Getenv("VERSION"),
+		Strategy:   "coordinated-leader-election.dev/NewestVersion",
+		Logger:     ctrl.Log.WithName("election"),
+		Registerer: metrics.Registry,
 	})
 	if err != nil {
 		return err
 	}
-	over := make(chan struct{})
-	go func() {
-		elector.Run(electing)
-		close(over)
-	}()
-	select {
-	case leading := <-terms:
-		err = reconcile(leading, lock, elector)
-	case <-over:
-	}
-	stopElecting()
-	<-over
-	// Only now has all ended that it did as a leader. client-go's ReleaseOnCancel would not have waited for that.
-	if err := release(client); err != nil {
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Metrics:                             server.Options{BindAddress: *metricsAddress},
+		HealthProbeBindAddress:              *probeAddress,
+		LeaderElection:                      true,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaderElectionResourceLockInterface: p.Lock(),
+	})
+	if err != nil {
 		return err
 	}
-	if stopping.Err() == nil {
-		return fmt.Errorf("leads no longer: %v", err)
+	if err := mgr.AddReadyzCheck("participant", p.Ready); err != nil {
+		return err
+	}
+	// The place of the controllers: the manager runs them while this copy leads, and only then.
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return reconcile(ctx, p) })); err != nil {
+		return err
+	}
+	return mgr.Start(p.Context(ctrl.SetupSignalHandler()))
+}
+
+// reconcile works until its term is over.
+func reconcile(ctx context.Context, p *participant.Participant) error {
+	setupLog.Info(fmt.Sprintf("leads, with the fencing token %d", p.FencingToken()))
+	for ctx.Err() == nil {
+		if err := work(p); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
 	}
 	return nil
 }
 
-// reconcile works until its term is over.
-func reconcile(leading context.Context, lock resourcelock.Interface, elector *leaderelection.LeaderElector) error {
-	record, _, err := lock.Get(leading)
-	if err != nil {
-		return err
-	}
-	if record.HolderIdentity != identity {
-		return fmt.Errorf("%s leads", record.HolderIdentity)
-	}
-	token := record.LeaderTransitions
-	log.Printf("leads, with the fencing token %d", token)
-	for leading.Err() == nil {
-		if err := work(elector, token); err != nil {
-			return err
-		}
-		select {
-		case <-leading.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-	return leading.Err()
-}
-
 // work writes a line into a ledger that all copies share.
-func work(elector *leaderelection.LeaderElector, token int) error {
+func work(p *participant.Participant) error {
+	ledger := os.Getenv("LEDGER")
 	text, err := os.ReadFile(ledger)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	last := 0
+	last, token := int64(0), p.FencingToken()
 	fmt.Sscan(lines[len(lines)-1], &last)
-	// The ledger refuses a leader of before. A database would compare in the same statement as it writes.
+	// The ledger refuses a former leader. A database would compare in the same statement as it writes.
 	if last > token {
 		return fmt.Errorf("leader %d has written after leader %d", last, token)
 	}
@@ -139,31 +103,10 @@ func work(elector *leaderelection.LeaderElector, token int) error {
 		return err
 	}
 	defer file.Close()
-	// Right before it acts, a leader looks at the time: it may have been paused. IsLeader alone does not tell.
-	if err := elector.Check(renewDeadline - leaseDuration); err != nil || !elector.IsLeader() {
+	// Right before it acts, a leader looks at the time: it may have been paused.
+	if p.Remaining() < time.Second {
 		return nil
 	}
-	_, err = fmt.Fprintf(file, "%d %s %s\n", token, identity, time.Now().UTC().Format(time.RFC3339))
-	return err
-}
-
-// release empties the Lease if it is still held, so that nobody has to wait for its expiry.
-func release(client kubernetes.Interface) error {
-	ctx, cancel := context.WithTimeout(context.Background(), renewDeadline)
-	defer cancel()
-	leases := client.CoordinationV1().Leases(namespace)
-	lease, err := leases.Get(ctx, leaseName, metav1.GetOptions{})
-	if err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != identity {
-		return err
-	}
-	nobody, second, now := "", int32(1), metav1.NowMicro()
-	lease.Spec = coordinationv1.LeaseSpec{
-		HolderIdentity:       &nobody,
-		LeaseDurationSeconds: &second,
-		AcquireTime:          &now,
-		RenewTime:            &now,
-		LeaseTransitions:     lease.Spec.LeaseTransitions,
-	}
-	_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+	_, err = fmt.Fprintf(file, "%d %s %s\n", token, os.Getenv("POD_NAME"), time.Now().UTC().Format(time.RFC3339))
 	return err
 }

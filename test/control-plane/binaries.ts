@@ -41,6 +41,8 @@ interface Recipe {
   readonly module: string;
   /** With the Go module, from this one; by default `go/` and the module's name. */
   readonly folder?: string;
+  /** Other folders with sources of the program. */
+  readonly alsoFrom?: readonly string[];
   /** The Go package to build. */
   readonly target: string;
   readonly ldflags: string;
@@ -94,7 +96,8 @@ function recipeFor(name: BinaryName): Recipe {
   }
   if (name === 'tenant-operator') {
     const folder = '../../examples/go';
-    return { program: name, module: name, folder, target: '.', ldflags: '-s -w', isAsset: false };
+    const alsoFrom = ['../../clients/go', '../../clients/go/participant'];
+    return { program: name, module: name, folder, alsoFrom, target: '.', ldflags: '-s -w', isAsset: false };
   }
   if (name === 'candidate' || name === 'elector' || name === 'informer') {
     return { program: name, module: name, target: '.', ldflags: '-s -w', isAsset: false };
@@ -115,9 +118,12 @@ function recipeFor(name: BinaryName): Recipe {
 
 async function fingerprint(recipe: Recipe): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify([recipe, process.platform, process.arch]));
-  const folder = folderOf(recipe);
-  for (const file of (await readdir(folder)).sort()) {
-    hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
+  const others = (recipe.alsoFrom ?? []).map((folder) => join(import.meta.dirname, folder));
+  for (const folder of [folderOf(recipe), ...others]) {
+    const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
+    for (const file of files.map(({ name }) => name).sort()) {
+      hash.update(`\0${file}\0`).update(await readFile(join(folder, file)));
+    }
   }
   return hash.digest('hex').slice(0, 16);
 }

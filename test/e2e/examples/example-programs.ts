@@ -10,5 +10,5 @@ export const examplePrograms: readonly ExampleProgram[] = [
   { name: 'checkout', containers: ['checkout'] },
   { name: 'invoices', containers: ['invoices', 'participate'] },
   { name: 'reports', containers: ['reports'] },
-  { name: 'tenant-operator', containers: ['tenant-operator', 'candidate'] },
+  { name: 'tenant-operator', containers: ['tenant-operator'] },
 ];

@@ -66,13 +66,4 @@ describe('the examples of taking part', () => {
       { lease: 'invoices', command: [], settings: { strategy: STRATEGY, leadByConnection: true } },
     ]);
   });
-
-  test('are a candidate for a program with an elector of its own', async () => {
-    expect(await participationOf('go', 'candidate')).toMatchObject([
-      {
-        lease: 'tenant-operator',
-        settings: { candidateOnly: true, identity: 'metadata.name', strategy: STRATEGY },
-      },
-    ]);
-  });
 });

@@ -1,0 +1,294 @@
+package participant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+const (
+	// The holder that an elector is shown while nobody holds the Lease. An elector takes a Lease without a holder.
+	unheld = "none.coordinated-leader-election.dev"
+	// The duration that an elector is shown of a Lease that is not its own. An elector takes a Lease that it saw expire.
+	unheldSeconds = 10 * 365 * 24 * 60 * 60
+	// No elector gives up sooner after a renewal.
+	shortestRenewDeadline = time.Second
+	attempts              = 4
+	retryPause            = 50 * time.Millisecond
+)
+
+// lock is a resourcelock.Interface with which an elector cannot take a Lease that was not granted to it.
+//
+// An elector takes a Lease by Create if there is none, and by Update if it is released, expired, or its own. Create always fails.
+// Get shows a Lease that is not granted as held by another, without an end. Update decides by itself, on the state of the Lease
+// that this process has seen last, and the server refuses the write if the Lease is not in that state any more.
+type lock struct {
+	p *Participant
+}
+
+// Identity implements resourcelock.Interface.
+func (l *lock) Identity() string {
+	return l.p.settings.Identity
+}
+
+// Describe implements resourcelock.Interface.
+func (l *lock) Describe() string {
+	return l.p.settings.Namespace + "/" + l.p.settings.Lease
+}
+
+// RecordEvent implements resourcelock.Interface.
+func (l *lock) RecordEvent(event string) {
+	l.p.log.Info("The elector " + event)
+}
+
+// Create refuses: only a coordinator creates Leases.
+func (l *lock) Create(context.Context, resourcelock.LeaderElectionRecord) error {
+	return errors.New("the Lease does not exist: only a coordinator creates it")
+}
+
+// Get waits until the Lease is granted to this copy, or ctx ends. While this copy leads, it reads the Lease from the server.
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	p := l.p
+	if p.hasTerm() {
+		if _, err := p.memory.read(ctx, p.leases, p.settings.Lease); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		p.awaitGrant(ctx)
+	}
+	record := p.shownRecord(time.Now())
+	raw, err := json.Marshal(record)
+	return record, raw, err
+}
+
+// Update renews or releases the Lease.
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	switch record.HolderIdentity {
+	case l.p.settings.Identity:
+		return l.p.renew(ctx, record.LeaseDurationSeconds)
+	case "":
+		return l.p.release(ctx)
+	default:
+		return fmt.Errorf("the Lease is not given to %s: only a coordinator does that", record.HolderIdentity)
+	}
+}
+
+func (p *Participant) hasTerm() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.term != nil
+}
+
+// awaitGrant waits until the Lease can be taken up. It hands back a grant that another candidate is preferred to.
+func (p *Participant) awaitGrant(ctx context.Context) {
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		changed := p.changed
+		isTakeable := p.renewalProblem(time.Now()) == nil
+		isToYield := p.isGranted(time.Now()) && p.isToYield()
+		lease := p.sight.lease
+		p.mu.Unlock()
+		if isTakeable {
+			return
+		}
+		if isToYield {
+			if err := p.writeRelease(ctx, lease); err != nil {
+				p.log.Error(err, "Cannot release the Lease for the preferred candidate")
+				sleep(ctx, retryPause)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+	}
+}
+
+// isGranted returns whether the Lease names this copy and has not expired. It requires the mutex.
+func (p *Participant) isGranted(now time.Time) bool {
+	return holderOf(p.sight.lease) == p.settings.Identity && !p.sight.isExpired(now)
+}
+
+// shownRecord returns what the elector is shown: the Lease itself if it is this copy's, else a Lease that another holds.
+func (p *Participant) shownRecord(now time.Time) *resourcelock.LeaderElectionRecord {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lease := p.sight.lease
+	isOwn := holderOf(lease) == p.settings.Identity
+	if isOwn && (p.term != nil || p.renewalProblem(now) == nil) {
+		return resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
+	}
+	holder := holderOf(lease)
+	if holder == "" || isOwn {
+		holder = unheld
+	}
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: unheldSeconds}
+}
+
+// renewalProblem returns why this copy must not renew the Lease, or take it up. It requires the mutex.
+func (p *Participant) renewalProblem(now time.Time) error {
+	lease := p.sight.lease
+	switch {
+	case lease == nil:
+		return errors.New("the Lease does not exist")
+	case holderOf(lease) != p.settings.Identity:
+		return fmt.Errorf("the Lease is not granted to this candidate: its holder is %q", holderOf(lease))
+	case p.isToYield():
+		return fmt.Errorf("the Lease is not renewed: it is to go to %q", preferredHolderOf(lease))
+	case p.sight.isExpired(now):
+		return errors.New("the Lease has expired: a coordinator has to grant it again")
+	case p.term == nil && (p.isStopping || p.end != nil):
+		return errors.New("the grant is not taken up: this process stops")
+	case p.term == nil:
+		return nil
+	case p.term.isOver:
+		return errors.New("the Lease is not renewed: it was released")
+	case p.term.remaining(now) == 0:
+		return errors.New("the Lease is not renewed: the time of its last renewal is over, or another had it")
+	default:
+		return nil
+	}
+}
+
+// renew takes up a grant, or renews the Lease.
+func (p *Participant) renew(ctx context.Context, durationSeconds int) error {
+	return p.retryConflicts(ctx, func() error {
+		p.mu.Lock()
+		lease, token := p.sight.lease, p.sight.nextToken()
+		if p.term != nil {
+			token = p.term.token
+		}
+		problem := p.renewalProblem(time.Now())
+		p.mu.Unlock()
+		if problem != nil {
+			return problem
+		}
+		patch, err := renewalPatch(lease, time.Now(), durationSeconds, token)
+		if err != nil {
+			return err
+		}
+		sentAt, answer, err := p.patchLease(ctx, patch)
+		if err != nil {
+			return err
+		}
+		p.memory.answer(answer, sentAt)
+		return p.renewed(ctx, &term{
+			token:             token,
+			duration:          time.Duration(durationSeconds) * time.Second,
+			renewedAt:         sentAt,
+			electorLastsUntil: electorLastsUntil(ctx, sentAt),
+		})
+	})
+}
+
+// renewed notes a renewal, or begins a term. A grant is handed back if this process stops meanwhile.
+func (p *Participant) renewed(ctx context.Context, next *term) error {
+	p.mu.Lock()
+	if p.term != nil {
+		p.term.duration, p.term.renewedAt = next.duration, next.renewedAt
+		p.term.electorLastsUntil = next.electorLastsUntil
+		p.mu.Unlock()
+		return nil
+	}
+	lease := p.sight.lease
+	isLate := holderOf(lease) != p.settings.Identity || transitionsOf(lease) != next.token || next.remaining(time.Now()) == 0
+	mustStop := p.isStopping || p.end != nil
+	if !isLate && !mustStop {
+		p.begin(next)
+		if p.isToYield() {
+			p.finish(ErrYielded)
+		}
+	}
+	p.mu.Unlock()
+	if isLate {
+		return errors.New("the answer to the first renewal came too late")
+	}
+	if mustStop {
+		return errors.Join(errors.New("the grant is not taken up: this process stops"), p.writeRelease(ctx, lease))
+	}
+	return nil
+}
+
+// electorLastsUntil returns the time before which an elector does not give up by itself. It gives each series of attempts to
+// renew a deadline, after which it releases the Lease, although the work goes on.
+func electorLastsUntil(ctx context.Context, sentAt time.Time) time.Time {
+	if deadline, ok := ctx.Deadline(); ok {
+		return deadline
+	}
+	return sentAt.Add(shortestRenewDeadline)
+}
+
+// release releases the Lease, and deletes the LeaseCandidate after that.
+func (p *Participant) release(ctx context.Context) error {
+	p.mu.Lock()
+	if problem := p.releaseProblem(time.Now()); problem != nil {
+		p.mu.Unlock()
+		return fmt.Errorf("the Lease is left to expire: %w", problem)
+	}
+	p.term.isOver = true
+	p.overrun.Stop()
+	p.mu.Unlock()
+	err := p.retryConflicts(ctx, func() error {
+		p.mu.Lock()
+		lease := p.sight.lease
+		isOwn := holderOf(lease) == p.settings.Identity && transitionsOf(lease) <= p.term.token
+		p.mu.Unlock()
+		if !isOwn {
+			return nil
+		}
+		return p.writeRelease(ctx, lease)
+	})
+	p.withdraw()
+	return err
+}
+
+// releaseProblem returns why the work may not have ended. It requires the mutex.
+func (p *Participant) releaseProblem(now time.Time) error {
+	timeout := p.settings.gracefulShutdown
+	switch {
+	case p.term == nil:
+		return errors.New("this process has not led")
+	case p.end == nil:
+		return errors.New("the context of the work has not ended")
+	case timeout >= 0 && !now.Before(p.endedAt.Add(timeout)):
+		return fmt.Errorf("the work has not ended within the graceful shutdown timeout, %s", timeout)
+	case !now.Before(p.term.electorLastsUntil):
+		return errors.New("the elector has given up, perhaps before the work has ended")
+	default:
+		return nil
+	}
+}
+
+// writeRelease empties a Lease that names this copy.
+func (p *Participant) writeRelease(ctx context.Context, lease *coordinationv1.Lease) error {
+	patch, err := releasePatch(lease, time.Now())
+	if err != nil {
+		return err
+	}
+	sentAt, answer, err := p.patchLease(ctx, patch)
+	if err != nil {
+		return err
+	}
+	p.memory.answer(answer, sentAt)
+	p.log.Info("Released the Lease")
+	return nil
+}
+
+// retryConflicts reads the Lease after a conflict, and tries again: the attempt decides anew.
+func (p *Participant) retryConflicts(ctx context.Context, attempt func() error) error {
+	for tries := 1; ; tries++ {
+		err := attempt()
+		if tries == attempts || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return err
+		}
+		if _, err := p.memory.read(ctx, p.leases, p.settings.Lease); err != nil {
+			return err
+		}
+	}
+}
