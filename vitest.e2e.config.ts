@@ -28,6 +28,7 @@ const operations = [
 const chart = [
   'chart',
   'chart-crd',
+  'crash-evidence',
   'leader-label',
   'lock-namespace',
   'moving',
