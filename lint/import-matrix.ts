@@ -21,15 +21,15 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['path'],
   },
   'index.ts': {
-    does: 'is what the package exports: taking part in an election',
+    does: 'exports the API of the package: taking part in an election',
     rooms: ['kubernetes', 'participant', 'support'],
   },
   'election-library.ts': {
-    does: 'is what the package exports as `coordinated-leader-election/election`: the pure election',
+    does: 'exports the pure election logic as `coordinated-leader-election/election`',
     rooms: ['coordination', 'election', 'kubernetes'],
   },
   cli: {
-    does: 'reads the command line, has the table of all commands, and prints the results of those that inspect a cluster',
+    does: 'reads the command line, has the table of all commands (`commands.ts`), and prints results',
     rooms: [
       'demo',
       'inspection',
@@ -63,7 +63,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['child_process', 'crypto', 'fs', 'os', 'path', 'readline', 'tty', 'util'],
   },
   processes: {
-    does: 'puts together what a command runs: the coordinator, the embedded API server, health and metrics endpoints',
+    does: 'assembles and starts the coordinator, the embedded API server, and the endpoints for health and metrics',
     rooms: [
       'apiserver',
       'apiserver/access',
@@ -77,13 +77,13 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['crypto', 'fs', 'http', 'os', 'path'],
   },
   'processes/participant': {
-    does: 'is what takes part in elections for other programs: a command that runs while it leads, or a program that is told who leads',
+    does: 'takes part in elections for another program, as a wrapper or as a sidecar (`/leader`, `/lead`)',
     rooms: ['kubernetes', 'participant', 'processes', 'settings', 'support', 'telemetry'],
     packages: ['prom-client'],
     node: ['child_process', 'fs', 'http', 'os', 'path'],
   },
   'status-page': {
-    does: 'serves a page that shows what a coordinator knows: the model and the stream',
+    does: 'serves the status page of a coordinator: its data and its stream of changes',
     rooms: [
       'controller',
       'controller/lock',
@@ -95,23 +95,23 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     ],
     node: ['fs', 'http', 'path', 'stream', 'zlib'],
   },
-  'status-page/page': { does: 'is that page: the only code for browsers' },
+  'status-page/page': { does: 'draws the status page: the only code for browsers' },
   telemetry: {
-    does: 'writes logs, metrics and Events of what it is told; nothing about an election waits for it',
+    does: 'turns events of the controller into logs, metrics and Kubernetes Events; no election waits for it',
     rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
     packages: ['pino', 'prom-client'],
   },
   moving: {
-    does: 'sets priorities and follows what comes of them, for `transfer`, `drain` and `undrain`',
+    does: 'sets priorities and waits for the result, for `transfer`, `drain` and `undrain`',
     rooms: ['coordination', 'election', 'inspection', 'kubernetes', 'support'],
   },
   inspection: {
-    does: 'looks at a cluster, for `audit`, `status`, `explain`, `plan` and `doctor`, with the controller’s own code',
+    does: 'inspects a cluster with the code of the controller, for `audit`, `status`, `explain`, `plan` and `doctor`',
     rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
     packages: ['yaml'],
   },
   controller: {
-    does: 'gathers what is known, has it decided, applies the decision, and records what came of it; decides nothing itself',
+    does: 'gathers the input, calls the decision, applies it, and records the result; contains no election rules',
     rooms: [
       'controller/leader-label',
       'controller/lock',
@@ -123,25 +123,25 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['crypto', 'os'],
   },
   'controller/leader-label': {
-    does: 'keeps a label on the Pod of each leader, beside all that elections need',
+    does: 'keeps a label on the Pod of each leader; no election depends on it',
     rooms: ['controller/lock', 'coordination', 'election', 'kubernetes', 'support'],
   },
   'controller/lock': {
-    does: 'holds the Lease by which one coordinator at a time may write',
+    does: 'holds the lock: a Lease that allows one coordinator at a time to write',
     rooms: ['coordination', 'kubernetes', 'support'],
   },
   participant: {
-    does: 'takes part in an election: publishes a LeaseCandidate, and leads while it is given the Lease',
+    does: 'takes part in an election: publishes a LeaseCandidate, and leads while it holds the Lease',
     rooms: ['coordination', 'election', 'kubernetes', 'support'],
     packages: ['prom-client'],
     node: ['os'],
   },
   settings: {
-    does: 'has the settings of every command: flag, environment variable, default and validation in one place',
+    does: 'declares the settings of every command: flag, environment variable, default and validation',
     rooms: ['coordination', 'election', 'support'],
   },
   kubernetes: {
-    does: 'talks to an API server: client, reflector, discovery, kubeconfig; does not know what for',
+    does: 'talks to an API server: client, reflector, discovery, kubeconfig; knows nothing of elections',
     rooms: ['support'],
     packages: ['@kubernetes/client-node', 'socks', 'yaml'],
     node: [
@@ -164,16 +164,16 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     ],
   },
   coordination: {
-    does: 'reads Leases and LeaseCandidates of every served version into one model, and writes patches to them',
+    does: 'decodes Leases, LeaseCandidates (of every version) and Pods into one model, and builds patches',
     rooms: ['election', 'kubernetes', 'support'],
   },
   election: {
-    does: 'decides: pure functions of an input and the time, without I/O, clock, logger or promise',
+    does: 'decides: pure functions of an input and the time, without I/O, clock, logger or promises',
     rooms: ['support'],
     packages: ['semver'],
   },
   apiserver: {
-    does: 'serves the coordination API without Kubernetes; knows no controller',
+    does: 'serves the coordination API without Kubernetes; does not depend on the controller',
     rooms: [
       'apiserver/access',
       'apiserver/discovery',
@@ -187,7 +187,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     ],
   },
   'apiserver/discovery': {
-    does: 'answers what the server is and has: API groups, OpenAPI, health, version',
+    does: 'answers questions about the server: API groups, OpenAPI, health, version',
     rooms: [
       'apiserver/access',
       'apiserver/errors',
@@ -199,7 +199,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['crypto'],
   },
   'apiserver/http': {
-    does: 'reads a request whole and writes its answer: routing, formats, connections',
+    does: 'reads complete requests and writes answers: routing, formats, connections',
     rooms: [
       'apiserver/access',
       'apiserver/errors',
@@ -230,7 +230,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['crypto', 'path', 'util'],
   },
   'apiserver/watch': {
-    does: 'tells watchers what has changed: positions in one shared, bounded history',
+    does: 'sends changes to watchers, from one shared, bounded history',
     rooms: ['apiserver/errors', 'apiserver/schema', 'apiserver/storage', 'support'],
   },
   'apiserver/storage': {
@@ -243,18 +243,18 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     rooms: ['apiserver/errors', 'apiserver/kinds'],
   },
   'apiserver/ownership': {
-    does: 'keeps metadata.managedFields: server-side apply, conflicts, who owns which field',
+    does: 'maintains `metadata.managedFields`: server-side apply, conflicts, the owner of each field',
     rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
     node: ['util'],
   },
   'apiserver/kinds': {
-    does: 'says what Leases, LeaseCandidates, Events and namespaces are: fields, validation, columns, versions',
+    does: 'defines Leases, LeaseCandidates, Events and namespaces: fields, validation, columns, versions',
     rooms: ['apiserver/errors', 'apiserver/schema', 'coordination', 'support'],
     packages: ['@marcbachmann/cel-js', 'semver', 'yaml'],
     node: ['fs', 'module', 'util'],
   },
   'apiserver/access': {
-    does: 'tells who asks and what they may do: tokens, certificates, access reviews',
+    does: 'authenticates clients and checks their rights: tokens, certificates, access reviews',
     rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
     packages: ['asn1js', 'pkijs', 'yaml'],
     node: ['crypto', 'net'],
@@ -265,14 +265,14 @@ export const importMatrix: Readonly<Record<string, Room>> = {
     node: ['util'],
   },
   'apiserver/errors': {
-    does: 'has the refusals of an API server: Status objects and field errors',
+    does: 'defines the errors of an API server: Status objects and field errors',
   },
   'apiserver/schema': {
-    does: 'describes fields as data, and reads objects by that description',
+    does: 'describes fields as data, and decodes objects by that description',
     rooms: ['support'],
   },
   support: {
-    does: 'has small things that know nothing of elections: clock, durations, JSON, files, addresses',
+    does: 'contains small helpers without election logic: clock, durations, JSON, files, addresses',
     node: ['crypto', 'fs', 'net', 'path', 'tty'],
   },
 };
