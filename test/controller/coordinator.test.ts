@@ -256,7 +256,7 @@ function keepOpen(answer: () => Promise<object>) {
 }
 
 describe('connections', () => {
-  test('are free for writes at once, however slow the answers to what keeps them open are', async ({
+  test('are free for writes at once, even if the GETs that keep them open are slow', async ({
     onTestFinished,
   }) => {
     const server = await ScriptedServer.start();

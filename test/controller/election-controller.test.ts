@@ -582,7 +582,7 @@ test('a grant that waits for its turn is not written for a candidate that goes m
   expect(world.leaseSpec()).toEqual({});
 });
 
-describe('a candidate whose clock is an hour ahead, and is then put right', () => {
+describe('a candidate whose clock is an hour ahead, and is then corrected', () => {
   test('does not renew without a pause until it has caught up with the pings of that hour', async () => {
     const world = await new ControllerWorld().start();
     const process = new SimProcess(world.clock, { wallMs: 3_600_000 });

@@ -118,7 +118,7 @@ describe('room is given (rule 9)', () => {
 });
 
 describe('a Lease (rule 9)', () => {
-  test('has never more than eight requests under way', () => {
+  test('has never more than eight requests in flight', () => {
     const sender = new SimSender(20);
     sender.requests = 20;
     sender.want('default/a', 'grant', 0);

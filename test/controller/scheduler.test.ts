@@ -85,7 +85,7 @@ beforeEach(async () => {
   await world.becomeBusy();
 });
 
-describe('what a Lease waits to have written (rule 9)', () => {
+describe('the turn of a Lease (rule 9)', () => {
   test('is written when its turn comes soon, as it was decided', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.clock.advance(4990);
@@ -139,7 +139,7 @@ describe('what a Lease waits to have written (rule 9)', () => {
     ]);
   });
 
-  test('is for a Lease that was led before ahead of those that never were, unless they have waited for ten seconds', async () => {
+  test('comes first for a Lease that had a leader, unless a Lease that never had one has waited for ten seconds', async () => {
     const reconcile = async (name: string) => {
       world.see(makeCandidate(`of-${name}`).with({ leaseName: name }).renewedAt(-60_000));
       await world.add(`kube-system/${name}`);

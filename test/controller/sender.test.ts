@@ -113,7 +113,7 @@ beforeEach(() => {
 });
 
 describe('a ping', () => {
-  test('that the server takes its time to write has its own time from then on, and that much more (rule 9)', async () => {
+  test('gets more time for its answer if the server confirms it late (rule 9)', async () => {
     world.fate = { afterMs: 3000 };
     await world.send(ping);
     expect(world.observation?.ping).toMatchObject({ sentAt: 0, deliveredAt: undefined });
@@ -127,7 +127,7 @@ describe('a ping', () => {
     expect(world.records.gather(KEY).memory.askingSince).toBe(3000);
   });
 
-  test('of a round that did not get through has the next round come soon, and not in a minute', async () => {
+  test('of a round that failed makes the next round come in 5 s instead of a minute', async () => {
     world.records.updateMemory(KEY, (memory) => ({ ...memory, rounds: { count: 7, lastAt: -1000 } }));
     await world.send({ ...ping, purpose: 'revival' });
     expect(world.records.gather(KEY).memory.rounds).toEqual({ count: 7, lastAt: -1000 });
@@ -476,7 +476,7 @@ describe('a write', () => {
     await expect(answer).resolves.toBeUndefined();
   });
 
-  test('uses the version that is served by the time it is sent (rule 11)', async () => {
+  test('uses the version that is served when it is sent (rule 11)', async () => {
     const client = new ScriptedClient();
     let apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1alpha2';
     const writer = createActionWriter(client, () => apiVersion);

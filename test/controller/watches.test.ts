@@ -313,7 +313,7 @@ describe('while no version is served (rule 11)', () => {
   });
 });
 
-describe('a version that has gone (rule 11)', () => {
+describe('a version that has disappeared (rule 11)', () => {
   test('takes its candidates along; another one is found, and told of', async () => {
     const world = new WatchWorld();
     world.create('a');

@@ -390,7 +390,7 @@ describe('a deletion', () => {
 });
 
 describe('the right to write (rule 10)', () => {
-  test('is asked for again before each single write', async () => {
+  test('is checked again before each single write', async () => {
     const world = new ControllerWorld();
     for (const name of ['a', 'b', 'c']) {
       world.create('leasecandidates', makeCandidateObject(name, { renewedAt: -60_000 }));

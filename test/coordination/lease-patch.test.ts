@@ -135,7 +135,7 @@ describe.each(changes)('$name', ({ change, wantSet, wantRemoved }) => {
   const patch = leasePatch({ kind: 'UpdateLease', ...META, change });
   const removed = Object.fromEntries(wantRemoved.map((field) => [field, null]));
 
-  test('sends the fields that it is about, the uid and the resourceVersion, and nothing else', () => {
+  test('sends only the changed fields, the uid and the resourceVersion', () => {
     expect(patch).toEqual({ metadata: META, spec: { ...wantSet, ...removed } });
   });
 

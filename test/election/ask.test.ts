@@ -3,7 +3,7 @@ import { decideElection } from '../../src/election/decide.ts';
 import { makeCandidate, makeInput, makeLease, makeNow, OLDEST } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
-describe('a Lease with more candidates than anybody should ask (rules 3 and 6)', () => {
+describe('a Lease with too many candidates to ping (rules 3 and 6)', () => {
   const silent = {
     answersAfterMs: Number.POSITIVE_INFINITY,
     lastRenewedMsAgo: 60_000,
@@ -39,7 +39,7 @@ describe('a Lease with more candidates than anybody should ask (rules 3 and 6)',
     expect(sim.lease?.holderIdentity).toBe('living');
   });
 
-  test('asks silent ones in turn, ever more rarely, while nobody leads', () => {
+  test('pings silent candidates in rounds with growing pauses, while the Lease has no leader', () => {
     const sim = new SimElection();
     for (let index = 0; index < 200; index++) sim.add(`c${index}`, silent);
     sim.run(10 * 60_000);

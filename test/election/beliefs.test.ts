@@ -351,7 +351,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
   });
 });
 
-describe('a release may be the work of a former holder that slept through its loss (rule 8)', () => {
+describe('a release by a former holder that did not notice its loss (rule 8)', () => {
   const led = makeInput().sees(renewedBy('a', 0), 0);
   const stolen = makeLease('thief').lasting(5).renewedAt(3000).with({ acquireTime: undefined });
   const participant = makeInput().sees(renewedBy('a', 0).with({ isRenewedByParticipant: true }), 0);
@@ -485,7 +485,7 @@ test('a holder that was put into the Lease without a transition gets a number of
   expect(actions).toMatchObject([{ change: { kind: 'grant', leaseTransitions: 3, grant: { holder: 'a' } } }]);
 });
 
-describe('a process that begins to watch cannot know what was a moment before (rule 8)', () => {
+describe('a process that begins to watch does not know what happened before (rule 8)', () => {
   const begin = (input: InputBuilder, beginning: 'firstList' | 'takeOver' = 'firstList') => {
     const built = both(input).build();
     return input.remembers(observeBeginning(built, makeNow(0), beginning));

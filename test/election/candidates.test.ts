@@ -370,7 +370,7 @@ describe('keeping candidates valid (rule 1)', () => {
     );
   });
 
-  test('asks one whose clock was set back, in its new time, as it would renew all the time for the sake of a ping of before', () => {
+  test('pings a candidate again whose clock was set back: with the former pingTime, it would renew without a pause', () => {
     const at = MINUTE;
     const pingTime = wallAt(HOUR);
     const holder = makeCandidate('holder').renewedAt(at).seenAt(at).build();

@@ -20,7 +20,7 @@ function writesOf(sim: SimElection): readonly string[] {
   );
 }
 
-describe('a grant that nobody has taken up yet (rule 12)', () => {
+describe('a grant that its holder has not taken up yet (rule 12)', () => {
   test.each([
     { name: 'by version', better: { emulation: '1.30.0' } },
     { name: 'by binaryVersion', better: { binary: '1.35.0', emulation: '1.35.0' } },

@@ -71,7 +71,10 @@ describe('an election is needed (rule 6)', () => {
 
   test.each([
     { name: 'when somebody better by version is there', emulation: '1.30.0', want: 'AwaitingAcks' },
-    { name: 'not when somebody is merely older, or earlier in the alphabet (rule 5)', want: 'LeaderOptimal' },
+    {
+      name: 'not when another candidate is only older, or has an earlier name (rule 5)',
+      want: 'LeaderOptimal',
+    },
   ])('$name than the holder', ({ emulation = '1.36.0', want }) => {
     const other = makeCandidate('a').emulating(emulation).createdAt(-60_000).renewedAt(0).seenAt(0);
     const input = makeInput().sees(makeLease('b'), 0).candidates(other, fresh('b'));
@@ -238,7 +241,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
     });
   });
 
-  test('ends in nothing when nobody who answers can be elected (rule 5)', () => {
+  test('has no winner when none of the candidates that answer can be elected (rule 5)', () => {
     const unreadable = makeCandidate('a').emulating('v1').renewedAt(0).seenAt(0);
     expect(decideElection(missing.candidates(unreadable).build(), makeNow(1)).reason).toBe(
       'NoElectableCandidates',
@@ -319,7 +322,7 @@ describe('ahead of the expiry (rule 6)', () => {
     expect(decideElection(renewed.build(), makeNow(11_000)).actions).toEqual([]);
   });
 
-  test('one who held the Lease until it ran out is not waited for, however good (rule 3)', () => {
+  test('does not wait for the holder of the expired Lease, even if it is the best (rule 3)', () => {
     const expired = (former: ObservedBuilder) =>
       makeInput()
         .sees(makeLease('x').lasting(8), 0)
@@ -357,7 +360,7 @@ describe('what a grant writes (rule 7)', () => {
     });
   });
 
-  test('an existing Lease: on the resourceVersion that was decided on', () => {
+  test('an existing Lease: with the resourceVersion of the decision', () => {
     const lease = makeLease('x').with({ uid: 'u-9', resourceVersion: '77' });
     expect(grantOn(lease, 10_000)).toMatchObject({
       kind: 'UpdateLease',

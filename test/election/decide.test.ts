@@ -199,7 +199,7 @@ describe('any decision', () => {
     );
   });
 
-  test('grants nothing to another while a former holder may still believe (rule 8)', () => {
+  test('grants the Lease to no other candidate while a former holder may still lead (rule 8)', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const believers = allBeliefs(input.memory)
@@ -225,7 +225,7 @@ describe('any decision', () => {
     );
   });
 
-  test('stands until the moment that it names: nothing is written or asked any earlier (rule 9)', () => {
+  test('stays the same until the time that it names (rule 9)', () => {
     fc.assert(
       fc.property(situation, fc.double({ min: 0, max: 1, noNaN: true }), (input, fraction) => {
         const first = decideElection(input, makeNow(0));

@@ -71,7 +71,7 @@ describe('a grant that is not taken up within 5 s (rule 12)', () => {
   });
 });
 
-describe('lapses of a Lease count whatever its holders are called (rule 7)', () => {
+describe('lapses count per Lease, with any names of its holders (rule 7)', () => {
   const lapse = (memory: LeaseMemory, former: string, holder: string, at: number) =>
     recordGrant(
       memory,

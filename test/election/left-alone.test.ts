@@ -5,7 +5,7 @@ import { describeActions, SimElection } from '../support/sim-election.ts';
 
 const THEIRS = 'example.com/theirs';
 
-describe('a strategy that nobody here carries out (rule 4)', () => {
+describe('a strategy of a third-party controller (rule 4)', () => {
   const theirs = makeCandidate('a').wants(THEIRS).renewedAt(0).seenAt(0);
 
   test.each([
@@ -57,7 +57,7 @@ describe('a strategy that nobody here carries out (rule 4)', () => {
     expect(describeActions(decision.actions)).toBe(want);
   });
 
-  test('no holder is written as the empty string where the field is absent, and only there (rule 7)', () => {
+  test('writes an empty holderIdentity if the field is missing, and only then (rule 7)', () => {
     const changeOf = (holder: string | undefined) =>
       decideElection(makeInput().sees(makeLease().heldBy(holder), 0).candidates(theirs).build(), makeNow(1))
         .actions;

@@ -96,7 +96,7 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
   });
 });
 
-describe('a Lease is not given away before its holder’s own time has run out (rule 8)', () => {
+describe('no other candidate gets a Lease before the time of its holder is over (rule 8)', () => {
   test.each([
     { name: 'seen once', input: makeInput().sees(renewed, 0), want: 15_000 },
     {
@@ -464,7 +464,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(beliefOfA(renewed)).toMatchObject({ renewedAt: 4000, durationMs: 13_000, isOwnDuration: true });
   });
 
-  test('is believed in after a grant was renewed with the very renewTime that it has: its holder has led', () => {
+  test('has a leader if its grant was renewed with the same renewTime', () => {
     const lease = makeLease('a').lasting(15);
     const sent = makeInput().remembers({ grantOnItsWay: grantTo('a', 0) });
     const look = (input: InputBuilder) => {
@@ -525,7 +525,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
   });
 });
 
-describe('every write names what it was decided on (rule 8)', () => {
+describe('every write names the resourceVersion of its decision (rule 8)', () => {
   test.each([
     { name: 'a grant', lease: makeLease(''), want: 'grant' },
     { name: 'a strategy', lease: makeLease('a').strategy('x'), want: 'strategy' },

@@ -169,7 +169,7 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('is called settled only when no subset of those to come could change it', () => {
+  test('is final only if no set of further candidates could change it', () => {
     fc.assert(
       fc.property(someCandidates, fc.nat(5), (candidates, count) => {
         const [present, absent] = [candidates.slice(0, count), candidates.slice(count)];
@@ -219,7 +219,7 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('leaves the incumbent in place unless somebody is better by priority or version (rule 5)', () => {
+  test('keeps the incumbent unless another candidate has a better priority or version (rule 5)', () => {
     fc.assert(
       fc.property(agreedCandidates(OLDEST), fc.nat(5), (candidates, index) => {
         const incumbent = candidates[index];

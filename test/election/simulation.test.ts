@@ -173,7 +173,7 @@ function timeToLeader(sim: SimElection, atMostMs: number): number {
 }
 
 describe('any course of events', () => {
-  test('never has two leaders, writes on what was not decided on, or pings that cannot be answered (rules 2 and 8)', () => {
+  test('never has two leaders, writes with an outdated resourceVersion, or pings without a possible answer (rules 2 and 8)', () => {
     fc.assert(
       fc.property(world, (given) => {
         const sim = startWorld(given);

@@ -387,7 +387,7 @@ describe('watching', () => {
       return { client, ...made };
     }
 
-    test('it lists again where the server is not that far any more, as its etcd was restored from a backup', async () => {
+    test('it lists again if the server is behind its position, because its etcd was restored from a backup', async () => {
       const { client, reflector, events, errors } = await watchEnded('200');
       expect(client.requests).toHaveLength(2);
       expect(client.watch.resourceVersion).toBe('200');
@@ -413,7 +413,7 @@ describe('watching', () => {
     { downMs: 4000, lists: 1 },
     { downMs: 11_000, lists: 2 },
   ])(
-    'after $downMs ms without a watch it has listed $lists times: later, a restored server may be past what was seen',
+    'after $downMs ms without a watch it has listed $lists times: later, a restored server may have reached the position again',
     async ({ downMs, lists }) => {
       const client = new ScriptedClient();
       client.onRequest = () => makeList([makeObject('a', '300')], '300');

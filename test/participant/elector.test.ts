@@ -188,7 +188,7 @@ describe('a participant that is restarted', () => {
     expect(one.term.fencingToken).toBe(former.term.fencingToken + 1);
   });
 
-  test('leaves a Lease that it finds under its own identity alone for the given time', async () => {
+  test('does not write a Lease that its own identity holds for the given time', async () => {
     const stage = new ParticipantStage();
     const former = await stage.leading();
     former.process.kill();

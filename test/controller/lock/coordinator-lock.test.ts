@@ -124,7 +124,7 @@ describe('a free lock (rule 10)', () => {
     expect(server.spec['holderIdentity']).toBe(A);
   });
 
-  test('is let go by a holder that could do nothing with it for ten seconds, and left to others', async () => {
+  test('is released by a holder that could not elect for ten seconds', async () => {
     const { clock, server, makeLock } = makeWorld();
     let canCoordinate = true;
     const { lock, kinds, events } = makeLock({ canCoordinate: () => canCoordinate });

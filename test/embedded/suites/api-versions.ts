@@ -134,7 +134,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
     expect(lease.spec.holderIdentity).toBe(name);
   }
 
-  test('is waited for until it serves LeaseCandidates, followed to another version, and waited for again', async () => {
+  test('serves no LeaseCandidates, then one version, then another one, then none', async () => {
     const clock = new PatientClock();
     const cluster = await startEmbeddedCluster({ leaseCandidateVersions: [], keepsData: true });
     const coordinator = startCoordinator(cluster, {

@@ -19,7 +19,7 @@ function makeLeadership() {
   return { clock, leadership, lead };
 }
 
-describe('what a program is told of its leader (rule 15)', () => {
+describe('the leadership that a sidecar shows to its program (rule 15)', () => {
   test('names who was observed, while this candidate does not lead', () => {
     const { leadership } = makeLeadership();
     leadership.observe({ ...following, holder: 'web-2' });
