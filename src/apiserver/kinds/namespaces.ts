@@ -19,10 +19,10 @@ import {
 
 const MODEL = 'io.k8s.api.core.v1';
 
-/** The label with the namespace's name, which lets clients select namespaces by name. */
+/** The label with the namespace's name. Clients can select namespaces by it. */
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** The finalizer that stays until the namespace is empty. */
+/** The finalizer that is removed when the namespace is empty. */
 const FINALIZER = 'kubernetes';
 
 const conditionSchema = struct(`${MODEL}.NamespaceCondition`, 'A condition of the deletion.', {
@@ -92,7 +92,7 @@ export const namespaces: ResourceDefinition = {
   ],
 };
 
-/** Namespaces in an update of `namespaces/NAME/finalize`, which can change the finalizers in the spec. */
+/** Namespaces, for an update of `namespaces/NAME/finalize`. It can change the finalizers in the spec. */
 export const finalizedNamespaces: ResourceDefinition = {
   ...namespaces,
   subresource: 'finalize',
