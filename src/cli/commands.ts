@@ -23,7 +23,10 @@ export interface CommandInput<S> {
   readonly program: readonly string[];
 }
 
-/** One command of the program. Its help, its completion and its environment variables follow from this. */
+/**
+ * One command of the program. Its help, its completion and its environment variables are derived from this
+ * entry.
+ */
 export interface CommandEntry<S = unknown> {
   readonly name: string;
   readonly summary: string;
@@ -35,9 +38,14 @@ export interface CommandEntry<S = unknown> {
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */
   contradictions?(input: CommandInput<S>): readonly string[];
-  /** Imports the code of the command and runs it. Resolves to an exit code. Reports an error by rejecting. */
+  /**
+   * Imports the code of the command and runs it. Resolves to an exit code. Rejects with an error to report.
+   */
   run(input: CommandInput<S>, host: Host): Promise<number>;
-  /** The process exits soon after the command has ended, even if a DNS lookup or a credential plugin is in flight. */
+  /**
+   * The process exits soon after the command has ended. It does not wait for a DNS lookup or a credential
+   * plugin in flight.
+   */
   readonly exitsSoon?: true;
 }
 
@@ -259,7 +267,7 @@ executed, 127 where there is none; 0 stopped when asked to.`,
   }),
 ];
 
-/** Checks the types of an entry. Its settings have their type only within the entry. */
+/** Checks the types of an entry: the type of its settings is known only inside the entry. */
 function command<S>(entry: CommandEntry<S>): CommandEntry {
   return entry as CommandEntry;
 }

@@ -14,16 +14,22 @@ import type { TextOutput } from './output.ts';
 /** The environment of the program, without the process itself. */
 export interface ProgramParts {
   readonly version: string;
-  /** The name of the executed file; kubectl executes its plugins as `kubectl-cle`. */
+  /** The name of the executed file. kubectl executes its plugin as `kubectl-cle`. */
   readonly invokedAs?: string;
   readonly env: Environment;
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
-  /** Runs a command. Resolves to its exit code. The program reports an error, with exit code 1. */
+  /**
+   * Runs a command. Resolves to its exit code. If it rejects, the program reports the error and the exit code
+   * is 1.
+   */
   dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
 }
 
-/** The command line. Takes the arguments after the program's name, resolves to an exit code and never exits by itself. */
+/**
+ * The command line. Takes the arguments after the program's name. Resolves to an exit code, and never ends
+ * the process.
+ */
 interface Program {
   execute(args: readonly string[]): Promise<number>;
 }
@@ -86,15 +92,18 @@ export function createProgram(parts: ProgramParts): Program {
   };
 }
 
-/** Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program. */
+/**
+ * Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program and are
+ * not changed.
+ */
 function withoutEqualsSigns(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return args.map((arg, index) => (end >= 0 && index > end ? arg : arg.replace(/^(-[A-Za-z])=/, '$1')));
 }
 
 /**
- * Adds the default command if the arguments name none. Commander's own default command would take a mistyped command as an
- * argument, and suggest nothing.
+ * Adds the default command if the arguments have no command. Commander's own default command would treat a
+ * mistyped command as an argument and suggest no correction.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
@@ -135,12 +144,12 @@ function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Comman
   return program;
 }
 
-/** Maximum characters of an error: its text may come from a server or a plugin. */
+/** Maximum characters of an error: a server or a plugin may have written its text. */
 const MAX_ERROR_LENGTH = 4000;
 
 function report(error: unknown, stderr: TextOutput): number {
   if (error instanceof CommanderError) {
-    // Commander has already written the message. For --help and --version it throws too, with exit code 0.
+    // Commander has already printed the message. It also throws for --help and --version, with exit code 0.
     return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
   }
   if (error instanceof SettingsError) {
@@ -159,11 +168,11 @@ function messageWithCauses(error: Error): string {
 }
 
 /**
- * Returns the default command for arguments without a command. Options that only `demo` has select `demo`; other options
- * select `run`. Without options it is `run` in a pod, or if a variable of `run` is set; otherwise `demo`. A kubeconfig does
- * not select `run`: its current cluster may be any that the user worked with last.
- *
- * @throws {SettingsError} if the options belong to different commands, or to a command that the user must name.
+ * Returns the default command for arguments without a command. An option that only `demo` has selects `demo`.
+ * Any other option selects `run`. Without options the default is `run` in a pod or if a variable of `run` is
+ * set, otherwise `demo`. A kubeconfig does not select `run`: its current cluster may be any that the user
+ * worked with last.
+ * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
  */
 function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
   if (args.length === 0) return isRunConfigured(env) ? 'run' : 'demo';
@@ -185,7 +194,7 @@ function isRunConfigured(env: Environment): boolean {
   return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
 }
 
-/** Returns the options among the arguments, spelled as in the help. */
+/** Returns the options in the arguments, as the help spells them. */
 function optionsAmong(args: readonly string[]): readonly string[] {
   return args
     .filter((arg) => arg.startsWith('-'))
