@@ -13,11 +13,11 @@ import {
 /** Commands for the candidates of the demo. They report errors and never reject. */
 export interface DemoCommands {
   killLeader(): Promise<void>;
-  /** Pauses the leader or, if any candidate is paused, resumes all. */
+  /** Pauses the leader. If any candidate is paused, resumes all paused candidates instead. */
   pauseOrResume(): Promise<void>;
-  /** Starts a candidate that emulates an older version than any other. */
+  /** Starts a candidate that emulates an older version than all others. */
   addOlder(): Promise<void>;
-  /** Starts a candidate that asks for another strategy. If such a candidate runs, stops it instead. */
+  /** Starts a candidate that asks for another strategy. If one is running already, stops it instead. */
   conflictOrResolve(): Promise<void>;
   restartCrashed(): Promise<void>;
 }
@@ -101,8 +101,8 @@ export class SampleCast implements DemoCommands {
     const running = this.#having('running');
     if (running.length === 0)
       return this.#complain('nobody is running: there is nobody to be in conflict with');
-    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so the rival candidate gets that
-    // version.
+    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so this candidate gets
+    // that version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
     const version = `1.${minor}.0`;
     await this.#add({ binaryVersion: version, emulationVersion: version, strategy: OTHER_STRATEGY });
@@ -120,7 +120,7 @@ export class SampleCast implements DemoCommands {
     await this.#launch({ namespace, leaseName, name: `sample-${this.#named}`, ...asks });
   }
 
-  /** Starts a program. It replaces a crashed program with the same name. */
+  /** Starts a program. Replaces a crashed program with the same name. */
   async #launch(identity: SampleIdentity): Promise<void> {
     const { client, clock, timing, tell } = this.#parts;
     const { binaryVersion, emulationVersion, strategy } = identity;

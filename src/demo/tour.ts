@@ -18,7 +18,7 @@ export interface TourStep {
   act(commands: DemoCommands): Promise<void>;
   /** True when the expected result has occurred. */
   isDone(state: DemoState): boolean;
-  /** How long the result must last, in milliseconds. */
+  /** How long the result must be stable, in milliseconds. */
   readonly staysForMs?: number;
 }
 
@@ -30,7 +30,10 @@ export class TourError extends Error {
 /** Interval of checks, in milliseconds. */
 const LOOK_MS = 50;
 
-/** Extra time for each step: a coordinator that starts long after its candidates first waits for a former holder. */
+/**
+ * Extra time for each step. A coordinator that starts long after its candidates first waits for a possible
+ * former holder.
+ */
 const SLACK_MS = 30_000;
 
 interface TourParts {
@@ -45,9 +48,8 @@ interface TourParts {
 }
 
 /**
- * Runs the steps in sequence, and prints what is expected and what happens.
- *
- * @throws {TourError} if an expectation is not met in time, or the tour is aborted.
+ * Runs the steps in sequence. Prints the expected and the observed results.
+ * @throws {TourError} if a result does not occur in time, or if the tour is aborted.
  */
 export async function runTour(parts: TourParts): Promise<void> {
   const { clock, steps, say } = parts;
@@ -62,8 +64,8 @@ export async function runTour(parts: TourParts): Promise<void> {
 }
 
 /**
- * The tour: elect, failover, preempt, conflict, recovery. It uses the names of a SampleCast's candidates, in their order.
- *
+ * The tour: elect, failover, preempt, conflict, recovery. Uses the names of a SampleCast's candidates, in the
+ * same order.
  * @param start starts the world with its three candidates.
  */
 export function tourScript(start: () => Promise<void>): readonly TourStep[] {

@@ -1,21 +1,20 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
 /**
- * Why a candidate was pinged. An ack to a ping of one purpose answers the others too, but a preemption needs an ack to its
- * own ping.
- *
- * election: the Lease has no holder, and the answer may settle the election.
- * expiry: the same, before the Lease expires.
- * revival: the candidate was silent before, and the Lease has no leader.
- * preemption: the candidate may be better than the holder.
- * validity: the candidate has been silent for some minutes.
- * collection: the candidate is deleted unless it answers.
+ * Why a candidate was pinged. An ack also answers the pings of other purposes, but a preemption needs an ack
+ * to its own ping.
+ * - election: the Lease has no holder, and the answer may settle the election.
+ * - expiry: the same, before the Lease expires.
+ * - revival: the candidate was silent before, and the Lease has no leader.
+ * - preemption: the candidate may be better than the holder.
+ * - validity: the candidate has been silent for some minutes.
+ * - collection: the candidate is deleted unless it answers.
  */
 export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** The written pingTime, in the candidate's own time; undefined when the purpose alone is known. */
+  /** The written pingTime, on the candidate's clock; undefined if only the purpose is known. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the write: the time to answer starts here (rule 9). Undefined while the request is in flight. */
