@@ -81,7 +81,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
 /** The command that opens a URL, by platform. */
 const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ['open'],
-  // The first argument of `start` in quotes is the window title.
+  // The empty argument is the window title, which `start` expects first.
   win32: ['cmd', '/c', 'start', ''],
   linux: ['xdg-open'],
 };

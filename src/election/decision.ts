@@ -22,13 +22,13 @@ export interface NotesChange {
   readonly preferredHolder?: string | null;
 }
 
-/** Creates a missing Lease. Fails if the Lease exists by then. */
+/** Creates a missing Lease. Fails if the Lease exists already. */
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
-  /** Annotations with the same values, where the server drops fields (rule 14). */
+  /** Annotations with the same values, if the server drops fields (rule 14). */
   readonly notes?: NotesChange;
-  /** Undefined for a third-party strategy: the Lease is made without a holder. */
+  /** Undefined for a third-party strategy: the Lease is created without a holder. */
   readonly grant: Grant | undefined;
 }
 
@@ -41,20 +41,23 @@ export interface UpdateLease {
   readonly notes?: NotesChange;
 }
 
-/** What an UpdateLease changes. Each kind writes only the fields that are listed with it. */
+/** What an UpdateLease changes. Each kind writes only the fields that its comment lists. */
 export type LeaseChange =
-  /** holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions, strategy; preferredHolder removed. */
+  /**
+   * Writes holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions and strategy.
+   * Removes preferredHolder.
+   */
   | {
       readonly kind: 'grant';
       readonly grant: Grant;
       readonly leaseTransitions: number;
       readonly strategy: string;
     }
-  /** preferredHolder and strategy, beside a valid holder. */
+  /** Writes preferredHolder and strategy. The holder stays. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
   /**
-   * holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions: no candidate holds the Lease
-   * until the duration is over.
+   * Writes holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds and leaseTransitions:
+   * no candidate holds the Lease until the duration is over.
    */
   | {
       readonly kind: 'fence';
@@ -62,9 +65,12 @@ export type LeaseChange =
       readonly leaseDurationSeconds: number;
       readonly leaseTransitions: number;
     }
-  /** preferredHolder removed; `hasFailed` when the preempting candidate is the cause. */
+  /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** strategy; holderIdentity '' where the field is absent; preferredHolder removed where this controller set it. */
+  /**
+   * Writes strategy. Writes holderIdentity '' if the field is absent. Removes a preferredHolder that this
+   * controller set.
+   */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -72,7 +78,10 @@ export type LeaseChange =
       readonly removesPreferredHolder: boolean;
     };
 
-/** Deletes a candidate that has been silent for hours. Fails if it was replaced or changed in the meantime. */
+/**
+ * Deletes a candidate that has been silent for hours. Fails if the candidate was replaced or changed in the
+ * meantime.
+ */
 export interface DeleteCandidate {
   readonly kind: 'DeleteCandidate';
   readonly source: CandidateSource;
@@ -83,29 +92,37 @@ export interface DeleteCandidate {
 
 export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate;
 
-/** When to decide again (rule 9): after a change only, or at a given time too. */
+/** When to decide again (rule 9): only after a change, or also at a given time. */
 export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
 
 export interface Decision {
   readonly reason: Reason;
-  /** In this order: the Lease, for which a leader waits, then the pings, all at once, then deletions. */
+  /**
+   * In this order: the Lease first, because a leader waits for it; then all pings together; then deletions.
+   */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** Until when the decision stays the same if the Lease's holder renews in time; Infinity: until something else changes. */
+  /**
+   * Until when the decision stays the same if the Lease's holder renews in time. Infinity: until another
+   * change.
+   */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
-  /** The outcome of an election among the candidates that are known to be alive. */
+  /** The result of an election among the candidates that are known to be alive. */
   readonly outcome: Outcome;
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
-  /** True while the election waits for answers that could settle it. The longer it waits, the more candidates are pinged. */
+  /**
+   * True while the election waits for answers that could settle it. The longer it waits, the more candidates
+   * are pinged.
+   */
   readonly isAsking: boolean;
   /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
   readonly conflict: string | undefined;
 }
 
-/** Every reason of a decision, and the sentence that explains it to users. */
+/** Every reason of a decision, with the sentence that explains it to users. */
 export const REASONS = {
   // The Lease is granted, because:
   LeaseMissing: 'There are candidates, but no Lease yet.',
@@ -164,7 +181,7 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** Every reason, so that metrics can show zero for reasons that have not occurred. */
+/** Every reason. Metrics show zero for reasons that have not occurred. */
 export const reasons = Object.keys(REASONS) as readonly Reason[];
 
 type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
@@ -190,19 +207,28 @@ export function preferredBy({ actions }: Decision): string | undefined {
     .find((change) => change !== undefined)?.preferredHolder;
 }
 
-/** True when a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an election. */
+/**
+ * True if a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an
+ * election.
+ */
 export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
-/** Returns the candidate that a decision chooses: it gets the Lease, is preferred, or leads by the outcome. */
+/**
+ * Returns the candidate that a decision chooses: the new holder, the preferredHolder, or the leader of the
+ * outcome.
+ */
 function chosenBy(decision: Decision): string | undefined {
   const { outcome } = decision;
   const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;
   return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
 }
 
-/** Returns at most `most` candidates: the chosen one, those that could lead, the others that take part, the rest. */
+/**
+ * Returns at most `most` candidates, in this order: the chosen candidate, those that could lead, others that
+ * take part, the rest.
+ */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);
@@ -227,7 +253,10 @@ export interface CandidateAccount {
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
   readonly state: Standing['state'];
-  /** The first criterion by which the candidate lost, or what keeps it from taking part; undefined for the chosen candidate. */
+  /**
+   * The first criterion by which the candidate lost, or the reason why it takes no part; undefined for the
+   * chosen candidate.
+   */
   readonly lostBy: string | undefined;
 }
 
@@ -238,7 +267,9 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  /** True for a candidate that is not pinged or waited for, because it would be worse with any answer (rule 6). */
+  /**
+   * True if the candidate is not pinged or waited for, because it would lose even if it answered (rule 6).
+   */
   const isWorse = ({ candidate, state }: Standing): boolean =>
     (state === 'Idle' || state === 'Awaiting') &&
     winner !== undefined &&
@@ -253,7 +284,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
     if (!order.isElectable(candidate)) return 'NotElectable';
     if (!order.isElectable(winner.candidate)) return 'NotChosen';
     if (order.compare(winner.candidate, candidate) < 0) return order.explain(winner.candidate, candidate);
-    // Age and name never evict (rule 5).
+    // A leader never yields because of age or name (rule 5).
     return winner.isHolder ? 'AsGoodAsHolder' : 'NotChosen';
   };
   return standings.map((standing) => ({
