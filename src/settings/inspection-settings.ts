@@ -37,7 +37,10 @@ const allNamespacesRow = inGroup('Cluster:', {
   allNamespaces: { ...toggle('all-namespaces', 'look into every namespace'), short: 'A' },
 });
 
-/** Settings that the commands share which judge by the coordinator's rules. The durations must equal those of the coordinator. */
+/**
+ * Settings of the commands that decide by the coordinator's rules. The durations must be equal to those of
+ * the coordinator.
+ */
 export const inspectionRows = {
   ...clusterRows,
   ...inGroup(JUDGEMENT, {

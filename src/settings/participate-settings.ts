@@ -17,12 +17,12 @@ import {
   wholeSeconds,
 } from './settings-table.ts';
 
-/** The labels, or the path of a file with them. */
+/** The labels, or the path of a file that contains them. */
 export type CandidateLabels =
   | { readonly given: Readonly<Record<string, string>> }
   | { readonly file: string };
 
-// The Kubernetes syntax of labels: an optional domain before the key. The value may be empty.
+// The Kubernetes syntax of labels. The key may have a domain as prefix. The value may be empty.
 const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
@@ -39,7 +39,10 @@ const candidateLabels: Parser<CandidateLabels> = (given) => {
   return { value: { given: labels } };
 };
 
-/** Parses a file of the downward API, `key="value"` per line. Throws with the first invalid line. */
+/**
+ * Parses a file of the downward API, with `key="value"` on each line. Throws an error that contains the first
+ * invalid line.
+ */
 export function labelsInFile(text: string): Readonly<Record<string, string>> {
   const labels: Record<string, string> = {};
   for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
@@ -85,7 +88,7 @@ const settings = {
     binaryVersion: {
       flag: 'binary-version',
       placeholder: '<version>',
-      // Lower than the version of any later release. kube-apiserver refuses 0.0.0.
+      // Lower than every later release. kube-apiserver refuses 0.0.0.
       default: '0.0.1',
       description: "the program's version",
       parse: version,
@@ -209,7 +212,7 @@ export const participateSettings: SettingsTable<ParticipateSettings> = {
   contradictionsIn: (given) => [...contradictoryTimes(given), ...contradictoryCandidate(given)],
 };
 
-/** Returns, in words, the settings that contradict a command, or the absence of a command. */
+/** Returns, in words, the settings that do not fit to a command or to the absence of a command. */
 export function contradictionsWith(
   command: readonly string[],
   given: ParticipateSettings,
@@ -228,14 +231,14 @@ export function contradictionsWith(
   );
 }
 
-/** The guard kills this long after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */
+/** Delay of the guard after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the wrapper, or by its
- * guard if the wrapper cannot do so. Both times are before another candidate can lead, and about a second before the Lease
- * expires.
+ * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the
+ * wrapper, or by its guard if the wrapper cannot. No other candidate can lead at either time. Both are about
+ * a second before the Lease expires.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

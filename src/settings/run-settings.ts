@@ -86,8 +86,9 @@ const settings = {
       placeholder: '<duration>',
       default: '10s',
       description: 'how long a Lease given to a new leader lasts until its first renewal, in whole seconds',
-      // A client-go elector polls its Lease about every 2 s: a shorter Lease would expire before the new holder reads it.
-      // If the holder of a longer Lease crashes before its first renewal, there is no leader until the Lease expires.
+      // A client-go elector polls its Lease about every 2 s. A shorter Lease would expire before the new
+      // holder reads it. With a longer Lease, a crash of the holder before its first renewal leaves the Lease
+      // without a leader for longer.
       parse: wholeSeconds({ min: '3s', max: '1h' }),
     },
     settleMs: {
