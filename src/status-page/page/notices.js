@@ -7,8 +7,7 @@ import { clockText } from './words.js';
  */
 
 /**
- * Returns what a user must know before trusting the page.
- *
+ * Returns notices about the limits of the data on the page.
  * @param {Connection} connection
  * @param {StateMessage | undefined} state
  * @param {HelloMessage | undefined} words
@@ -69,8 +68,7 @@ function lockNotices({ lockHolder, api }) {
 }
 
 /**
- * Returns the title and the text for a page without Leases.
- *
+ * Returns the title and the text that the page shows if it has no Leases.
  * @param {StateMessage | undefined} state
  * @param {boolean} isComplete
  * @param {boolean} isFiltered true if the search or a filter hides all Leases
