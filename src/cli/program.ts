@@ -41,12 +41,12 @@ const EXIT_CODES = `
 Exit codes:
   0  done, or stopped when asked to
   1  failed; the error output says why
-  2  the command line or the environment cannot be used as given
+  2  the command line or the environment is invalid
   3  doctor, audit: errors were found
   4  doctor, audit: warnings were found, but no errors
-  5  transfer or drain: a leader has not moved; the output says which and why
-  participate with a command: those of the command
-  141  nobody reads the output any more`;
+  5  transfer, drain: a leader has not moved; the output says which one and why
+  participate with a command: the exit codes of the command
+  141  the reader has closed the output`;
 
 const AFTER_PLUGIN_HELP = `
 Examples:
@@ -57,12 +57,12 @@ Examples:
 ${EXIT_CODES}`;
 
 const AFTER_HELP = `
-Without a command it is the demo, which touches no cluster, unless this is a pod or a variable of run is set.
-Options without a command are those of run, or of the demo if only that has them.
+The default command is the demo, which connects to no cluster. In a pod, or if a variable of run is set, it is run.
+Options without a command belong to run, or to the demo if only the demo has them.
 
 Examples:
   $ npm start                                         the demo
-  $ npm start -- --once                               its tour, which ends by itself
+  $ npm start -- --once                               the scripted tour of the demo
   $ npm start -- --kubeconfig ~/.kube/config --dry-run
   $ npm start -- run --help                           every option of run
 

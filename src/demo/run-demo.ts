@@ -131,7 +131,7 @@ async function showWorld(
   say(`A coordination API server of the demo's own listens at ${server.url}.`);
   say(`Watch it in a browser: ${url}`);
   for (const hint of hints) say(hint);
-  say('In a terminal this is a live view, with keys to kill the leader and the like.');
+  say('In a terminal, the demo has a live view with keys, for example to kill the leader.');
   world.onHappening((happening) => say(lineOf(happening)));
   await world.start();
   await untilAborted(stop);

@@ -67,7 +67,7 @@ export class SampleCast implements DemoCommands {
 
   async killLeader(): Promise<void> {
     const leader = this.#leader();
-    if (!leader) return this.#complain('nobody leads: there is nobody to kill');
+    if (!leader) return this.#complain('no candidate leads, so there is none to kill');
     this.#tell(leader, 'is killed');
     leader.crash();
   }
@@ -80,8 +80,8 @@ export class SampleCast implements DemoCommands {
     }
     if (paused.length > 0) return;
     const leader = this.#leader();
-    if (!leader) return this.#complain('nobody leads: there is nobody to pause');
-    this.#tell(leader, 'is paused: it answers nobody and renews nothing');
+    if (!leader) return this.#complain('no candidate leads, so there is none to pause');
+    this.#tell(leader, 'is paused: it does not answer and does not renew');
     leader.pause();
   }
 
@@ -100,7 +100,7 @@ export class SampleCast implements DemoCommands {
     }
     const running = this.#having('running');
     if (running.length === 0)
-      return this.#complain('nobody is running: there is nobody to be in conflict with');
+      return this.#complain('no candidate is running, so there can be no conflict');
     // Only candidates with the highest binaryVersion choose the strategy (rule 4), so this candidate gets
     // that version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
@@ -110,7 +110,7 @@ export class SampleCast implements DemoCommands {
 
   async restartCrashed(): Promise<void> {
     const crashed = this.#having('crashed');
-    if (crashed.length === 0) return this.#complain('nobody has crashed');
+    if (crashed.length === 0) return this.#complain('no candidate has crashed');
     await Promise.all(crashed.map(({ identity }) => this.#launch(identity)));
   }
 

@@ -80,7 +80,7 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     },
     {
       name: 'failover',
-      deed: 'the leader is killed: it releases nothing and tells nobody',
+      deed: 'the leader is killed: it does not release the Lease',
       expectation: 'sample-2, the best of those left, leads as soon as the Lease has run out',
       act: (commands) => commands.killLeader(),
       isDone: leads('sample-2'),
@@ -88,7 +88,7 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     {
       name: 'preempt',
       deed: 'a candidate of an older version starts',
-      expectation: 'sample-4 is preferred, and sample-2 is told to stop, which takes it a second',
+      expectation: 'sample-4 is preferred, and sample-2 is asked to stop, which takes a second',
       act: (commands) => commands.addOlder(),
       isDone: ({ lease }) => lease?.preferredHolder === 'sample-4' && lease.holder === 'sample-2',
     },
@@ -119,7 +119,7 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     },
     {
       name: 'recovery',
-      deed: 'what was killed is started again, and the one that wanted another strategy leaves',
+      deed: 'the killed candidates start again, and the candidate with the other strategy leaves',
       expectation: 'sample-4, the best of all, leads again',
       act: async (commands) => {
         await commands.restartCrashed();

@@ -72,7 +72,7 @@ export const MISSING_PROOFS = {
   NeverSeenRunning: 'The coordinator has not seen the container that ended while it was running.',
   EndMadeUp: 'The status has no time or no true reason of the end: the kubelet did not see it.',
   HolderNeverRenewed: 'The holder has not renewed the Lease itself.',
-  OtherInstance: 'The last renewal may be by another run of the container than the one that ended.',
+  OtherInstance: 'Another run of the container may have written the last renewal.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type MissingProof = keyof typeof MISSING_PROOFS;

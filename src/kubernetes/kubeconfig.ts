@@ -63,7 +63,7 @@ export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
 
 function readOnlyFile(file: string): Kubeconfig {
   const content = readFile(file);
-  if (!content) throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
+  if (!content) throw new KubeConfigError(`The kubeconfig ${file} is empty: use a kubeconfig with a cluster`);
   return content;
 }
 

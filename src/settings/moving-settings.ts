@@ -11,7 +11,7 @@ const movingRows = {
       flag: 'for',
       placeholder: '<duration>',
       default: '1h',
-      description: 'when it ends by itself, at most 24h',
+      description: 'how long the priority lasts, at most 24h',
       parse: duration({ min: '1s', max: '24h' }),
     },
     timeoutMs: {

@@ -192,13 +192,13 @@ const settings = {
     },
     candidateOnly: toggle(
       'candidate-only',
-      'be a candidate and nothing else, for a program with a coordinated elector of its own',
+      'only publish the candidate, for a program that has its own coordinated elector',
     ),
   }),
   ...inGroup('Command:', {
     restart: toggle(
       'restart',
-      'when the command has ended by itself, release and stand again, rather than end as well',
+      'after the command has ended, release the Lease and become a candidate again, instead of exiting',
     ),
   }),
   logLevel: runSettings.settings.logLevel,

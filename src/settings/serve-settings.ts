@@ -51,7 +51,7 @@ const settings = {
       placeholder: '<path>',
       default: undefined,
       defaultNote: 'none, everything is kept in memory',
-      description: 'keep all objects, and what is generated, in this directory',
+      description: 'store all objects and generated files in this directory',
       parse: text,
     },
   }),

@@ -15,7 +15,7 @@ export const NOT_SERVED_ADVICE =
   'and later), coordination.k8s.io/v1alpha2=true (1.32) or coordination.k8s.io/v1alpha1=true (1.31). Looking again every 10 s.';
 
 const TWINS =
-  `Two LeaseCandidates have one name, one in coordination.k8s.io and one in ${GROUP}: the one that was last seen to renew or to answer counts. ` +
+  `Two LeaseCandidates have the same name, one in coordination.k8s.io and one in ${GROUP}: the candidate with the last observed renewal counts. ` +
   'Delete the other one, and see that the program publishes only one';
 
 /** Log message for an invalid priority annotation. */

@@ -79,47 +79,47 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
 
   const elections = labelled(
     'cle_elections_total',
-    'Elections that ended: somebody was granted the Lease, or got it instead of one that had not taken it up (revised), or ' +
-      'was preferred beside its holder, or it was delegated to whoever carries out its strategy, or nobody could be elected ' +
-      '(counted when that begins), or the write failed',
+    'Elections, by result: granted; revised (another candidate got the Lease before its new holder had taken it up); ' +
+      'preferred (the holder was asked to yield); delegated (another controller applies the strategy); undecided (no ' +
+      'candidate can be elected, counted when this begins); failed (the write failed)',
     ['result', 'reason'],
     Object.entries(electionResults).flatMap(([result, all]) => all.map((reason) => ({ result, reason }))),
   );
   const decisions = labelled(
     'cle_decisions_total',
-    'Decisions about a Lease, those that nothing is to be done among them',
+    'Decisions about a Lease, including decisions to do nothing',
     ['reason'],
     reasons.map((reason) => ({ reason })),
   );
   const heldBack = counter(
     'cle_decisions_held_back_total',
-    'Looks at a Lease that were put off, as its candidates are so many or it changes so often that it had used up its time',
+    'Decisions that were delayed, because the Lease has too many candidates or changes too often',
   );
-  const leaderChanges = counter('cle_leader_changes_total', 'Leases given to another holder than before');
+  const leaderChanges = counter('cle_leader_changes_total', 'Grants of a Lease to another holder than before');
   const preemptions = counter('cle_preemptions_total', 'Valid holders asked to yield to a better candidate');
   const failedPreemptions = labelled(
     'cle_preemptions_failed_total',
-    'Preferred holders taken off again before they led, and not because another is better',
+    'Preferred holders that were removed before they led, except those replaced by a better candidate',
     ['reason'],
     PREEMPTION_FAILURES.map((reason) => ({ reason })),
   );
   const skewPreventions = counter(
     'cle_skew_preventions_total',
-    'Elections whose winner, by OldestEmulationVersion, has a lower binaryVersion than another electable candidate that took part',
+    'Elections in which OldestEmulationVersion chose a candidate with a lower binaryVersion than another electable one',
   );
-  const conflicts = counter('cle_strategy_conflicts_total', 'Leases whose candidates came to disagree');
+  const conflicts = counter('cle_strategy_conflicts_total', 'Strategy conflicts that began');
   const pings = counter('cle_pings_total', 'Pings sent to candidates');
   const unanswered = counter('cle_pings_unanswered_total', 'Pings that no candidate answered in time');
   const writes = labelled(
     'cle_writes_total',
-    'Writes to the cluster; a conflict is one that was refused as the object had changed',
+    'Writes to the cluster; conflict: the server refused the write because the object had changed',
     ['action', 'result'],
     Object.keys(ACTIONS).flatMap((action) => WRITE_RESULTS.map((result) => ({ action, result }))),
   );
-  const collected = counter('cle_candidates_collected_total', 'Candidates deleted as long gone');
+  const collected = counter('cle_candidates_collected_total', 'Dead candidates that were deleted');
   const reconcileFailures = counter(
     'cle_reconcile_failures_total',
-    'Reconciles that ended in a way that nobody foresaw, and are repeated with backoff',
+    'Reconciles that failed with an unexpected error; they are retried with backoff',
   );
   const expiryToHolder = histogram(
     'cle_expiry_to_holder_seconds',

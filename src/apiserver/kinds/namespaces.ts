@@ -26,7 +26,7 @@ const NAME_LABEL = 'kubernetes.io/metadata.name';
 const FINALIZER = 'kubernetes';
 
 const conditionSchema = struct(`${MODEL}.NamespaceCondition`, 'A condition of the deletion.', {
-  type: field(text, 'fill', 'What is told.', { isRequired: true }),
+  type: field(text, 'fill', 'The type of the condition.', { isRequired: true }),
   status: field(text, 'fill', 'True, False or Unknown.', { isRequired: true }),
   lastTransitionTime: field({ kind: 'time' }, 'fill', 'When that last changed.'),
   reason: field(text, 'omit', 'Why, in one word.'),

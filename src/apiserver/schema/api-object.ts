@@ -101,7 +101,7 @@ export const managedFieldsEntrySchema: StructSchema = struct(
 
 export const objectMetaSchema: StructSchema = struct(
   `${META}.ObjectMeta`,
-  'What is known of every object, whatever its kind.',
+  'The metadata that every object has.',
   {
     name: field(text, 'omit', 'The name, unique in its namespace.'),
     generateName: field(text, 'omit', 'The prefix of a generated name.'),

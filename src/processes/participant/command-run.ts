@@ -119,7 +119,7 @@ export class CommandRun {
         this.#clear();
         break;
       case 'kill':
-        this.#parts.logger.warn({}, 'Killing what is left of the command');
+        this.#parts.logger.warn({}, 'Killing the remaining processes of the command');
         this.#run?.group?.signal('SIGKILL');
         break;
       case 'withdraw':

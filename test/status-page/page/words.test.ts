@@ -61,7 +61,7 @@ describe('what must be known first', () => {
     {
       name: 'a standby behind nobody',
       state: { ...active, replica: 'standby' },
-      want: [/Nobody is known to hold the lock.*tries to take it\.$/],
+      want: [/No known replica holds the lock.*tries to take the lock\.$/],
     },
     {
       name: 'a standby that has no use for the lock',
