@@ -47,7 +47,7 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** The version of Kubernetes whose behaviour this server follows. */
+/** The Kubernetes version that this server imitates. */
 export const defaultGitVersion = 'v1.36.3';
 
 const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];

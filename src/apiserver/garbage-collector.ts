@@ -27,9 +27,9 @@ const MAX_WRITES_IN_A_ROW = 50;
 const NAMESPACES = 'namespaces';
 
 /**
- * Does the work of kube-controller-manager's garbage collector for the served kinds: deletes objects whose owners are
- * gone, and handles the finalizers `orphan` and `foregroundDeletion`. An owner of a kind that is not served, such as a
- * Pod, counts as present. Namespaces can be owners, but are never collected.
+ * Does the work of kube-controller-manager's garbage collector for the served kinds. Deletes objects whose
+ * owners are gone, and handles the finalizers `orphan` and `foregroundDeletion`. If the kind of an owner is
+ * not served, such as a Pod, the owner counts as present. Namespaces can be owners, but are never collected.
  */
 export class GarbageCollector {
   readonly #store: ObjectStore;

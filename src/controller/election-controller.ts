@@ -207,8 +207,8 @@ export class ElectionController {
 
   /**
    * The last time at which the server sent data about a resource, including bookmarks, on the monotonic
-   * clock. It is the earliest such time of all namespaces and sources, including missing sources. Undefined
-   * while a namespace or source has sent nothing.
+   * clock. If there are several namespaces or sources, it is that of the namespace or source with the oldest
+   * data. Undefined while one of them has sent no data.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
@@ -218,8 +218,7 @@ export class ElectionController {
   }
 
   /**
-   * Start of the time in which at least one watch is broken, on the monotonic clock; undefined while none is
-   * broken.
+   * When the first of the broken watches broke, on the monotonic clock; undefined while no watch is broken.
    */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];

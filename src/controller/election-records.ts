@@ -30,10 +30,13 @@ export class ElectionRecords {
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /** If two candidates for a Lease have the same name: the candidate that does not count (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** End of the time in which candidates of a lost source may exist unseen (rule 13). */
+  /**
+   * By source: until this time, candidates of a lost source may still exist, although this process cannot see
+   * them (rule 13).
+   */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
-  /** Deleted Leases, by the time at which their memory can be dropped. */
+  /** Deleted Leases, with the time after which their memory can be dropped. */
   readonly #deletedLeases = new DeadlineHeap();
 
   /** The Leases with a candidate in a Pod, by the Pod's uid (rule 17). */

@@ -129,7 +129,7 @@ export class RequestLimit {
     return Math.floor(this.#limit);
   }
 
-  /** The number of requests in flight up to which a request of this urgency may be sent. */
+  /** Returns the limit of requests in flight for a request of this urgency. */
   limitFor(urgency: Urgency): number {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }

@@ -394,14 +394,17 @@ export class Scheduler {
   }
 }
 
-/** Infinity stands for an unknown end, such as the end of a write in flight. That end makes the Lease due. */
+/**
+ * Infinity stands for an unknown end, such as that of a write in flight. When that write ends, the Lease
+ * becomes due.
+ */
 function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
 /**
- * Returns since when an action has been needed. For a Lease without a leader, this is the loss of its leader.
- * A Lease that never had a leader yields to Leases that had one, unless they lost it much later.
+ * Returns since when an action has been needed. If the Lease has no leader: since the loss of the leader. A
+ * Lease that never had a leader yields to Leases that had one, unless they lost it much later.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Ping candidates that were silent before last.

@@ -140,7 +140,7 @@ export interface ActionWriter {
   write(namespace: string, leaseName: string, action: Action): Promise<KubernetesObject | undefined>;
 }
 
-/** @param apiVersionOf returns the version in which the server serves the candidates of a source */
+/** @param apiVersionOf returns the served apiVersion of a source's candidates */
 export function createActionWriter(
   client: KubernetesClient,
   apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,

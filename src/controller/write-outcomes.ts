@@ -152,8 +152,8 @@ export class WriteGate {
   }
 
   /**
-   * Ends the wait for a change. Returns whether the cache still shows the outdated version. Then it has
-   * missed a change and may never show it, for example because etcd was restored from a backup.
+   * Ends the wait for a change. Returns whether the cache still has the outdated version. If so, the watch
+   * has missed a change, for example because etcd was restored from a backup. It may never show the change.
    */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);

@@ -151,7 +151,7 @@ function durationOf(view: View, holder: string): number {
   return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);
 }
 
-/** Returns for how long `holder` may still lead by its own earlier record (rule 8). */
+/** Returns how long `holder` may still lead because of an earlier record of its own (rule 8). */
 function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
   const belief = beliefOf(allBeliefs(memory), holder);
   return belief ? Math.max(0, leadsUntil(belief) - at) : 0;

@@ -30,10 +30,7 @@ export type Beliefs = readonly Belief[];
 
 export const UNKNOWN_HOLDER = '';
 
-/**
- * The duration that is assumed for a holder whose renewals were not observed, in milliseconds: client-go's
- * default.
- */
+/** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
 export const USUAL_DURATION_MS = 15_000;
 
 /**
@@ -94,7 +91,7 @@ export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
 
 function longer(known: Belief, other: Belief): Belief {
   if (leadsUntil(known) >= leadsUntil(other)) return known;
-  // The answer was sent after the first loss, so the first lostAt stays.
+  // The answer was sent after the first loss, so keep the first lostAt.
   return { ...other, lostAt: known.lostAt ?? other.lostAt };
 }
 

@@ -132,8 +132,8 @@ function firstSight(
 }
 
 /**
- * Maximum difference by which the server's clock may be ahead of ours, in milliseconds. With a larger one,
- * the age of a candidate is unknown.
+ * Maximum difference between the server's clock and ours, in milliseconds. If the server's clock is ahead by
+ * more than this, the age of a candidate is unknown.
  */
 const CLOCK_TOLERANCE_MS = 2000;
 
@@ -241,7 +241,8 @@ export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettin
 }
 
 /**
- * Returns until when the candidate counts as alive. An ack from before `decidedAt` no longer counts (rule 3).
+ * Returns until when the candidate counts as alive. An ack from before `decidedAt` does not count any more
+ * (rule 3).
  */
 export function liveUntil(
   observation: CandidateObservation,

@@ -107,9 +107,7 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/**
- * Does nothing about a reported conflict until its parties change, or until the next round of pings is due.
- */
+/** Does nothing after a conflict was reported, until its parties change or the next round of pings is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
@@ -151,7 +149,7 @@ function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
 
-/** Decides an election whose result no missing answer can change. Undefined if no candidate can lead. */
+/** Decides an election if no missing answer can change its result. Undefined if no candidate can lead. */
 function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined {
   switch (outcome.kind) {
     case 'leader':

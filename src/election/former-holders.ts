@@ -11,7 +11,7 @@ import type { Grant, LeaseMemory } from './lease-memory.ts';
 import { FENCE, type Instant, type Lease, type Now } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-// Beliefs of former holders that this process does not know from their renewals (rule 8).
+// The beliefs of former holders whose renewals this process did not see (rule 8).
 
 /**
  * The longest gap between a watch and the next list, in milliseconds. In this gap a Lease may be created,
@@ -163,9 +163,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on a known state of the Lease. The server has then not
- * written the earlier grants whose answers were lost. This is not certain if the grant created the Lease: an
- * earlier grant may have created a Lease that was taken up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease. Then it did not write the
+ * earlier grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier
+ * grant may have created a Lease that was taken up and deleted before.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -195,8 +195,8 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
 ): { readonly grant: G; readonly belief: Belief } {
   const { holder, leaseDurationSeconds, isReturn } = grant;
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // The duration of a grant that returns the Lease is not the duration of a renewal. Such a grant only covers
-  // the time for which the holder may lead anyway.
+  // A grant that returns the Lease only covers the time for which the holder may lead anyway. Its duration is
+  // not that of a renewal.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // The answer was sent after the first loss, so the first lostAt stays.

@@ -115,7 +115,9 @@ export interface LeaseMemory {
   readonly askingSince: Instant | undefined;
 }
 
-/** A grant of ours that may have been written and taken up, and the belief that its holder then has. */
+/**
+ * A grant of ours that may have been written and taken up. Includes the belief of its holder in that case.
+ */
 export interface SupposedGrant {
   readonly grant: Grant;
   readonly belief: Belief;
@@ -227,7 +229,10 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }
 
-/** True while the grant is not taken up and no earlier record lets the holder lead (rules 8 and 12). */
+/**
+ * True while the holder does not lead: it has not taken up the grant, and no earlier record of its own is
+ * still valid (rules 8 and 12).
+ */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
@@ -249,7 +254,7 @@ export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
 }
 
-/** Failures with a longer distance are counted separately. */
+/** If more time than this passes between two failures, they are counted separately. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
 /** Records that we wrote fields, and that the server's answer or a holder's renewal did not contain them. */

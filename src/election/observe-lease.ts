@@ -34,9 +34,9 @@ import {
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
 /**
- * Returns the memory after this process saw `lease` at `now`; undefined if the Lease is gone.
- * `coordinatingSince` is set if a list has shown the Lease, so that earlier changes are unknown. It is the
- * time since when this process coordinates; Infinity if it does not.
+ * Returns the memory after this process saw `lease` at `now`; undefined if the Lease is gone. If a list has
+ * shown the Lease, earlier changes are unknown: then `coordinatingSince` is set. It is the time at which this
+ * process became the coordinator; Infinity if it is not the coordinator.
  */
 export function observeLease(
   memory: LeaseMemory,

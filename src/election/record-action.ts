@@ -69,7 +69,8 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
 }
 
 /**
- * Records that an action, sent at `sentAt`, is done. If it wrote the Lease, includes the Lease in the answer.
+ * Records that an action, sent at `sentAt`, has succeeded. `lease` is the Lease in the server's answer, if
+ * the action wrote the Lease.
  */
 export function recordSuccess<K extends Known>(
   known: K,

@@ -22,7 +22,7 @@ export interface Strategy {
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 
-/** The name for having lost by a criterion, and the criterion itself, which compares two candidates. */
+/** A criterion. The name describes a candidate that has lost by it. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 export interface StrategyParts {

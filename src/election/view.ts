@@ -69,7 +69,7 @@ export interface View<T extends Tenure = Tenure> {
   /** A subset of the live candidates. It has the same outcome as all of them. */
   readonly live: readonly LeaseCandidate[];
   readonly outcome: Outcome;
-  /** The outcome if every candidate answers that still may. */
+  /** The outcome if all candidates that may still answer do so. */
   readonly outlook: Outcome;
 }
 
@@ -129,7 +129,7 @@ export type Tenure =
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that it holds the Lease (rule 8). */
       readonly reservation: Reservation | undefined;
-      /** When the proof was complete that the holder has ended (rule 17). */
+      /** When there was first proof that the holder has ended (rule 17). */
       readonly endedAt?: Instant;
     };
 
@@ -168,7 +168,7 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   return { kind: 'vacant', need: 'HolderEnded', lease, reservation: reservedNow, endedAt: end.at };
 }
 
-/** Returns the input with an ended holder as withdrawn, as if it had released the Lease (rule 17). */
+/** Returns the input in which an ended holder is withdrawn, as if it had released the Lease (rule 17). */
 function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   if (tenure.kind !== 'vacant' || tenure.endedAt === undefined) return input;
   const { memory } = input;

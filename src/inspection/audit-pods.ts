@@ -114,7 +114,7 @@ export interface HolderBinding {
   readonly gone: string | undefined;
 }
 
-/** A holder whose Pod is to be found. */
+/** The input of a search for the Pod of a holder. */
 export interface Holding {
   readonly lease: Lease;
   /** The LeaseCandidate of the holder. */

@@ -20,7 +20,7 @@ import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects
 import { Reflector } from '../kubernetes/reflector.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
-/** The observations of one election. Its Lease may not exist yet. */
+/** The observations of one election. The Lease may not exist yet. */
 export interface ObservedElection {
   readonly input: ElectionInput;
   /** The Lease from the server; undefined if it does not exist. */

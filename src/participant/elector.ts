@@ -102,8 +102,8 @@ export class Elector {
   }
 
   /**
-   * Resolves after the Lease was read for the first time, or does not exist. From then on the elector sees a
-   * grant at once.
+   * Resolves after the elector has read the Lease for the first time, or found that it does not exist. From
+   * then on the elector sees a grant at once.
    */
   get synced(): Promise<void> {
     return this.#follower.synced;

@@ -71,7 +71,7 @@ export class LeaseFollower {
     return this.#sight;
   }
 
-  /** Resolves after the Lease was read for the first time, or does not exist. */
+  /** Resolves after the Lease was read for the first time, or was found missing. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }

@@ -44,7 +44,7 @@ export interface ParticipateOptions {
    * `namespace`.
    */
   readonly client?: KubernetesClient;
-  /** How long a renewal is valid, in milliseconds, whole seconds; default 15,000. */
+  /** How long a renewal is valid, in milliseconds; default 15,000. Must be whole seconds. */
   readonly leaseDurationMs?: number;
   /**
    * A leader stops if this time has passed since it sent its last successful renewal, in milliseconds;
@@ -68,9 +68,9 @@ export interface ParticipateOptions {
    */
   readonly candidateOnly?: boolean;
   /**
-   * If the Lease is held under the participant's identity at its start, the participant waits for this time
-   * before it takes up the Lease, in milliseconds; default 0. For a participant that reports its leadership
-   * to other programs: they may rely on what a former process has reported.
+   * How long the participant waits at its start before it takes up a Lease that is held under its own
+   * identity, in milliseconds; default 0. For a participant that reports its leadership to other programs:
+   * they may rely on what a former process has reported.
    */
   readonly resumeDelayMs?: number;
   /** Called with the first state, and after each change. */

@@ -6,8 +6,8 @@ export interface Term {
   /** The identity of the leader. */
   readonly holder: string;
   /**
-   * The Lease's leaseTransitions in this term. It is greater than in all earlier terms. A store that the
-   * leader writes to can reject every token below the greatest one that it has seen.
+   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends it to a
+   * store. The store can reject a token that is lower than the greatest one so far.
    */
   readonly fencingToken: number;
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */

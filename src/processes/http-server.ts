@@ -31,7 +31,7 @@ interface ServedPage {
   has(path: string): boolean;
   /** Answers a GET or HEAD request for one of the page's paths. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Ends answers without an end, such as event streams. */
+  /** Ends the answers that are streams. */
   close(): void;
 }
 
@@ -58,7 +58,7 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
   });
 }
 
-/** A server at a TCP address, or at another kind of address. */
+/** A running server. Its address is a TCP address or the path of a Unix socket. */
 export interface HttpServer<Address = ListenAddress> {
   /** The address, with the port that the system selected for port 0. */
   readonly address: Address;
@@ -83,7 +83,7 @@ interface AnswersParts {
   readonly takes: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Answers any other request. Must not reject. */
   readonly answer: (request: IncomingMessage) => Promise<Answer>;
-  /** Ends answers without an end, such as event streams. */
+  /** Ends the answers that are streams. */
   readonly onClose: () => void;
 }
 

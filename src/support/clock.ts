@@ -82,7 +82,7 @@ export class InterruptibleSleep {
 
 /**
  * The share of a Lease's duration in which no other candidate can lead. The holder measures it on its own
- * clock, from the time at which it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 %
- * fast: 0.95 / 1.05 is 0.905.
+ * clock, from the moment when it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 % fast:
+ * 0.95 / 1.05 is 0.905.
  */
 export const SAFE_SHARE = 0.9;

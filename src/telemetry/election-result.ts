@@ -95,7 +95,7 @@ export interface ElectionTimes {
 /** The last time at which no election was needed, or none was possible. */
 interface Rest {
   readonly at: Instant;
-  /** Whether no candidate could have been elected. */
+  /** True if no candidate was electable. */
   readonly isFruitless: boolean;
 }
 
@@ -151,7 +151,10 @@ function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/** Returns since when an election has been needed and possible. Without an earlier decision, this is now. */
+/**
+ * Returns the time from which on an election has been needed and possible. Without an earlier decision, this
+ * is now.
+ */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }

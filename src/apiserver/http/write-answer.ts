@@ -98,7 +98,7 @@ export function writeStreamHead(
 /** Returns a sink that writes the body of a stream. Its headers have been sent. */
 export function streamSink(response: ServerResponse): StreamSink {
   return {
-    // A closing server ends its streams before their writers know.
+    // When the server closes, it ends a stream before the writer of the stream knows. Then do not write.
     write: (chunk) => !response.writableEnded && response.write(chunk),
     end: () => {
       response.end();

@@ -65,7 +65,7 @@ export const namespaces: ResourceDefinition = {
   updatesUnconditionally: true,
   resetFields: ['status'],
   prepareForCreate: begin,
-  // A plain update changes neither the spec nor the status.
+  // A plain update does not change the spec or the status.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),
   isHeld: isHeldBySpec,
   validate: (namespace) => [

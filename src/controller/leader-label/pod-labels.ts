@@ -115,7 +115,7 @@ export async function writeLabel(
   }
 }
 
-/** A wrong uid causes a conflict, and its message contains the requested uid. */
+/** A wrong uid causes a conflict. The message of this error contains the requested uid. */
 function isGone(error: unknown, uid: string): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 404 || (error.status === 409 && error.message.includes(uid));

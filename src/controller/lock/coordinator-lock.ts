@@ -24,7 +24,7 @@ import {
 } from './lock-settings.ts';
 import { LockCalls } from './lock-storage.ts';
 
-/** Share of the retry period that is random, so that replicas that started together do not call together. */
+/** Random share of the retry period, so that replicas that started together do not call together. */
 const JITTER = 0.1;
 
 /**
@@ -63,7 +63,7 @@ export class CoordinatorLock {
   #contested = false;
   /** Since when `canCoordinate` has been false. */
   #unableSince: Instant | undefined;
-  /** End of the time in which a write may be in flight that began while we were active. */
+  /** A write that began while we were active may be in flight until this time. */
   #writesEndBy: Instant = Number.NEGATIVE_INFINITY;
   #stopping = false;
   #cancelBoundary: (() => void) | undefined;

@@ -44,9 +44,9 @@ export interface LeadConnectionsParts {
 }
 
 /**
- * The connections by which programs ask for leadership and keep it (rule 18). One program at a time leads,
- * from the beginning of a term until it closes its connection. Only then the Lease is released. The other
- * programs wait, in the order of their requests.
+ * The connections by which programs ask for leadership and keep it (rule 18). One program at a time leads:
+ * from the beginning of a term until it closes its connection. The Lease is not released before that. The
+ * other programs wait, in the order of their requests.
  */
 export class LeadConnections {
   readonly #parts: LeadConnectionsParts;
