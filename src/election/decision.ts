@@ -128,55 +128,55 @@ export const REASONS = {
   LeaseMissing: 'There are candidates, but no Lease yet.',
   LeaseExpired: 'The Lease has expired: its holder has not renewed it in time.',
   LeaseReleased: 'The Lease has no holder.',
-  HolderEnded: 'The process of the holder has ended, by the status of its Pod.',
+  HolderEnded: 'The status of the Pod shows that the process of the holder has ended.',
   FormerHolderAnswered:
-    'The last holder may still believe that it leads, and has answered: it gets the Lease back.',
+    'The last holder may still believe that it leads and has answered, so it gets the Lease back.',
   GrantRevised:
-    'The Lease was granted to a candidate that has not taken it up: that candidate is gone, silent or late, or a better one has come.',
+    'The new holder has not taken the Lease up. It is gone, silent or late, or there is a better candidate.',
 
   // The Lease is held, and:
   LeaderOptimal: 'The best candidate leads.',
   RevisionPending:
-    'The new holder has not taken the Lease up yet, and a better candidate is about to get it.',
+    'The new holder has not taken the Lease up yet. A better candidate will get it soon.',
   BetterCandidate: 'A candidate that is better than the holder has answered.',
   PreemptionPending:
-    'The holder was told of a better candidate: it stops renewing, and then that candidate gets the Lease.',
+    'A better candidate is the preferredHolder: the holder stops renewing, and then that candidate gets the Lease.',
   PreemptionBackoff:
-    'A better candidate waits: preemptions have failed of late, and the next one comes after a backoff.',
+    'A better candidate waits: recent preemptions have failed, and the next one starts after a backoff.',
   HolderHidden:
-    'The holder renews the Lease, but its LeaseCandidate is out of sight: the API server no longer serves those of its group.',
+    'The holder renews the Lease, but its LeaseCandidate is not visible: the API server no longer serves its API group.',
   HolderUnaware:
-    'The holder renews on although a note on the Lease names a better candidate, and the API server drops the field that would tell it: a fence takes its place.',
+    'The holder keeps renewing although a note on the Lease names a better candidate, and the API server drops the field that the holder reads. A fence replaces the holder.',
   PreferredHolderLeads:
-    'The preferred candidate holds the Lease, which it does not renew while it is preferred.',
-  PreferredHolderGone: 'The preferred candidate is gone, or takes no part any more.',
-  PreferredHolderSilent: 'The preferred candidate does not answer any more.',
-  PreferredHolderNotBest: 'The preferred candidate is not the best any more, or no better than the holder.',
+    'The preferred candidate holds the Lease. It does not renew the Lease while it is preferred.',
+  PreferredHolderGone: 'The preferred candidate is gone, or no longer takes part.',
+  PreferredHolderSilent: 'The preferred candidate no longer answers.',
+  PreferredHolderNotBest: 'The preferred candidate is no longer the best, or is not better than the holder.',
   StrategyChanged:
     'The right candidate leads, but the Lease names another strategy than the candidates ask for.',
   WritesIgnored:
-    "The holder's renewals remove strategy and preferredHolder from the Lease, or something keeps even notes of them off it; the next attempt comes after a backoff.",
+    "The holder's renewals, or another client, remove strategy and preferredHolder or their notes from the Lease. The next attempt comes after a backoff.",
   HolderLate:
-    'The holder has missed renewals: candidates are asked ahead of the expiry, so that the next holder is known by then.',
+    'The holder has missed renewals. Candidates are pinged before the expiry, so that the next holder is known then.',
 
   // No decision is possible yet:
-  AwaitingAcks: 'Candidates whose answers could decide the election have to answer a ping first.',
+  AwaitingAcks: 'The election waits for candidates that could change its result: they must answer a ping.',
   AwaitingFormerHolder:
-    'The Lease was deleted or emptied, or may have been right before this coordinator started: no other candidate gets it while its last holder may still believe that it leads.',
+    'The Lease was deleted or emptied, perhaps just before this coordinator started. No other candidate gets it while its last holder may still believe that it leads.',
   FirstElectionSettling:
-    'The Lease has never had a holder, and its candidates have only begun to appear: the best of those that come within a second gets it.',
+    'The Lease has never had a holder. The coordinator waits up to a second for more candidates.',
   LeaseFenced:
-    'A fence holds the Lease until its former holder, which could not be told to give way, cannot believe in it any more.',
+    'A fence holds the Lease until its former holder can no longer believe that it leads: that holder does not read notes.',
 
   // No election is possible, or another controller decides:
   NoCandidates: 'There is no candidate for this Lease.',
   NoLiveCandidates: 'No candidate shows that it is alive.',
   NoElectableCandidates:
-    'No candidate that takes part has the two semantic versions that the strategy compares.',
-  StrategyConflict: 'Candidates ask for strategies that cannot both be followed.',
-  ThirdPartyStrategy: 'The strategy is not one that this coordinator carries out.',
+    'No candidate has the two semantic versions that the strategy compares.',
+  StrategyConflict: 'Candidates ask for conflicting strategies.',
+  ThirdPartyStrategy: 'This coordinator does not support the strategy: another controller decides.',
   InvalidLeaseName: 'No Lease can have the name that its candidates ask for.',
-  CoordinatorLease: "It is the coordinators' own lock, which is never coordinated.",
+  CoordinatorLease: "The Lease is the coordinators' own lock. It has no elections.",
 } as const satisfies Readonly<Record<string, string>>;
 
 export type Reason = keyof typeof REASONS;

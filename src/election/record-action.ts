@@ -69,7 +69,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
 }
 
 /**
- * Records that an action, sent at `sentAt`, has succeeded. `lease` is the Lease in the server's answer, if
+ * Records that an action, sent at `sentAt`, has succeeded. `answer` is the Lease in the server's answer, if
  * the action wrote the Lease.
  */
 export function recordSuccess<K extends Known>(

@@ -49,7 +49,7 @@ const transferRows = {
       placeholder: '<candidate>',
       default: '',
       defaultNote: 'has to be given',
-      description: 'name of the candidate that is to lead',
+      description: 'name of the candidate that should lead',
       parse: (given: string) => ({ value: given }),
     },
   }),

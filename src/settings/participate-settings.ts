@@ -82,7 +82,7 @@ const settings = {
       placeholder: '<name>',
       default: undefined,
       defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
-      description: 'name of the candidate, and of the holder when it leads; no two may have the same',
+      description: 'name of the candidate and of the holder; must be unique among running programs',
       parse: text,
     },
     binaryVersion: {
@@ -98,7 +98,7 @@ const settings = {
       placeholder: '<version>',
       default: undefined,
       defaultNote: "the program's version",
-      description: 'the version that the program behaves as',
+      description: 'the version that the program emulates',
       parse: version,
     },
     strategy: {
@@ -106,14 +106,14 @@ const settings = {
       placeholder: '<name>',
       default: undefined,
       defaultNote: 'OldestEmulationVersion',
-      description: 'by which strategy the leader is to be chosen',
+      description: 'the strategy that chooses the leader',
       parse: text,
     },
     priority: {
       flag: 'priority',
       placeholder: '<number>',
       default: '0',
-      description: 'comes before versions; a leader gives way to a higher one',
+      description: 'counts before versions; a leader gives way to a candidate with a higher priority',
       parse: int32,
     },
     labels: {
@@ -138,7 +138,7 @@ const settings = {
       flag: 'lease-duration',
       placeholder: '<duration>',
       default: '15s',
-      description: 'how long after its last renewal the Lease is still the leader’s, in whole seconds',
+      description: 'how long the Lease is valid after its last renewal, in whole seconds',
       parse: wholeSeconds({ min: '3s', max: '1h' }),
     },
     renewDeadlineMs: {
@@ -146,7 +146,7 @@ const settings = {
       placeholder: '<duration>',
       default: '10s',
       description:
-        'how long after its last renewal the leader ends what it leads; the rest is the time to end it',
+        'how long after its last renewal the leader starts to stop; the rest of the lease duration is for stopping',
       parse: duration({ min: '1s', max: '1h' }),
     },
     retryPeriodMs: {
@@ -169,25 +169,25 @@ const settings = {
       flag: 'socket',
       placeholder: '<path>',
       default: undefined,
-      description: 'serve the name of the leader on a Unix socket, too',
+      description: 'also serve the name of the leader on a Unix socket',
       parse: socketPath,
     },
     leadByConnection: toggle(
       'lead-by-connection',
-      'be a candidate while a program has a GET /lead open, and release when it has closed it',
+      'be a candidate while a program keeps a GET /lead open, and release the Lease after it has closed the connection',
     ),
     file: {
       flag: 'file',
       placeholder: '<path>',
       default: undefined,
-      description: 'keep a file that tells who leads, and until when that holds',
+      description: 'keep a file with the leader and the time until which this is valid',
       parse: text,
     },
     readyUrl: {
       flag: 'ready-url',
       placeholder: '<url>',
       default: undefined,
-      description: 'be no candidate, and yield, while this URL does not answer 2xx',
+      description: 'yield and do not be a candidate while this URL does not answer 2xx',
       parse: httpUrl,
     },
     candidateOnly: toggle(
