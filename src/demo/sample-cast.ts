@@ -99,8 +99,7 @@ export class SampleCast implements DemoCommands {
       return;
     }
     const running = this.#having('running');
-    if (running.length === 0)
-      return this.#complain('no candidate is running, so there can be no conflict');
+    if (running.length === 0) return this.#complain('no candidate is running, so there can be no conflict');
     // Only candidates with the highest binaryVersion choose the strategy (rule 4), so this candidate gets
     // that version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));

@@ -136,8 +136,7 @@ export const REASONS = {
 
   // The Lease is held, and:
   LeaderOptimal: 'The best candidate leads.',
-  RevisionPending:
-    'The new holder has not taken the Lease up yet. A better candidate will get it soon.',
+  RevisionPending: 'The new holder has not taken the Lease up yet. A better candidate will get it soon.',
   BetterCandidate: 'A candidate that is better than the holder has answered.',
   PreemptionPending:
     'A better candidate is the preferredHolder: the holder stops renewing, and then that candidate gets the Lease.',
@@ -171,8 +170,7 @@ export const REASONS = {
   // No election is possible, or another controller decides:
   NoCandidates: 'There is no candidate for this Lease.',
   NoLiveCandidates: 'No candidate shows that it is alive.',
-  NoElectableCandidates:
-    'No candidate has the two semantic versions that the strategy compares.',
+  NoElectableCandidates: 'No candidate has the two semantic versions that the strategy compares.',
   StrategyConflict: 'Candidates ask for conflicting strategies.',
   ThirdPartyStrategy: 'This coordinator does not support the strategy: another controller decides.',
   InvalidLeaseName: 'No Lease can have the name that its candidates ask for.',

@@ -182,7 +182,7 @@ const doctorRows = {
     },
     isCrashEvidenceUsed: {
       ...run.isCrashEvidenceUsed,
-      description: "also check the permissions for crash evidence from Pods",
+      description: 'also check the permissions for crash evidence from Pods',
     },
   }),
   ...outputRow('table', 'json', 'yaml'),

@@ -15,7 +15,8 @@ const settings = {
       flag: 'listen',
       placeholder: '<host:port>',
       default: '127.0.0.1:6443',
-      description: 'the address to listen on; the host is required, so that the server is not exposed by mistake',
+      description:
+        'the address to listen on; the host is required, so that the server is not exposed by mistake',
       parse: boundAddress,
     },
     tlsCertificate: {

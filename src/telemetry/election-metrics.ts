@@ -95,7 +95,10 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
     'cle_decisions_held_back_total',
     'Decisions that were delayed, because the Lease has too many candidates or changes too often',
   );
-  const leaderChanges = counter('cle_leader_changes_total', 'Grants of a Lease to another holder than before');
+  const leaderChanges = counter(
+    'cle_leader_changes_total',
+    'Grants of a Lease to another holder than before',
+  );
   const preemptions = counter('cle_preemptions_total', 'Valid holders asked to yield to a better candidate');
   const failedPreemptions = labelled(
     'cle_preemptions_failed_total',

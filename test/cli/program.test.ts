@@ -360,7 +360,10 @@ describe('the command line', () => {
   });
 
   test.each([
-    { words: ['__complete', 'st'], want: 'status\tshow the leader of each Lease, and what the Lease waits for\n:4\n' },
+    {
+      words: ['__complete', 'st'],
+      want: 'status\tshow the leader of each Lease, and what the Lease waits for\n:4\n',
+    },
     { words: ['__complete', 'completion', ''], want: 'bash\nzsh\nfish\n:4\n' },
     { words: ['__complete', 'status', '--all'], want: /^--all-namespaces\t.*\n:4\n$/ },
     { words: ['__complete', 'status', '--kubeconfig', ''], want: ':0\n' },

@@ -40,7 +40,8 @@ export function noticesFor(connection, state, words, now) {
  * @returns {Readonly<Record<Exclude<StateMessage['replica'], 'active'>, Notice>>}
  */
 function lockNotices({ lockHolder, api }) {
-  const plan = api === 'notServed' ? 'leaves the lock to replicas that see LeaseCandidates' : 'tries to take the lock';
+  const plan =
+    api === 'notServed' ? 'leaves the lock to replicas that see LeaseCandidates' : 'tries to take the lock';
   return {
     standby: {
       tone: 'warn',
