@@ -62,7 +62,7 @@ export interface Coordinator {
   /** The watched namespaces in which another coordinator holds a lock. */
   otherLocks(): readonly string[];
   /**
-   * Why the namespace of the lock is not allowed; undefined while it is allowed. While it is not, the
+   * Why the namespace of the lock is not allowed; undefined while it is allowed. Until it is allowed, the
    * coordinator writes nothing.
    */
   lockRefusal(): string | undefined;

@@ -116,10 +116,7 @@ export class LockLostError extends Error {
   }
 }
 
-/**
- * Whether it is certain that the server has not carried out an action that failed with `error`, and never
- * will.
- */
+/** True if it is certain that the server has not carried out the failed action and never will. */
 function isKnownUndone(error: unknown): boolean {
   const isNeverSent = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);

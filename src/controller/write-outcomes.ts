@@ -195,7 +195,10 @@ export class WriteGate {
     else this.#closed.delete(key);
   }
 
-  /** Whether the object waits for a later write: it may have been deleted and created during this write. */
+  /**
+   * Whether a later write to the object has begun: the object may have been deleted and created during this
+   * write.
+   */
   #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
     const { awaited } = this.#of(key, object);
     return awaited !== undefined && awaited !== answered;

@@ -34,8 +34,7 @@ export const UNKNOWN_HOLDER = '';
 export const USUAL_DURATION_MS = 15_000;
 
 /**
- * A vacant Lease that is reserved for a former holder, because that holder may still believe that it leads
- * (rule 8).
+ * A vacant Lease that is reserved for a former holder. That holder may still believe that it leads (rule 8).
  */
 export interface Reservation {
   /** The former holder whose belief ends last; undefined if its name is not known. */

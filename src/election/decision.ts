@@ -265,9 +265,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  /**
-   * True if the candidate is not pinged or waited for, because it would lose even if it answered (rule 6).
-   */
+  /** True if the candidate is not pinged: it would lose even if it answered (rule 6). */
   const isWorse = ({ candidate, state }: Standing): boolean =>
     (state === 'Idle' || state === 'Awaiting') &&
     winner !== undefined &&

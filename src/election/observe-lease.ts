@@ -71,7 +71,7 @@ function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolde
 }
 
 /**
- * Recognizes our grant in the watch, if the watch shows it before the server's answer, or if there is no
+ * Recognizes our grant in the watch. The watch may show it before the server's answer, or there may be no
  * answer.
  */
 function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {

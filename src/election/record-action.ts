@@ -41,8 +41,8 @@ export function recordDecision<K extends Known>(known: K, decision: Decision, at
 }
 
 /**
- * Records an action before it is sent, because the watch may show its effects before the server's answer, or
- * without it.
+ * Records an action before it is sent. The watch may show its effects before the server's answer, or without
+ * it.
  */
 export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>(
   known: K,

@@ -11,7 +11,10 @@ export interface Strategy {
    * Negative if `a` is the better leader. Both must be electable. Never 0 for two candidates of one Lease.
    */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** Like `compare`, but without age and name. An election does not wait for an equal candidate (rule 6). */
+  /**
+   * Like `compare`, but without age and name. An election does not wait for a candidate that is equal by
+   * these criteria (rule 6).
+   */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
   /**
    * Like `compare`, but only by the criteria for which a leader gives way (rule 5). 0 if neither candidate

@@ -290,9 +290,7 @@ function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Inst
   return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
 }
 
-/**
- * True if a candidate has had so many lapses that it takes no part while another candidate can lead (rule 7).
- */
+/** True if a candidate takes no part because of its lapses, while another candidate can lead (rule 7). */
 function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   const trustedAgainAt = lapsedUntil(input, name, at);
   return trustedAgainAt !== undefined && at < trustedAgainAt;

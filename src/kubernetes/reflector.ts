@@ -104,10 +104,10 @@ interface Place {
 }
 
 /**
- * Keeps a store in sync with a resource of the server. Recovers from every error until it is stopped. It
- * lists once, then follows the changes with one watch after the other, because a server ends each watch after
- * some minutes. It waits after each failure. If its resourceVersion is lost or doubtful, it lists again, and
- * the handler gets the differences.
+ * Keeps a store in sync with a resource of the server. Recovers from every error until it is stopped. First
+ * it lists, then it follows the changes with one watch after the other: a server ends each watch after some
+ * minutes. It waits after each failure. If its resourceVersion is lost or doubtful, it lists again, and the
+ * handler gets the differences.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;

@@ -13,10 +13,10 @@ export interface Term {
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns how many more milliseconds no other candidate can lead, by the monotonic clock. It also works
-   * after `signal` has aborted. The time is 90 % of the Lease's duration after the last renewal was sent,
-   * because the clocks of two machines may run 5 % fast and 5 % slow. The result is 0 after that time, or if
-   * another holder has the Lease, even if a blocked event loop has delayed the abort of `signal`.
+   * Returns how many more milliseconds no other candidate can lead, by the monotonic clock. Also works after
+   * `signal` has aborted. The time is 90 % of the Lease's duration after the last renewal was sent: the
+   * clocks of two machines may run 5 % fast and 5 % slow. The result is 0 after that time, or if another
+   * holder has the Lease. A blocked event loop may delay the abort of `signal`, but not this result.
    */
   remainingMs(): number;
 }

@@ -146,7 +146,7 @@ export function createElectionTimer() {
   };
 }
 
-/** Returns the state of a Lease if no election is needed, or none is possible, at `at`. */
+/** Returns the Rest for a Lease that needs no election at `at`, or for which none is possible. */
 function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }

@@ -68,11 +68,10 @@ export interface Applied {
 }
 
 /**
- * Sets the fields of a configuration. Removes a field that its manager applied before, if the configuration
- * no longer has it and no other manager owns it.
- * @throws {ApiError} 409 with every field that another manager owns, without `force`; 400 for managedFields
- * in the configuration; 500 without a reason if the configuration does not fit its schema, as in
- * kube-apiserver.
+ * Sets the fields of a configuration. Also removes the fields that its manager applied before, unless the
+ * configuration still has them or another manager owns them.
+ * @throws {ApiError} 409 without `force`, with all fields that other managers own; 400 for managedFields in
+ * the configuration; 500 without a reason if the configuration does not fit its schema, as in kube-apiserver.
  */
 export function applyConfiguration(application: Application): Applied {
   try {

@@ -11,9 +11,12 @@ const TEXTS: readonly string[] = ['op', 'path', 'from'];
 const FIELDS: readonly string[] = [...TEXTS, 'value'];
 
 /**
- * Applies a JSON patch (RFC 6902) as kube-apiserver does. kube-apiserver differs from the standard: `replace`
- * creates a missing member, negative indices count from the end, `test` treats a missing member as null,
- * `copy` of a missing member copies null, and the text before the first slash of a path is ignored.
+ * Applies a JSON patch (RFC 6902) as kube-apiserver does. kube-apiserver differs from the standard:
+ * - `replace` creates a missing member.
+ * - Negative indices count from the end.
+ * - `test` treats a missing member as null.
+ * - `copy` of a missing member copies null.
+ * - The text before the first slash of a path is ignored.
  * @throws {ApiError} 400 if the patch is not a list of operations, 422 if an operation fails or the patch
  * copies too much.
  */

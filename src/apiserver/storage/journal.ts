@@ -55,9 +55,9 @@ const NOT_A_DATABASE = 26;
 
 /**
  * Stores the state in a database in `directory`. No other process can use the database at the same time.
- * Creates the directory and its files if they are missing; only their owner can read them.
- * @throws {JournalError} if another process uses the database, if the file is not ours, newer than this
- * program or damaged, or if it cannot be read and written.
+ * Creates the directory and its files if they are missing. Only their owner can read them.
+ * @throws {JournalError} if another process uses the database, if the file is not ours, is damaged or comes
+ * from a newer program, or if it cannot be read and written.
  */
 export function openSqliteJournal(directory: string): Journal {
   const file = join(directory, FILE_NAME);

@@ -48,8 +48,9 @@ const BOOKMARK_JITTER_MS = 1250;
 const BOOKMARK_BEFORE_TIMEOUT_MS = 2000;
 
 /**
- * Serves a watch until the client or the server ends it, it times out, or the history no longer has the next event of a
- * slow client. Sends an ERROR event if the start is not available.
+ * Serves a watch. The watch ends when the client or the server ends it, and at its timeout. It also ends if a
+ * client is so slow that the history no longer has its next event. Sends an ERROR event if the start is not
+ * available.
  */
 export function startWatch(options: WatchOptions): void {
   const { store, storage, from, sink } = options;

@@ -75,8 +75,8 @@ export function isReleased(record: LockRecord): boolean {
 }
 
 /**
- * Returns the change that releases the lock. While a former holder may act for another `settlingMs`, the
- * record expires after that time instead, because the next holder of a released lock would act at once.
+ * Returns the change that releases the lock. The next holder of a released lock acts at once. If a former
+ * holder may still act for `settlingMs`, the record expires after that time instead.
  */
 export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
   return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
