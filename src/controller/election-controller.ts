@@ -95,8 +95,8 @@ export class ElectionController {
       maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
       observe,
-      // An object that was never listed looks like a missing one. The end of a list or of a take-over
-      // enqueues all Leases.
+      // An object that was never listed looks like a missing object, so skip its Lease. At the end of a list
+      // or of a take-over, all Leases are enqueued.
       isKnown: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
     });

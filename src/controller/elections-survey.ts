@@ -162,7 +162,7 @@ function hasShutDown(
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }
 
-/** Time of the last release: as this process saw it, otherwise the renewTime of the Lease. */
+/** Time of the last release. If this process did not see it, the renewTime of the Lease. */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;
   if (withdrawals.size > 0) return Math.max(...withdrawals.values());

@@ -19,7 +19,7 @@ const OVERLAP_MS = 10 * 60_000;
  */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
-/** Time of the candidate's last renewal: as this process saw it, otherwise its renewTime. */
+/** Time of the candidate's last renewal. If this process did not see it, the candidate's renewTime. */
 export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }

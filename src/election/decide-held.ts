@@ -164,8 +164,8 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
 }
 
 /**
- * Waits until a holder that got the Lease back has taken it up, before it is asked to yield. Otherwise it
- * would keep the Lease without leading.
+ * Does nothing until the holder has taken up a Lease that was returned to it. If it were asked to yield
+ * before, it would keep the Lease without leading.
  */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;

@@ -105,7 +105,7 @@ interface AcceptClause {
   readonly type: string;
   readonly subtype: string;
   readonly quality: number;
-  /** All parameters but `q`. */
+  /** All parameters except `q`. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
