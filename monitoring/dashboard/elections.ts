@@ -13,7 +13,8 @@ export const elections: Row = {
     parts(
       {
         title: 'Elections by result',
-        description: 'Elections that ended. The results granted and preferred mean that a candidate was elected.',
+        description:
+          'Elections that ended. The results granted and preferred mean that a candidate was elected.',
         unit: units.CountsPerMinute,
       },
       ['{{result}}', perMinute('cle_elections_total', { by: 'result' })],

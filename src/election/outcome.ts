@@ -2,7 +2,7 @@ import type { LeaseCandidate } from './model.ts';
 import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 
 export type Outcome =
-  /** No candidate has a strategy that counts. */
+  /** No candidate names a valid strategy. */
   | { readonly kind: 'none' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
   /** The strategy is not registered here, so another controller decides. */
