@@ -4,12 +4,12 @@ import { exitCode } from './cli/exit-code.ts';
 import { type Host, version } from './support/host.ts';
 import { systemClock } from './support/system-clock.ts';
 
-/** Signals that end a process, with the exit code of a process that they have ended. */
+/** Signals that end a process, with the exit code of a process that they ended. */
 const ENDING_SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 
 /**
- * Handlers that end the process until a command handles the signal. Process 1 of a container ignores signals without a
- * handler, and loading a command takes some time.
+ * Handlers that end the process until a command handles the signal. Loading a command takes some time, and
+ * process 1 of a container ignores signals without a handler.
  */
 const defaultSignalHandlers = new Map<NodeJS.Signals, () => void>();
 for (const [signal, code] of Object.entries(ENDING_SIGNALS)) {
@@ -51,7 +51,8 @@ const host: Host = {
     process.kill(pid, signal);
   },
   beforeExit(undo) {
-    // The monitor runs before Node prints an uncaught error. The terminal must be restored first, or it clears the message.
+    // The monitor runs before Node prints an uncaught error. It restores the terminal first, which would
+    // otherwise clear the message.
     process.once('uncaughtExceptionMonitor', undo);
     process.once('exit', undo);
     return () => {
@@ -77,7 +78,7 @@ function exitSoon(): void {
   setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
 }
 
-// Loaded after the signal handlers are set: this import takes most of the time of the start.
+// Loaded after the signal handlers are set, because this import takes most of the start time.
 const { createProgram } = await import('./cli/program.ts');
 
 process.exitCode = await createProgram({

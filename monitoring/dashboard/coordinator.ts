@@ -66,7 +66,7 @@ export const coordinator: Row = {
     lines(
       {
         title: 'Reconciles that failed',
-        description: 'Reconciles that ended in a way that nobody foresaw; the log has each.',
+        description: 'Reconciles that failed with an unexpected error. The log contains each of them.',
         unit: units.CountsPerMinute,
         thresholds: { red: 1 },
       },

@@ -13,7 +13,8 @@ export const elections: Row = {
     parts(
       {
         title: 'Elections by result',
-        description: 'Elections that ended: granted and preferred are those in which somebody was elected.',
+        description:
+          'Elections that ended. The results granted and preferred mean that a candidate was elected.',
         unit: units.CountsPerMinute,
       },
       ['{{result}}', perMinute('cle_elections_total', { by: 'result' })],
@@ -61,7 +62,7 @@ export const elections: Row = {
       {
         title: 'Elections in vain',
         description:
-          'Preferred holders taken off again as they failed, and Leases whose candidates came to disagree.',
+          'Preferred holders that were removed because they failed, and strategy conflicts that began.',
         unit: units.CountsPerMinute,
       },
       ['{{reason}}', perMinute('cle_preemptions_failed_total', { by: 'reason' })],

@@ -17,7 +17,7 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   /** Port 0 selects a free port. */
   readonly listen: ListenAddress;
-  /** Certificate and key in PEM. Without them, the server uses plain HTTP. */
+  /** Port 0 selects a free port. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly TokenGrant[];
   /**
@@ -29,7 +29,7 @@ export interface ApiServerOptions {
   readonly dataDirectory?: string;
   /** The number of changes per resource that are kept for watches and continued lists; default 10,000. */
   readonly historyLimit?: number;
-  /** Whether to do the work of a kube-controller-manager for these resources, see stand-ins.ts; default true. */
+  /** Whether to run the stand-ins for kube-controller-manager, see stand-ins.ts; default true. */
   readonly standIns?: boolean;
   /** The version in /version; default {@link defaultGitVersion}. */
   readonly gitVersion?: string;
@@ -47,7 +47,7 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** The version of Kubernetes whose behaviour this server follows. */
+/** The Kubernetes version that this server imitates. */
 export const defaultGitVersion = 'v1.36.3';
 
 const FIRST_NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];

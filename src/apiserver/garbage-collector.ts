@@ -13,7 +13,7 @@ export interface GarbageCollectorOptions {
   readonly resources: readonly ResourceDefinition[];
 }
 
-/** The location of an object in the store. */
+/** The storage and the key of an object in the store. */
 interface Place {
   readonly storage: string;
   readonly key: string;
@@ -27,9 +27,9 @@ const MAX_WRITES_IN_A_ROW = 50;
 const NAMESPACES = 'namespaces';
 
 /**
- * Does the work of kube-controller-manager's garbage collector for the served kinds: deletes objects whose owners are
- * gone, and handles the finalizers `orphan` and `foregroundDeletion`. An owner of a kind that is not served, such as a
- * Pod, counts as present. Namespaces can be owners, but are never collected.
+ * Does the work of kube-controller-manager's garbage collector for the served kinds. Deletes objects whose
+ * owners are gone, and handles the finalizers `orphan` and `foregroundDeletion`. If the kind of an owner is
+ * not served, such as a Pod, the owner counts as present. Namespaces can be owners, but are never collected.
  */
 export class GarbageCollector {
   readonly #store: ObjectStore;
@@ -76,12 +76,14 @@ export class GarbageCollector {
     this.#dependents.delete(uid);
   }
 
-  /** Notes that changes were missed: any object with owners may have changed, and any owner may be gone. */
+  /**
+   * Notes that some changes are unknown: any object with owners may have changed, and any owner may be gone.
+   */
   noteGap(): void {
     for (const { storage, key } of [...this.#owned.values()]) this.noteChange({ storage, key });
   }
 
-  /** Handles all noted changes. The caller must also note the collector's own writes. */
+  /** Handles all noted changes. The collector's own writes must be noted by the caller, too. */
   *collect(): Steps<void> {
     let restedAt = this.#store.revision;
     for (const [id, place] of this.#due) {
@@ -149,7 +151,7 @@ export class GarbageCollector {
     const dependents = [...this.#dependentsOf(uid).values()];
     const isForeground = states.includes('waiting') && dependents.length > 0;
     if (isForeground && dependents.some((each) => this.#isWaiting(this.#objectAt(each)))) {
-      // The dependents in a cycle would wait for each other forever.
+      // Without this, dependents in a cycle would wait for each other forever.
       const unblocked = ownerReferences.map((each) => ({ ...each, blockOwnerDeletion: false }));
       this.#store.put(place.storage, withMetadata(object, { ownerReferences: unblocked }));
     }
@@ -167,7 +169,10 @@ export class GarbageCollector {
     });
   }
 
-  /** Removes a finalizer from an object that is being deleted. Removes the object if nothing else holds it. */
+  /**
+   * Removes a finalizer from an object that is being deleted. Removes the object if it has no other
+   * finalizer.
+   */
   #release({ storage, key }: Place, finalizer: string): void {
     const object = this.#objectAt({ storage, key });
     if (object === undefined) return;
@@ -197,8 +202,8 @@ export class GarbageCollector {
   }
 
   /**
-   * Returns the place of an owner, for an object in this namespace. Undefined: the owner's kind is not served, or the
-   * owner cannot own the object.
+   * Returns the place of an owner of an object in this namespace. Undefined: the owner's kind is not served,
+   * or the owner cannot own the object.
    */
   #ownerPlace({ apiVersion, kind, name }: JsonObject, namespace: string | undefined): Place | undefined {
     const definition = this.#kinds.get(`${apiVersion} ${kind}`);

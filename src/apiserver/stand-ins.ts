@@ -9,8 +9,8 @@ import type { ObjectStore } from './storage/object-store.ts';
 import type { StoreEvent } from './storage/stored-objects.ts';
 
 /**
- * Does the work of kube-controller-manager and of etcd leases for these resources: empties and removes deleted
- * namespaces, deletes objects whose owners are gone, and expires Events.
+ * Replaces parts of kube-controller-manager and of etcd's leases, for these resources: empties and removes
+ * deleted namespaces, deletes objects whose owners are gone, and expires Events.
  */
 export interface StandIns {
   stop(): void;
@@ -21,7 +21,7 @@ const EXPIRY_ROUND_MS = 60_000;
 const EVENTS = 'events';
 const NAMESPACES = 'namespaces';
 
-/** The number of deletions before a pause, which lets watchers keep up: their history is bounded. */
+/** Maximum number of deletions before a pause, so that watchers can keep up: their history is bounded. */
 const MAX_IN_A_ROW = 50;
 
 export interface StandInOptions {
@@ -44,7 +44,10 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
   let cancelRound = () => {};
   let cancelExpiry = () => {};
 
-  /** Schedules a round after the current write is answered: a round must not change the store during that write. */
+  /**
+   * Schedules a round after the current write is answered. A round must not change the store during that
+   * write.
+   */
   function wake(): void {
     if (isAwake) return;
     isAwake = true;
@@ -55,7 +58,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
     isRunning = true;
     while (isAwake && !isStopped) {
       isAwake = false;
-      // A failed round may have stopped anywhere, so that the next round starts over.
+      // A failed round may have stopped at any point, so the next round starts over.
       if (!(await attempt(round()))) positions.clear();
     }
     isRunning = false;
@@ -95,7 +98,10 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
     }
   }
 
-  /** Reports the writes since the last round to the collector, or every object if some writes are unknown. */
+  /**
+   * Reports the writes since the last round to the collector. If some writes are unknown, reports every
+   * object.
+   */
   function* noteChanges(storage: string): Steps<void> {
     const history = store.history(storage);
     const events = eventsSince(history, positions.get(storage));
@@ -151,7 +157,7 @@ function eventsSince(history: History, position: number | undefined): readonly S
   return events;
 }
 
-/** Removes an empty namespace. If other finalizers block that, removes only the finalizer `kubernetes`. */
+/** Removes an empty namespace. If other finalizers remain, removes only the finalizer `kubernetes`. */
 function finalizeNamespace(store: ObjectStore, name: string): void {
   const namespace = store.get(NAMESPACES, name)?.object;
   if (namespace?.metadata.deletionTimestamp === undefined) return;
@@ -162,8 +168,8 @@ function finalizeNamespace(store: ObjectStore, name: string): void {
 }
 
 /**
- * Returns the time of the last write to an object, in milliseconds since the Unix epoch. Uses only the server's own
- * times: the times in an Event come from its client, and may be ahead.
+ * Returns the time of the last write to an object, in milliseconds since the Unix epoch. Uses only the
+ * server's own times: the client sets the times in an Event, and they may be in the future.
  */
 function lastWriteMs({ metadata }: ApiObject, nowMs: number): number {
   const { creationTimestamp, managedFields = [] } = metadata;

@@ -18,7 +18,9 @@ import { warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { type Cell, type Layout, layoutFor, type Style, structured, tableLines, wrapped } from './output.ts';
 
-/** Watches the Leases of a cluster and prints the audit. Resolves to an exit code for the most severe finding. */
+/**
+ * Watches the Leases of a cluster and prints the audit. Resolves to the exit code of the most severe finding.
+ */
 export function showAudit(settings: AuditSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
     const { allNamespaces, forMs, output } = settings;
@@ -62,7 +64,7 @@ function unreadWarnings({ unread }: Audit): readonly string[] {
   });
 }
 
-/** Warns that a holder may have its Pod in a namespace that was not looked into. */
+/** Warns that a holder's Pod may be in a namespace that the audit did not read. */
 function scopeWarnings({ leases }: Audit, namespace: string): readonly string[] {
   const isIncomplete =
     namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none');
@@ -83,7 +85,7 @@ function exitCodeOf({ leases }: Audit): number {
 
 const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warning', error: 'bad' };
 
-/** Formats the table, then the findings with their meaning and advice, then the sums. */
+/** Formats the table, then the findings with their meaning and advice, then the totals. */
 function auditText(audit: Audit, settings: AuditSettings, layout: Layout): string {
   const rows = audit.leases.map((lease) => rowOf(lease, settings, fullyWatchedSeconds(audit)));
   const lines = [
@@ -96,7 +98,7 @@ function auditText(audit: Audit, settings: AuditSettings, layout: Layout): strin
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns how long renewals were watched; 0 if the watch failed. */
+/** Returns how long the audit watched renewals; 0 if the watch failed. */
 function fullyWatchedSeconds({ watchedSeconds, unread }: Audit): number {
   return unread.some(({ what }) => what === 'renewals') ? 0 : watchedSeconds;
 }
@@ -148,10 +150,10 @@ function wideCells(lease: LeaseAudit): readonly Cell[] {
   ];
 }
 
-/** What the table shows where no Pod was found. */
+/** The cell of the table if no Pod was found. */
 const NOT_FOUND: Readonly<Partial<Record<Sureness, string>>> = { none: '-', unknown: '?' };
 
-/** Returns the Pod and the container of the holder, else its identity. */
+/** Returns the holder's Pod and container; without a Pod, its identity. */
 function holderText({ namespace, holder, state, pod }: LeaseAudit): string {
   if (holder === '') return NONE;
   const note = state === 'held' ? '' : ` (${state})`;
@@ -165,13 +167,13 @@ function secondsText(seconds: number | undefined): string {
   return seconds === undefined ? '-' : shortSeconds(seconds);
 }
 
-/** Returns the interval of renewals; if none was seen, how long it is at least. */
+/** Returns the interval of renewals; if none was seen, a lower bound. */
 function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: number): string {
   const isLong = renewsEverySeconds === undefined && state === 'held' && watchedSeconds > 0;
   return isLong ? `>${shortSeconds(watchedSeconds)}` : secondsText(renewsEverySeconds);
 }
 
-/** Maximum Leases that one finding names. */
+/** Maximum number of Leases that one finding names. */
 const MAX_LEASES = 5;
 const INDENT = ' '.repeat(9);
 
@@ -195,7 +197,7 @@ function findingLines(leases: readonly LeaseAudit[], { paint, columns }: Layout)
   });
 }
 
-/** Why crash evidence does not apply, for those in whose case there is something to do or to know. */
+/** Why crash evidence does not apply. Only reasons that a user can change or should know. */
 const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
   NoPod: 'no Pod was found for the holder',
   PodInOtherNamespace: 'the Pod is in another namespace: let it elect in its own',
@@ -210,7 +212,7 @@ const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
     'name the container that leads: kubectl.kubernetes.io/default-container in the annotations of the Pod',
 };
 
-/** Says where the end of a container would prove the end of a holder, and where not. */
+/** Says for which Leases the end of a container would prove the end of the holder, and for which not. */
 function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout): readonly string[] {
   const held = leases.filter(({ state }) => state === 'held');
   const byEvidence = Map.groupBy(held, ({ crashEvidence }) => crashEvidence);

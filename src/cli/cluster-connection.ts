@@ -21,8 +21,7 @@ export interface ClusterConnection {
 }
 
 /**
- * Calls `look` with a connection to the cluster, and closes the connection afterwards.
- *
+ * Connects to the cluster, calls `look`, and closes the connection.
  * @throws {Error} with advice, if the cluster cannot be reached or read.
  */
 export async function withCluster<T>(
@@ -54,7 +53,7 @@ export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host)
   if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
 }
 
-/** The message for a server without the API. Any other output about elections would mislead. */
+/** The message for a server without the API. Other output about elections would be misleading. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 
@@ -117,7 +116,7 @@ async function elsewhere(
       .map(({ input }) => input.namespace);
     return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
   } catch {
-    // The user may not be allowed to list all namespaces. Report the first error only.
+    // The user may lack the permission to list all namespaces. Then report the first error only.
     return hint;
   }
 }

@@ -11,7 +11,7 @@ import {
 import type { Environment } from '../support/host.ts';
 import type { CommandEntry, CommandInput } from './commands.ts';
 
-/** Builds the command-line parser of a command. It calls `run` with the input of the command. */
+/** Builds the command-line parser of a command. The parser calls `run` with the command's input. */
 export function commandFor(
   entry: CommandEntry,
   env: Environment,
@@ -37,7 +37,10 @@ export function commandFor(
   });
 }
 
-/** Returns the options for the settings of a table. Values stay text: the table parses and validates them. */
+/**
+ * Returns the options for the settings of a table. Values stay text, because the table parses and validates
+ * them.
+ */
 function settingOptions<S>(table: SettingsTable<S>): Option[] {
   return rowsOf(table).flatMap(([, setting]) => {
     const description = describe(setting, envName(table, setting));
@@ -54,7 +57,10 @@ function describe(setting: Setting<unknown>, variable: string): string {
   return `${setting.description} (${isSwitch ? env : `${env}; default: ${fallback}`})`;
 }
 
-/** A switch has two options, so that each can override the environment. The help shows the one that changes the default. */
+/**
+ * A switch has two options, so that each can override the environment. The help shows only the option that
+ * changes the default.
+ */
 function switchOptions(setting: Setting<unknown>, description: string): Option[] {
   const isOnByDefault = setting.default === 'true';
   const on = new Option(`${shortFlag(setting)}--${setting.flag}`, description).helpGroup(setting.group);
@@ -78,7 +84,7 @@ function shortFlag({ short }: Setting<unknown>): string {
   return short === undefined ? '' : `-${short}, `;
 }
 
-// kubectl prints names in this form with -o name, and accepts them.
+// kubectl prints names in this form with -o name, and accepts them as arguments.
 const RESOURCE = /^leases?(?:\.(?:v1\.)?coordination\.k8s\.io)?\//;
 
 function leaseName(given: string): string {
@@ -89,7 +95,7 @@ function leaseName(given: string): string {
   return name;
 }
 
-/** Returns the given values of the settings, as text for the parsers of the table. */
+/** Returns the settings that the command line contains, as text for the parsers of the table. */
 function givenFlags<S>(table: SettingsTable<S>, values: Readonly<Record<string, unknown>>): GivenFlags<S> {
   const given: { -readonly [K in keyof S]?: string } = {};
   for (const [key, setting] of rowsOf(table)) {

@@ -23,7 +23,10 @@ export interface CommandInput<S> {
   readonly program: readonly string[];
 }
 
-/** One command of the program. Its help, its completion and its environment variables follow from this. */
+/**
+ * One command of the program. Its help, its completion and its environment variables are derived from this
+ * entry.
+ */
 export interface CommandEntry<S = unknown> {
   readonly name: string;
   readonly summary: string;
@@ -35,9 +38,14 @@ export interface CommandEntry<S = unknown> {
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */
   contradictions?(input: CommandInput<S>): readonly string[];
-  /** Imports the code of the command and runs it. Resolves to an exit code. Reports an error by rejecting. */
+  /**
+   * Imports the code of the command and runs it. Resolves to an exit code. Rejects with an error to report.
+   */
   run(input: CommandInput<S>, host: Host): Promise<number>;
-  /** The process exits soon after the command has ended, even if a DNS lookup or a credential plugin is in flight. */
+  /**
+   * The process exits soon after the command has ended. It does not wait for a DNS lookup or a credential
+   * plugin in flight.
+   */
   readonly exitsSoon?: true;
 }
 
@@ -47,7 +55,7 @@ export const commands: readonly CommandEntry[] = [
     name: 'run',
     summary: 'coordinate leader elections on a cluster',
     description:
-      'Watches LeaseCandidates, elects the best one for each Lease and writes the result, until it is told to stop.',
+      'Watches LeaseCandidates, elects the best candidate for each Lease and writes the result, until a signal stops it.',
     examples: `  $ npm start -- run --kubeconfig ~/.kube/config --dry-run
   $ npm start -- run --namespace kube-system --namespace default
   $ CLE_LEASE_DURATION=15s npm start -- run --no-take-over
@@ -67,8 +75,8 @@ A flag overrules its environment variable, and both overrule the default. Durati
     name: 'serve',
     summary: 'serve the coordination API without Kubernetes',
     description:
-      'Serves Leases and LeaseCandidates as a kube-apiserver does, to kubectl and every client of Kubernetes, until it ' +
-      'is told to stop. It elects nobody by itself: run does, pointed at it like at any cluster.',
+      'Serves Leases and LeaseCandidates like a kube-apiserver, to kubectl and all other Kubernetes clients, until a ' +
+      'signal stops it. It does not elect leaders: for that, start run with its kubeconfig, as for any cluster.',
     examples: `  $ npm start -- serve
   $ npm start -- serve --data-dir ./data --kubeconfig-out ./kubeconfig
   $ npm start -- serve --leasecandidate-versions v1alpha2 --listen 127.0.0.1:0
@@ -87,12 +95,13 @@ With kubectl: KUBECONFIG=./kubeconfig kubectl get leases,leasecandidates --all-n
     summary: 'see elections happen: a server, the coordinator and three sample candidates',
     description:
       'Starts a coordination API server, the coordinator and three sample candidates on one Lease, and shows what ' +
-      'happens: on the status page and live in a terminal, with keys to kill the leader and the like, else line by line.',
+      'happens: on the status page, and in the terminal with keys to kill or pause the leader. Without a terminal, it ' +
+      'prints lines.',
     examples: `  $ npm start                   with nothing configured this is the demo
-  $ npm start -- --once         the scripted tour, which ends by itself
+  $ npm start -- --once         the scripted tour
 
-It touches no cluster: it has a server of its own, on a free port of this machine, and keeps nothing. It tells how to
-point kubectl at that server.`,
+It connects to no cluster: it starts its own server on a free port of this machine, and keeps no data. It prints how
+to use kubectl with that server.`,
     takes: 'nothing',
     settings: demoSettings,
     async run({ settings }, host) {
@@ -103,20 +112,20 @@ point kubectl at that server.`,
   }),
   command({
     name: 'audit',
-    summary: 'show for every Lease of any cluster who holds it, and what a crash would cost',
+    summary: 'show the holder of every Lease in any cluster, and what a crash would cost',
     description:
-      'Watches Leases for some time, without any change to the cluster and without anything installed in it. Shows for ' +
-      'each, those that hurt most first: the Pod of its holder, its elector, how often it is renewed, how long nothing ' +
-      'would lead after a crash, and what to do. Heartbeats of nodes and API servers are left out.',
+      'Watches Leases for some time. Changes nothing in the cluster and needs nothing installed in it. Shows each Lease, ' +
+      'the most severe findings first: the Pod of its holder, its elector, the interval of renewals, the time without ' +
+      'a leader after a crash, and what to do. Does not show heartbeats of nodes and API servers.',
     examples: `  $ kubectl cle audit -A
   $ kubectl cle audit -n kube-system --for 2m -o wide
   $ kubectl cle audit -A --for 0s -o json
 
-A crash costs the duration of the Lease and one interval of its renewals, after which a standby looks again: the
-interval seen, else client-go's 2 s. A participant watches instead, which takes no interval. client-go spreads the
-looks of standbys at random: that may add up to three and a half intervals.
-It needs list and watch on leases, and list on pods and leasecandidates. Without one of these it says what is unknown.
-Exit codes: 0 all well, 3 errors, 4 warnings only.`,
+A crash costs the duration of the Lease, and one interval of renewals until a standby polls the Lease. If the interval
+is unknown, the audit assumes client-go's 2 s. A participant watches the Lease, so there is no interval to add.
+client-go adds a random time to the polls of standbys: up to three and a half intervals.
+The audit needs list and watch on leases, and list on pods and leasecandidates. It says what is unknown without them.
+Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     takes: 'nothing',
     settings: auditSettings,
     async run({ settings }, host) {
@@ -126,9 +135,9 @@ Exit codes: 0 all well, 3 errors, 4 warnings only.`,
   }),
   command({
     name: 'status',
-    summary: 'show who leads, and what each Lease is waiting for',
+    summary: 'show the leader of each Lease, and what the Lease waits for',
     description:
-      'Shows every Lease that has candidates or names a strategy. It looks once: what is said of time rests on ' +
+      'Shows every Lease that has candidates or names a strategy. It reads the cluster once: its times are computed from ' +
       "renewTimes and the server's clock.",
     examples:
       '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
@@ -144,7 +153,7 @@ Exit codes: 0 all well, 3 errors, 4 warnings only.`,
     summary: 'show why a Lease has this leader, and what would come next',
     description:
       "Judges one Lease by the coordinator's own rules: its candidates in order and why each lost, the strategy and " +
-      'who brought it up, what would happen if the leader died now, and what stands in the way of an election.',
+      'its origin, what would happen if the leader crashed now, and what blocks an election.',
     examples: '  $ kubectl cle explain kube-scheduler -n kube-system',
     takes: 'lease',
     settings: explainSettings,
@@ -157,9 +166,9 @@ Exit codes: 0 all well, 3 errors, 4 warnings only.`,
     name: 'plan',
     summary: 'show what an upgrade, a downgrade or a removal would do',
     description:
-      'Plays the changes through in virtual time, by the rules of the coordinator, and changes nothing: first each ' +
-      'candidate that appears, then each that is given a priority, then each that is stopped, one after the other once ' +
-      'all has settled. --rollout compares strategies by how often the leader changes in a rolling update.',
+      'Simulates changes in virtual time, by the rules of the coordinator. Changes nothing in the cluster. The order is: ' +
+      'new candidates, then priorities, then stopped candidates. Each change starts when the Lease is settled. ' +
+      '--rollout shows, for each strategy, how often the leader changes in a rolling update.',
     examples:
       '  $ kubectl cle plan kube-scheduler -n kube-system --add scheduler-c=1.37.0/1.36.0 --remove scheduler-a\n' +
       '  $ kubectl cle plan kube-scheduler -n kube-system -f candidates.yaml\n' +
@@ -174,12 +183,12 @@ Exit codes: 0 all well, 3 errors, 4 warnings only.`,
   }),
   command({
     name: 'doctor',
-    summary: 'examine a cluster, and say what to do about what is wrong',
+    summary: 'examine a cluster, and show its problems and what to do',
     description:
-      'Examines whether the API is served and the feature gate is on, who coordinates, what these credentials may do, ' +
-      'whether clocks agree, and whether candidates answer. A Lease is created as a dry run; nothing is changed.',
+      'Checks whether the server has the API and the feature gate is on, which coordinator is active, what these ' +
+      'credentials may do, whether clocks agree, and whether candidates answer. Creates a Lease as a dry run only.',
     examples:
-      '  $ kubectl cle doctor\n  $ kubectl cle doctor -o json\n\nExit codes: 0 all well, 3 errors, 4 warnings only.',
+      '  $ kubectl cle doctor\n  $ kubectl cle doctor -o json\n\nExit codes: 0 no problems, 3 errors, 4 warnings only.',
     takes: 'nothing',
     settings: doctorSettings,
     async run({ settings }, host) {
@@ -189,10 +198,10 @@ Exit codes: 0 all well, 3 errors, 4 warnings only.`,
   }),
   command({
     name: 'transfer',
-    summary: 'have a candidate lead a Lease, for some time',
+    summary: 'make a candidate the leader of a Lease, for some time',
     description:
-      'Gives the candidate a priority above all others of the Lease, which ends by itself, and waits until it leads. ' +
-      'Where it cannot lead, says why and leaves everything as it was. undrain takes it back.',
+      'Gives the candidate a priority above all others of the Lease, for a limited time, and waits until it leads. ' +
+      'If it cannot lead, says why and changes nothing. undrain removes the priority.',
     examples:
       '  $ kubectl cle transfer web --to web-2\n  $ kubectl cle transfer web --to web-2 --for 15m\n\n' +
       'Exit codes: 0 it leads, 5 it does not.',
@@ -207,8 +216,8 @@ Exit codes: 0 all well, 3 errors, 4 warnings only.`,
     name: 'drain',
     summary: 'move leaders off a node, a zone or a candidate, for some time',
     description:
-      'Puts the candidates behind all others, by a priority that ends by itself, and waits until those that lead have ' +
-      'been followed. Where nobody else can lead, the leader stays, and that is told. undrain takes it back.',
+      'Gives the candidates a priority below all others, for a limited time, and waits until other candidates lead ' +
+      'their Leases. If no other candidate can lead, reports that the leader stays. undrain removes the priority.',
     examples:
       '  $ kubectl cle drain -A --selector topology.kubernetes.io/zone=b\n' +
       '  $ kubectl cle drain -A --node worker-3 --for 30m\n' +
@@ -223,7 +232,7 @@ Exit codes: 0 all well, 3 errors, 4 warnings only.`,
   }),
   command({
     name: 'undrain',
-    summary: 'take back what drain and transfer have set',
+    summary: 'remove the priorities that drain and transfer have set',
     description:
       'Removes the priorities that drain and transfer have set, and no others. What was set before them counts again.',
     examples:
@@ -259,7 +268,7 @@ executed, 127 where there is none; 0 stopped when asked to.`,
   }),
 ];
 
-/** Checks the types of an entry. Its settings have their type only within the entry. */
+/** Checks the types of an entry: the type of its settings is known only inside the entry. */
 function command<S>(entry: CommandEntry<S>): CommandEntry {
   return entry as CommandEntry;
 }

@@ -26,8 +26,9 @@ interface Suggestion {
 }
 
 /**
- * Returns the completions of `words`, whose last word is still being typed: one per line, with a description after a
- * tab. The last line follows kubectl's protocol for plugins: `:0` if file names fit as well, else `:4`.
+ * Returns the completions of `words`; the last word is incomplete. One completion per line, with a
+ * description after a tab. The last line follows kubectl's protocol for plugins: `:0` if file names are also
+ * possible, else `:4`.
  */
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';
@@ -50,7 +51,7 @@ export function completionLines(words: readonly string[], program: Command): str
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
-/** The first argument with which the scripts request completions. kubectl calls its plugins in the same way. */
+/** The first argument of a completion request from the scripts. kubectl calls its plugins in the same way. */
 export const COMPLETE = '__complete';
 
 /** The name of the program. */
@@ -84,7 +85,7 @@ function lines(typed: string, suggestions: readonly Suggestion[], mayBeFiles = f
   return `${[...fitting, mayBeFiles ? ':0' : ':4'].join('\n')}\n`;
 }
 
-/** The scripts. They request completions from the program, so they never go out of date. */
+/** The scripts. They request completions from the program, so they are never outdated. */
 const completionScripts: Readonly<Record<Shell, string>> = {
   bash: `_cle_complete() {
   local line

@@ -10,7 +10,7 @@ import { type Layout, layoutFor, print, type Style, wrapped } from './output.ts'
 
 const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warning', error: 'bad' };
 
-/** Examines a cluster and prints the findings. Resolves to an exit code for the most severe finding. */
+/** Examines a cluster and prints the findings. Resolves to the exit code of the most severe finding. */
 export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
     const evidence = await gatherEvidence({
@@ -34,7 +34,7 @@ function exitCodeOf(findings: readonly Finding[]): number {
   return findings.some(({ severity }) => severity === 'warning') ? exitCode.warningsFound : exitCode.ok;
 }
 
-/** Formats the findings, each with its meaning and advice, and their counts at the end. */
+/** Formats the findings with their meaning and advice. Their counts follow at the end. */
 function findingsText(findings: readonly Finding[], { paint, columns }: Layout): string {
   const indent = ' '.repeat(9);
   const lines = findings.flatMap(({ check, severity, what, meaning, advice, runbook }) => [

@@ -4,14 +4,14 @@ export const exitCode = {
   ok: 0,
   /** The command failed. The error output says why. */
   failure: 1,
-  /** The command line or the environment cannot be used as given. */
+  /** The command line or the environment is invalid. */
   usage: 2,
-  /** doctor or audit found an error: something prevents elections, or nothing leads. */
+  /** doctor or audit found an error: elections are blocked, or a Lease has no leader. */
   errorsFound: 3,
   /** doctor or audit found warnings, but no error. */
   warningsFound: 4,
   /** transfer or drain: a leader has not moved. The output says which one and why. */
   leaderStays: 5,
-  /** The reader has closed the output. A shell reports the same code for a program that SIGPIPE has ended. */
+  /** The reader has closed the output. Shells report the same code for a program that SIGPIPE ended. */
   outputClosed: 141,
 } as const;

@@ -33,7 +33,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   });
 }
 
-/** Formats the steps of a rehearsal, one per line, and its end. */
+/** Formats the steps of a rehearsal, one per line, and then its end. */
 export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
   const lines = tableLines(
     rehearsal.steps.map(({ atMs, text, reason: why }) => [
@@ -117,7 +117,10 @@ function coordinatorText(lock: LockHolder): string {
   }
 }
 
-/** Says that no coordinator runs, or that the built-in coordinator decides: the printed steps are those of this coordinator. */
+/**
+ * Warns if no coordinator runs, or if the built-in coordinator decides: the printed steps assume the
+ * coordinator of this project.
+ */
 function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
   if (holder === '') return [];
   if (kind === 'none') return ['Nothing: no coordinator runs. With a coordinator:'];

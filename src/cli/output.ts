@@ -10,7 +10,7 @@ export interface TextOutput {
   readonly columns?: number;
 }
 
-/** The role of a piece of text, shown by its colour. */
+/** The role of a piece of text. The colour depends on it. */
 export type Style = 'strong' | 'dim' | 'good' | 'warning' | 'bad';
 
 /** Colours text. Without colours, it returns the text unchanged. */
@@ -27,7 +27,7 @@ const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
 export const plain: Paint = (_style, text) => text;
 
 /**
- * Returns the layout of an output. Sentences are wrapped for a terminal only, so that they can be searched in a pipe.
+ * Returns the layout of an output. Sentences are wrapped only for a terminal: in a pipe, users search them.
  */
 export function layoutFor({ stdout, env }: Host): Layout {
   // An unknown width is reported as 0.
@@ -38,22 +38,22 @@ export function layoutFor({ stdout, env }: Host): Layout {
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 export interface Layout {
-  /** Width at which sentences are wrapped; undefined to not wrap them. Tables are not limited, as in kubectl. */
+  /** Column at which sentences are wrapped; undefined: no wrapping. Tables are not limited, as in kubectl. */
   readonly columns: number | undefined;
   readonly paint: Paint;
 }
 
 const GAP = '   ';
 
-/** Longest cell, in characters: fits an identity made of a pod name and a process. */
+/** Maximum characters of a cell: enough for an identity of a pod name and a process. */
 const MAX_CELL_LENGTH = 100;
 
-/** Longest sentence, in characters. */
+/** Maximum characters of a sentence. */
 const MAX_SENTENCE_LENGTH = 2000;
 
 /**
- * Formats a table of left-aligned columns, each at least as wide as `widths` says. Long cells are cut. The last column
- * is not padded and may hold a sentence.
+ * Formats a table with left-aligned columns. Each column has at least the width in `widths`. Long cells are
+ * cut. The last column is not padded and may contain a sentence.
  */
 export function tableLines(
   rows: readonly (readonly Cell[])[],
@@ -83,7 +83,7 @@ export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] 
   );
 }
 
-/** Wraps text at `columns` and indents all lines alike. A word that is too long gets its own line. */
+/** Wraps text at `columns` and gives all lines the same indent. A word that is too long gets its own line. */
 export function wrapped(text: string, columns: number | undefined, indent: string, bullet = ''): string {
   const start = `${indent}${bullet}`;
   const said = shortened(printable(text), MAX_SENTENCE_LENGTH);
@@ -99,7 +99,7 @@ export function structured(value: object, format: 'json' | 'yaml'): string {
   return format === 'json' ? `${printableJson(json)}\n` : yaml(JSON.parse(json));
 }
 
-/** Prints a value as JSON or YAML, if that is the format, else as text. */
+/** Prints a value in the format: as JSON, as YAML, or as the given text. */
 export function print(
   value: object,
   format: 'table' | 'wide' | 'json' | 'yaml',
@@ -111,7 +111,10 @@ export function print(
 
 const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
 
-/** Returns a function that colours text, or keeps it plain. Colours need a terminal, and neither NO_COLOR nor TERM=dumb. */
+/**
+ * Returns a function that colours text. It leaves text plain without a terminal, with NO_COLOR, or with
+ * TERM=dumb.
+ */
 function paintFor(output: TextOutput, env: Environment): Paint {
   const hasColours = output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   return hasColours ? coloured : plain;
@@ -125,7 +128,7 @@ function yaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
-      // YAML understands JSON's escapes in double quotes only.
+      // YAML supports JSON's escapes only in double quotes.
       if (isScalar(node) && typeof node.value === 'string' && printableJson(node.value) !== node.value) {
         node.type = Scalar.QUOTE_DOUBLE;
       }

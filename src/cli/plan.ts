@@ -17,10 +17,13 @@ import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
 import { layoutFor, print, tableLines } from './output.ts';
 
-/** Prints the effect of changes to the candidates, step by step, without making them. Resolves to an exit code. */
+/**
+ * Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit
+ * code.
+ */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
   const { file, add, remove, priority, rollout, output } = settings;
-  // In sequence: the standard input can be read only once.
+  // One after the other, because the standard input can be read only once.
   const manifests: Manifest[] = [];
   for (const path of new Set(file)) manifests.push({ path, text: await readManifest(path, host) });
   return await withCluster(settings, host, async (connection) => {
@@ -58,7 +61,7 @@ async function readManifest(file: string, { stdin }: Host): Promise<string> {
   return text;
 }
 
-/** Prints the cost of a rolling update of a Lease's candidates under each strategy. */
+/** Prints the cost of a rolling update of a Lease's candidates, for each strategy. */
 function showRollout(
   lease: string,
   { names, binaryVersion }: Rollout,

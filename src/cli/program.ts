@@ -14,16 +14,22 @@ import type { TextOutput } from './output.ts';
 /** The environment of the program, without the process itself. */
 export interface ProgramParts {
   readonly version: string;
-  /** The name of the executed file; kubectl executes its plugins as `kubectl-cle`. */
+  /** The name of the executed file. kubectl executes its plugin as `kubectl-cle`. */
   readonly invokedAs?: string;
   readonly env: Environment;
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
-  /** Runs a command. Resolves to its exit code. The program reports an error, with exit code 1. */
+  /**
+   * Runs a command. Resolves to its exit code. If it rejects, the program reports the error and the exit code
+   * is 1.
+   */
   dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
 }
 
-/** The command line. Takes the arguments after the program's name, resolves to an exit code and never exits by itself. */
+/**
+ * The command line. Takes the arguments after the program's name. Resolves to an exit code, and never ends
+ * the process.
+ */
 interface Program {
   execute(args: readonly string[]): Promise<number>;
 }
@@ -35,12 +41,12 @@ const EXIT_CODES = `
 Exit codes:
   0  done, or stopped when asked to
   1  failed; the error output says why
-  2  the command line or the environment cannot be used as given
+  2  the command line or the environment is invalid
   3  doctor, audit: errors were found
   4  doctor, audit: warnings were found, but no errors
-  5  transfer or drain: a leader has not moved; the output says which and why
-  participate with a command: those of the command
-  141  nobody reads the output any more`;
+  5  transfer, drain: a leader has not moved; the output says which one and why
+  participate with a command: the exit codes of the command
+  141  the reader has closed the output`;
 
 const AFTER_PLUGIN_HELP = `
 Examples:
@@ -51,12 +57,12 @@ Examples:
 ${EXIT_CODES}`;
 
 const AFTER_HELP = `
-Without a command it is the demo, which touches no cluster, unless this is a pod or a variable of run is set.
-Options without a command are those of run, or of the demo if only that has them.
+The default command is the demo, which connects to no cluster. In a pod, or if a variable of run is set, it is run.
+Options without a command belong to run, or to the demo if only the demo has them.
 
 Examples:
   $ npm start                                         the demo
-  $ npm start -- --once                               its tour, which ends by itself
+  $ npm start -- --once                               the scripted tour of the demo
   $ npm start -- --kubeconfig ~/.kube/config --dry-run
   $ npm start -- run --help                           every option of run
 
@@ -86,15 +92,18 @@ export function createProgram(parts: ProgramParts): Program {
   };
 }
 
-/** Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program. */
+/**
+ * Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program and are
+ * not changed.
+ */
 function withoutEqualsSigns(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return args.map((arg, index) => (end >= 0 && index > end ? arg : arg.replace(/^(-[A-Za-z])=/, '$1')));
 }
 
 /**
- * Adds the default command if the arguments name none. Commander's own default command would take a mistyped command as an
- * argument, and suggest nothing.
+ * Adds the default command if the arguments have no command. Commander's own default command would treat a
+ * mistyped command as an argument and suggest no correction.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
@@ -135,12 +144,12 @@ function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Comman
   return program;
 }
 
-/** Maximum characters of an error: its text may come from a server or a plugin. */
+/** Maximum characters of an error: a server or a plugin may have written its text. */
 const MAX_ERROR_LENGTH = 4000;
 
 function report(error: unknown, stderr: TextOutput): number {
   if (error instanceof CommanderError) {
-    // Commander has already written the message. For --help and --version it throws too, with exit code 0.
+    // Commander has already printed the message. It also throws for --help and --version, with exit code 0.
     return error.exitCode === 0 ? exitCode.ok : exitCode.usage;
   }
   if (error instanceof SettingsError) {
@@ -159,11 +168,11 @@ function messageWithCauses(error: Error): string {
 }
 
 /**
- * Returns the default command for arguments without a command. Options that only `demo` has select `demo`; other options
- * select `run`. Without options it is `run` in a pod, or if a variable of `run` is set; otherwise `demo`. A kubeconfig does
- * not select `run`: its current cluster may be any that the user worked with last.
- *
- * @throws {SettingsError} if the options belong to different commands, or to a command that the user must name.
+ * Returns the default command for arguments without a command. An option that only `demo` has selects `demo`.
+ * Any other option selects `run`. Without options the default is `run` in a pod or if a variable of `run` is
+ * set, otherwise `demo`. A kubeconfig does not select `run`: its current cluster may be any that the user
+ * worked with last.
+ * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
  */
 function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
   if (args.length === 0) return isRunConfigured(env) ? 'run' : 'demo';
@@ -185,7 +194,7 @@ function isRunConfigured(env: Environment): boolean {
   return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
 }
 
-/** Returns the options among the arguments, spelled as in the help. */
+/** Returns the options in the arguments, as the help spells them. */
 function optionsAmong(args: readonly string[]): readonly string[] {
   return args
     .filter((arg) => arg.startsWith('-'))

@@ -41,7 +41,7 @@ interface StatusColumns {
 
 const NONE = '<none>';
 
-/** Maximum priorities in one cell. */
+/** Maximum number of priorities in one cell. */
 const MAX_PRIORITIES = 3;
 
 export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColumns): readonly string[] {
@@ -55,7 +55,10 @@ export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColu
   ];
 }
 
-/** Formats a Lease as a row. Without times, equal rows mean that only the age has changed. */
+/**
+ * Formats a Lease as a row. The row contains no times except the age: equal rows mean that at most the age
+ * has changed.
+ */
 export function statusRow(
   status: LeaseStatus,
   { hasNamespace, isWide, hasPriorities }: StatusColumns,
@@ -106,7 +109,8 @@ function reportMissing(
 }
 
 /**
- * Prints the table, then one row for each Lease that changes, as kubectl does. A change of an age alone is not printed.
+ * Prints the table, then a row for each Lease that has changed, as kubectl does. Prints no row if only the
+ * age has changed.
  */
 async function followStatus(
   settings: StatusSettings,
@@ -128,8 +132,8 @@ async function followStatus(
     ...{ client, clock, settings, namespace },
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
-      // After the first table, the credentials are known to be valid: a refusal then comes from a server that has just
-      // started.
+      // After the first table, the credentials are known to be valid. A later refusal comes from a server
+      // that has just started.
       if (widths === undefined && isRefusal(error)) refused.abort(error);
       else warn(error);
     },
@@ -139,7 +143,7 @@ async function followStatus(
     const present = new Set<string>();
     const statuses = elections.map((election) => statusOf(election, now));
     if (!columns.hasPriorities && columnsOf(settings, statuses).hasPriorities) {
-      // Print the table again, with the new column.
+      // Print the whole table again with the new column.
       columns = columnsOf(settings, statuses);
       shown.clear();
       widths = undefined;
@@ -169,7 +173,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 403);
 }
 
-/** Returns a function that prints warnings. A warning that repeats is printed once a minute. */
+/** Returns a function that prints warnings. It prints a repeated warning once a minute. */
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   const isNew = createThrottle(() => clock.now());
   return (error) => {

@@ -10,13 +10,16 @@ import type { Urgency } from './order-and-limit.ts';
 
 export type WatchedResource = 'leases' | 'leasecandidates';
 
-/** How Leases wait for decisions, and for room to write. */
+/** How long Leases wait for a decision, and for a free slot to write. */
 export type QueueEvent =
-  /** A due Lease was taken, after it was due for `waitedMs`. That took `workMs`, with or without a decision. */
+  /**
+   * The scheduler took a due Lease after it was due for `waitedMs`, and worked on it for `workMs`, with or
+   * without a decision.
+   */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
-  /** A Lease sends requests after it waited `waitedMs` for room. */
+  /** A Lease got a free slot for its requests after it waited for `waitedMs`. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }
-  /** A decision threw; it is retried with backoff. */
+  /** A decision threw an error. The scheduler retries it with backoff. */
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
 
 /** The decisions about Leases and their results. */
@@ -39,16 +42,16 @@ export interface WriteEvent {
   readonly type: 'written';
   readonly key: LeaseKey;
   readonly action: Action;
-  /** The decision, with this action only. */
+  /** The decision, with only this action. */
   readonly decision: Decision;
   readonly input: ElectionInput;
   /** Undefined after a success. */
   readonly error: unknown;
-  /** The written Lease. */
+  /** The Lease after the write. */
   readonly lease: Lease | undefined;
 }
 
-/** What the watches of Leases and LeaseCandidates have found. */
+/** Events of the watches of Leases and LeaseCandidates. */
 export type WatchEvent =
   /** All LeaseCandidates of one source are cached. */
   | { readonly type: 'synced'; readonly apiVersion: CandidateApiVersion }
@@ -63,11 +66,13 @@ export type WatchEvent =
       readonly resource: WatchedResource;
       readonly observation: ReflectorObservation;
     }
-  /** The Lease or one of its candidates has changed, most often by a renewal of the holder. */
+  /** The Lease or one of its candidates has changed, usually by a renewal of the holder. */
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
-  /** A native and a custom candidate for the Lease have the same name; only one of them counts. */
+  /** A native and a custom candidate for the Lease have the same name. Only one of them counts. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }
-  /** A priority annotation of the candidate is invalid and ignored: `name: "value"` (rule 16). */
+  /**
+   * The candidate has an invalid priority annotation, `name: "value"`. The annotation is ignored (rule 16).
+   */
   | {
       readonly type: 'priorityUnreadable';
       readonly key: LeaseKey;
@@ -75,21 +80,23 @@ export type WatchEvent =
       readonly annotation: string;
     };
 
-/** What the lock of the coordinator has done. */
+/** Events of the coordinator's lock. */
 type CoordinatorLockEvent =
   | { readonly type: 'lockChanged'; readonly state: LockState }
   | { readonly type: 'lockEvent'; readonly event: LockEvent }
   | { readonly type: 'lockWatchFailed'; readonly error: unknown; readonly context: ReflectorErrorContext }
-  /** The namespace of the lock is not allowed. Told each time it becomes so. */
+  /** The namespace of the lock is not allowed. Sent each time this begins. */
   | { readonly type: 'lockRefused'; readonly reason: string };
 
-/** What a controller tells its observers, for logs, metrics and the status page. */
+/** Events for the observers of a controller: logs, metrics and the status page. */
 export type ControllerEvent = QueueEvent | DecisionEvent | WatchEvent | CoordinatorLockEvent | LabelEvent;
 
 /** Must not throw. */
 export type ObserveController = (event: ControllerEvent) => void;
 
-/** Whether an event is a success that changes the cluster: a write to a Lease, or the deletion of a candidate. */
+/**
+ * Whether an event is a successful change of the cluster: a write to a Lease, or the deletion of a candidate.
+ */
 export function isApplied({ action, error }: WriteEvent): boolean {
   return error === undefined && action.kind !== 'PingCandidate';
 }

@@ -16,20 +16,20 @@ import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
 /** For election writes and discovery, see ADR 4. Lists and watches do not count. */
 export const CONNECTIONS = 32;
-/** The load of elections cannot delay the lock, which has its own client. */
+/** The lock has its own client, so that the load of elections cannot delay it. */
 const LOCK_CONNECTIONS = 2;
-/** Elections never wait for labels, which have their own client. */
+/** Labels have their own client, so that elections never wait for them. */
 const LABEL_CONNECTIONS = 2;
 /** Grace period for writes in flight before their client is closed, in ms. */
 const DRAIN_MS = 1000;
-/** Grace period before the client aborts them, in ms. */
+/** Time from the start of that grace period until the client aborts them, in ms. */
 const ABORT_AFTER_MS = 500;
-/** Timeout of the release of the lock, in ms; afterwards it expires. */
+/** Timeout of the lock's release, in ms. After a timeout, the lock expires. */
 const RELEASE_MS = 1500;
-/** No election write happens this long after {@link Coordinator.stop}, in ms. */
+/** Time after {@link Coordinator.stop} after which no election write can happen, in ms. */
 export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 
-/** The settings of `run` about coordination. */
+/** The settings of `run` for the coordination. */
 export interface CoordinatorSettings extends ElectionSettings {
   /** Empty: all. */
   readonly namespaces: readonly string[];
@@ -37,7 +37,7 @@ export interface CoordinatorSettings extends ElectionSettings {
   readonly workers: number;
   /** Decide and log, write nothing. */
   readonly dryRun: boolean;
-  /** Take the lock by force from the controller built into kube-apiserver. */
+  /** Takes the lock by force from the controller built into kube-apiserver. */
   readonly takeOver: boolean;
   readonly lockNamespace: string;
   /** Label the Pods of leaders. */
@@ -46,7 +46,7 @@ export interface CoordinatorSettings extends ElectionSettings {
 
 export interface CoordinatorParts {
   readonly clock: Clock;
-  /** The coordinator closes the client. */
+  /** Creates a client. The coordinator closes it. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: CoordinatorSettings;
   readonly observe: ObserveController;
@@ -59,14 +59,17 @@ export interface Coordinator {
   readonly controller: ElectionController;
   /** Undefined in a dry run, which writes nothing. */
   readonly lock: CoordinatorLock | undefined;
-  /** The namespaces of held locks of other coordinators, among the watched namespaces. */
+  /** The watched namespaces in which another coordinator holds a lock. */
   otherLocks(): readonly string[];
-  /** Why the namespace of the lock is not allowed, so that nothing is written; undefined while it is allowed. */
+  /**
+   * Why the namespace of the lock is not allowed; undefined while it is allowed. Until it is allowed, the
+   * coordinator writes nothing.
+   */
   lockRefusal(): string | undefined;
   start(): void;
   /**
-   * Ends all work, releases the lock and closes all connections, in this order. Takes at most 3 s: requests without an answer
-   * are aborted.
+   * Stops all work, then releases the lock, then closes all connections. Takes at most 3 s: requests without
+   * an answer are aborted.
    */
   stop(): Promise<void>;
 }
@@ -83,7 +86,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     parts.observe(event);
   };
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  // False also while it is unknown whether the built-in controller elects.
+  // Also false while it is unknown whether the built-in controller elects.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     locking &&
@@ -141,13 +144,13 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
       controller.start();
       labels?.start();
       lock?.start();
-      // Writes in flight never need more.
+      // The number of writes in flight never exceeds this.
       const connections = Math.min(CONNECTIONS, settings.workers);
       if (lock) void keepConnectionsOpen(client, { clock, connections, signal: stopping.signal });
     },
     async stop() {
       stopping.abort();
-      // The lock is released as soon as no write is in flight: a standby waits for it.
+      // Release the lock as soon as no write is in flight, because a standby waits for it.
       await within(clock, DRAIN_MS, Promise.all([controller.stop(), labels?.stop()]));
       await Promise.all([client.close(ABORT_AFTER_MS), labelling?.client.close(ABORT_AFTER_MS)]);
       await within(clock, RELEASE_MS, lock?.stop());
@@ -183,14 +186,15 @@ function assembleLock(
   });
 }
 
-/** Answers come before the server closes the first connection. In ms. */
+/** In ms. Each connection gets an answer before the server closes it as idle. */
 const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
 const KEEP_OPEN_DEADLINE_MS = 5000;
 
 /**
- * Keeps connections open with a small request on each idle one, until `signal` aborts. If many Leases lose their leaders at
- * once, opening connections would cost more than all the writes: a TLS handshake takes several times as long. A write
- * never waits for these requests: if they use all connections, the write aborts one of them.
+ * Keeps connections open until `signal` aborts: sends a small request on each idle connection. If many Leases
+ * lose their leaders at once, opening connections would cost more than all the writes: a TLS handshake takes
+ * several times as long as a write. A write never waits for these requests: if they use all connections, the
+ * write aborts one of them.
  */
 export async function keepConnectionsOpen(
   client: Pick<KubernetesClient, 'request'>,
@@ -201,7 +205,7 @@ export async function keepConnectionsOpen(
   }: { readonly clock: Clock; readonly connections: number; readonly signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
-    // All at once: one after the other they would use the same connection.
+    // Send all of them at once: sent one after the other, they would use the same connection.
     const uses = Array.from({ length: connections }, () =>
       client.request({
         method: 'GET',
@@ -211,7 +215,7 @@ export async function keepConnectionsOpen(
         isBackground: true,
       }),
     );
-    // Errors are ignored: other requests report them.
+    // Ignore errors: other requests report them.
     await Promise.allSettled(uses);
     await sleep(clock, KEEP_OPEN_INTERVAL_MS, signal);
   }

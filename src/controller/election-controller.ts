@@ -46,8 +46,8 @@ export interface ElectionControllerParts {
 }
 
 /**
- * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. Watches also while it may not
- * write, so that a standby knows the age of each record (rule 8).
+ * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. A standby
+ * watches too, so that it knows the age of each record (rule 8).
  */
 export class ElectionController {
   readonly scheduler: Scheduler;
@@ -55,9 +55,9 @@ export class ElectionController {
   readonly #records: ElectionRecords;
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateSourcesWatch;
-  /** Undefined unless the end of a holder is to be noticed (rule 17). */
+  /** Undefined unless the controller uses crash evidence (rule 17). */
   readonly #pods: PodWatch | undefined;
-  /** Namespaces that were synced once; '': all. */
+  /** Namespaces that were synced at least once; '' stands for all namespaces. */
   readonly #known = new Set<string>();
   readonly #takeOver: TakeOver;
   #tookOverAt: Instant = Number.NEGATIVE_INFINITY;
@@ -95,7 +95,8 @@ export class ElectionController {
       maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
       observe,
-      // Objects that were never listed look like missing ones. The end of a list, or of a take-over, adds all Leases.
+      // An object that was never listed looks like a missing object, so skip its Lease. At the end of a list
+      // or of a take-over, all Leases are enqueued.
       isKnown: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
     });
@@ -107,7 +108,7 @@ export class ElectionController {
     this.#pods?.start();
   }
 
-  /** Ends all writes; resolves when none is in flight. Watching ends with {@link stop}. */
+  /** Stops all writes. Resolves when none is in flight. Watching continues until {@link stop}. */
   drain(): Promise<void> {
     return this.scheduler.close();
   }
@@ -117,7 +118,7 @@ export class ElectionController {
     await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#pods?.stop()]);
   }
 
-  /** Call this when the process becomes the coordinator; `own` is its lock, if any. */
+  /** Call this when the process becomes the coordinator. `own` is its lock, if there is one. */
   takeOver(own?: OwnLock): void {
     this.#tookOverAt = this.#parts.clock.now();
     this.#takeOver.begin(own);
@@ -147,8 +148,9 @@ export class ElectionController {
   }
 
   /**
-   * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves the lock to others;
-   * so does for some time a replica that has lost a source of candidates (rule 10).
+   * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves
+   * the lock to other replicas. A replica that has just lost a source of candidates also does so for some
+   * time (rule 10).
    */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
@@ -160,24 +162,26 @@ export class ElectionController {
     return this.#candidates.apiVersions;
   }
 
-  /** Whether the API server serves no LeaseCandidates of its own, so that no built-in controller elects. */
+  /**
+   * Whether the API server serves no native LeaseCandidates, so that the built-in controller cannot elect.
+   */
   get isBuiltInRuledOut(): boolean {
     return this.#candidates.isNotServed('native');
   }
 
-  /** Sizes of the collections that are kept beside the caches. */
+  /** Sizes of the collections in addition to the caches. */
   get kept() {
     return { ...this.scheduler.kept, memories: this.#records.size };
   }
 
-  /** Surveys all Leases that have candidates. `known`: the redundancy that the last survey found. */
+  /** Surveys all Leases that have candidates. `known`: the redundancy from the last survey. */
   survey(known?: ElectionsSurvey['redundancy']): Promise<ElectionsSurvey> {
     return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
   }
 
   /** Each Lease with candidates in the known namespaces. */
   elections(): Iterable<SurveyedElection> {
-    // Decisions from before the right to write was lost are outdated.
+    // Decisions that were made before the loss of the lock are outdated.
     const isDeciding = this.#parts.mayWrite();
     return surveyEach(
       this.#records,
@@ -202,8 +206,9 @@ export class ElectionController {
   }
 
   /**
-   * When the server last sent anything about a resource, including bookmarks, on the monotonic clock: the earliest over all
-   * namespaces and sources, including missing ones. Undefined while one of them has sent nothing yet.
+   * The last time at which the server sent data about a resource, including bookmarks, on the monotonic
+   * clock. If there are several namespaces or sources, it is that of the namespace or source with the oldest
+   * data. Undefined while one of them has sent no data.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
@@ -212,7 +217,9 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** Since when any watch is broken, on the monotonic clock; undefined while none is. */
+  /**
+   * When the first of the broken watches broke, on the monotonic clock; undefined while no watch is broken.
+   */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
@@ -229,7 +236,7 @@ export class ElectionController {
       this.#known.add(namespace);
       this.#records.seeBeginning(this.#records.hasLock() ? 'firstList' : 'firstEver', namespace, this.#now());
     }
-    // Otherwise the take-over enqueues all Leases.
+    // Without the lock, skip this: the take-over enqueues all Leases.
     if (this.#parts.mayWrite()) this.#enqueueAll();
     this.#parts.onCanElectChange?.();
   }
@@ -282,7 +289,7 @@ export class ElectionController {
   }
 
   #onCandidate({ type, object, previous, initial }: ReflectorEvent<LeaseCandidate>): void {
-    // leaseName is immutable, but not on every server.
+    // leaseName is immutable, but some servers do not enforce this.
     if (previous && previous.leaseName !== object.leaseName) this.#dropCandidate(previous);
     if (type === 'deleted') {
       this.#dropCandidate(object);
@@ -306,9 +313,10 @@ export class ElectionController {
     observe({ type: 'seen', key, isRenewalOnly: false });
   }
 
-  /** Whether a renewal changes nothing: the candidate was alive, and its Lease is settled. */
+  /** Whether a renewal changes nothing: the candidate was alive before, and its Lease is settled. */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
-    // A renewTime before the last ping: the candidate's clock was set back, and it needs another ping (rule 2).
+    // A renewTime before the last ping: the candidate's clock was set back. The candidate needs another ping
+    // (rule 2).
     if (pingTime > renewTime) return false;
     const { observation } = this.#records.observed(key, name) ?? {};
     const { settings, clock } = this.#parts;

@@ -20,35 +20,37 @@ import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
 /**
- * Stores Leases and their candidates, and when this process saw them change. The index by Lease avoids scans of a namespace
- * (rule 1).
+ * Stores Leases and candidates, and the times at which this process saw them change. Has an index by Lease,
+ * so that decisions do not scan a namespace (rule 1).
  */
 export class ElectionRecords {
   readonly #settings: ElectionSettings;
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** Of two candidates for a Lease with the same name, the one that does not count (rule 13). */
+  /** If two candidates for a Lease have the same name: the candidate that does not count (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /** Until when candidates of a lost source may exist unseen (rule 13). */
+  /**
+   * By source: until this time, candidates of a lost source may still exist, although this process cannot see
+   * them (rule 13).
+   */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
-  /** Deleted Leases, by when their memory can be dropped. */
+  /** Deleted Leases, with the time after which their memory can be dropped. */
   readonly #deletedLeases = new DeadlineHeap();
 
-  /** The Leases that candidates in a Pod are for, by the Pod's uid (rule 17). */
+  /** The Leases with a candidate in a Pod, by the Pod's uid (rule 17). */
   readonly #leasesOfPods = new Map<string, Set<LeaseKey>>();
   readonly #podOf: (uid: string) => ObservedPod | undefined;
 
-  /** @param podOf returns the Pod with a uid, where Pods are watched */
+  /** @param podOf returns the Pod with a uid; undefined if Pods are not watched */
   constructor(settings: ElectionSettings, podOf: (uid: string) => ObservedPod | undefined = () => undefined) {
     this.#settings = settings;
     this.#podOf = podOf;
   }
 
   /**
-   * Stores a changed Lease; undefined: deleted. See {@link observeLease}.
-   *
+   * Stores a changed Lease; undefined if it was deleted. See {@link observeLease}.
    * @param isNewcomer whether a list shows the Lease for the first time
    */
   seeLease(
@@ -66,7 +68,10 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** From now on this process sees all changes of Leases in `namespace` (rule 8); '': all namespaces. */
+  /**
+   * From now on, this process sees all changes of Leases in `namespace` (rule 8). '' stands for all
+   * namespaces.
+   */
   seeBeginning(beginning: Beginning, namespace: string, now: Now): void {
     for (const key of this.#candidates.keys()) {
       if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
@@ -74,13 +79,13 @@ export class ElectionRecords {
     }
   }
 
-  /** Stores a changed candidate; `isNew`: created just now. */
+  /** Stores a changed candidate. `isNew`: the candidate was created just now. */
   seeCandidate(candidate: LeaseCandidate, now: Now, isNew = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);
     const former = known.find((entry) => entry.candidate.source === candidate.source);
     const observation = observeCandidate(former?.observation, candidate, now, this.#settings, isNew);
-    // Parses and caches the versions here, so that a decision on many candidates does not have to.
+    // Parse and cache the versions here, so that a decision with many candidates is fast.
     for (const which of ['binary', 'emulation'] as const) versionOf(candidate, which);
     this.#setEntries(key, candidate.name, [
       ...known.filter((entry) => entry !== former),
@@ -88,7 +93,9 @@ export class ElectionRecords {
     ]);
   }
 
-  /** Drops a candidate; `isHidden`: it may still exist, but its source is not served any more. */
+  /**
+   * Drops a candidate. `isHidden`: the candidate may still exist, but the server no longer serves its source.
+   */
   dropCandidate(candidate: LeaseCandidate, now: Now, isHidden = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);
@@ -99,7 +106,7 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /** All candidates of a source are visible again. */
+  /** Records that all candidates of a source are visible again. */
   reveal(source: CandidateSource): void {
     this.#hiddenUntil.delete(source);
   }
@@ -109,7 +116,7 @@ export class ElectionRecords {
     return this.#twins.get(key)?.has(name) ?? false;
   }
 
-  /** Stores whether the server has dropped a field of a Lease that was just written (rule 14). */
+  /** Stores whether the server drops fields, according to the answer to a write of a Lease (rule 14). */
   seeFieldsDropped(dropsFields: boolean): void {
     this.#dropsFields = dropsFields;
   }
@@ -130,7 +137,7 @@ export class ElectionRecords {
     };
   }
 
-  /** As {@link gather}, but with the holder as the only candidate. Takes constant time. */
+  /** Like {@link gather}, but with the holder as the only candidate. Takes constant time. */
   gatherHolder(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
     const holder = this.#candidates.get(key)?.get(memory.record?.holder ?? '');
@@ -146,7 +153,7 @@ export class ElectionRecords {
     };
   }
 
-  /** The Leases that candidates in the Pod with this uid are for. */
+  /** The Leases with a candidate in the Pod with this uid. */
   leasesOfPod(uid: string): Iterable<LeaseKey> {
     return this.#leasesOfPods.get(uid) ?? [];
   }
@@ -171,18 +178,18 @@ export class ElectionRecords {
     return this.#leases.get(key);
   }
 
-  /** The candidate with this name that counts or, if `uid` is given, the one with this uid. */
+  /** The candidate with this name that counts. With `uid`: the candidate with this name and uid. */
   candidate(key: LeaseKey, name: string, uid?: string): LeaseCandidate | undefined {
     return this.observed(key, name, uid)?.candidate;
   }
 
-  /** As {@link candidate}, with its observation. */
+  /** Like {@link candidate}, but with the observation. */
   observed(key: LeaseKey, name: string, uid?: string): ObservedCandidate | undefined {
     if (uid === undefined) return this.#candidates.get(key)?.get(name);
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
   }
 
-  /** Whether a Lease of a coordinator's lock exists, held or not: a coordinator has run before. */
+  /** Whether a Lease of a coordinator's lock exists, held or not: then a coordinator has run before. */
   hasLock(): boolean {
     return this.#leases.keys().some(isLock);
   }
@@ -191,7 +198,7 @@ export class ElectionRecords {
     return this.#candidates.has(key);
   }
 
-  /** The Leases with a preferredHolder that a coordinator has set. */
+  /** The Leases with a preferredHolder from a coordinator. */
   *leasesWithOwnPreference(): IterableIterator<LeaseKey> {
     for (const [key, lease] of this.#leases) if (lease.isPreferredHolderOurs) yield key;
   }
@@ -204,7 +211,7 @@ export class ElectionRecords {
     }
   }
 
-  /** The Leases that have candidates, existing or not. */
+  /** All Leases with candidates. The Lease itself may not exist. */
   contestedLeases(): IterableIterator<LeaseKey> {
     return this.#candidates.keys();
   }
@@ -215,7 +222,7 @@ export class ElectionRecords {
     if (next !== memory) this.#memories.set(key, next);
   }
 
-  /** Does nothing if the candidate has another uid by now. */
+  /** Does nothing if a candidate with another uid has replaced the candidate. */
   updateObservation(
     key: LeaseKey,
     candidate: { readonly name: string; readonly uid: string },
@@ -227,7 +234,7 @@ export class ElectionRecords {
     byName.get(key)?.set(candidate.name, { ...known, observation: update(known.observation) });
   }
 
-  /** The one or two candidates with this name; the one that counts comes first. */
+  /** The one or two candidates with this name. The candidate that counts is first. */
   #entriesOf(key: LeaseKey, name: string): readonly ObservedCandidate[] {
     return [this.#candidates.get(key)?.get(name), this.#twins.get(key)?.get(name)].filter(
       (entry) => entry !== undefined,
@@ -261,7 +268,10 @@ export class ElectionRecords {
     }
   }
 
-  /** The memory of a deleted Lease matters until none of its former holders can believe in it or disturb it (rule 8). */
+  /**
+   * Keep the memory of a deleted Lease while a former holder may believe that it leads, or may disturb a new
+   * holder (rule 8).
+   */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     for (
       let due = this.#deletedLeases.popDue(now.monotonic);
@@ -283,8 +293,9 @@ export class ElectionRecords {
 }
 
 /**
- * Of two candidates with one name, the one that was last seen to renew comes first (rule 13). If no renewal was seen yet, the
- * later renewTime comes first: one program writes both, so they share a clock. On a tie the native candidate comes first.
+ * Sorts two candidates with one name. First comes the candidate with the last observed renewal (rule 13). If
+ * no renewal was observed, the later renewTime comes first: one program writes both times, by one clock. On a
+ * tie, the native candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -14,31 +14,37 @@ import {
 import type { ElectionRecords } from './election-records.ts';
 import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './redundancy.ts';
 
-/** States of candidates that can lead, or may be able to. */
+/** States of candidates that can lead now or after a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 
-/** States of candidates that have stopped answering. */
+/** States of candidates that no longer answer. */
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
-/** Redundancy that was lost longer ago does not count. */
+/** A loss of redundancy that is older than this does not count. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
-/** When a whole component is stopped, its other pods end at most this long after the leader: the default of Kubernetes. */
+/**
+ * Longest time between the ends of a component's pods when the whole component stops: the default of
+ * Kubernetes.
+ */
 const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
 /** A Lease that has candidates but no valid holder. */
 export interface UnledLease {
   readonly key: LeaseKey;
-  /** When this process saw the Lease lose its holder; undefined if it did not. */
+  /** When this process saw the Lease lose its holder; undefined if it did not see that. */
   readonly since: Instant | undefined;
 }
 
 /** Totals over all Leases that have candidates. */
 export interface ElectionsSurvey {
   readonly leases: number;
-  /** Without the Leases whose candidates have all shut down. */
+  /** Leases without a leader. Does not contain Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
-  /** Leases that lost their redundancy: other candidates stopped answering, and only the holder is left. */
+  /**
+   * Leases that lost their redundancy: only the holder is left, because the other candidates stopped
+   * answering.
+   */
   readonly withoutSuccessor: number;
   /** Input of the next survey. */
   readonly redundancy: Redundancy;
@@ -47,7 +53,7 @@ export interface ElectionsSurvey {
   readonly candidates: Readonly<Record<CandidateState, number>>;
 }
 
-/** One Lease that has candidates, as this process has seen it. */
+/** One Lease that has candidates, with the observations of this process. */
 export interface SurveyedElection {
   readonly key: LeaseKey;
   readonly input: ElectionInput;
@@ -70,7 +76,7 @@ export function* surveyEach(
   }
 }
 
-/** @param known the redundancy that the last survey found */
+/** @param known the redundancy from the last survey */
 export async function surveyElections(
   elections: Iterable<SurveyedElection> | AsyncIterable<SurveyedElection>,
   known: Redundancy = new Map(),
@@ -93,7 +99,7 @@ export async function surveyElections(
   for await (const { key, input, tenure, standings, now, reason } of elections) {
     for (const { state } of standings) candidates[state]++;
     if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    // A candidate that only finalizers keep does not count.
+    // Ignore a candidate that only finalizers keep.
     const left = standings.filter(({ state }) => state !== 'Deleting');
     if (left.length === 0) continue;
     leases++;
@@ -109,7 +115,7 @@ export async function surveyElections(
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
 
-/** Whether a candidate has released the Lease and not renewed since, so that it has shut down. */
+/** Whether a candidate has shut down: it released the Lease and has not renewed since. */
 function hasReleased({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
   const releasedAt = memory.withdrawals.get(candidate.name);
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;
@@ -120,8 +126,8 @@ function canFollow({ state, isHolder }: Standing): boolean {
 }
 
 /**
- * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy to lose, neither
- * in a crash nor while its old and its new pod overlap in an update.
+ * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy. A
+ * crash does not change that, and neither does the overlap of its old and new pod in an update.
  */
 function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Instant): readonly Standing[] {
   return standings.filter(
@@ -133,9 +139,9 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a vacant Lease has no leader because its whole component was stopped, for example scaled to zero: the leader
- * released the Lease, and the others (`present`) have not renewed since, as they shut down silently. If all others (`lost`)
- * were silent before the release, they hang instead.
+ * Whether a vacant Lease has no leader because its whole component was stopped, for example scaled to zero.
+ * Then the leader released the Lease, and the other candidates (`present`) shut down without a release and
+ * have not renewed since. If all other candidates (`lost`) were silent before the release, they hang instead.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -156,7 +162,7 @@ function hasShutDown(
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }
 
-/** When the Lease was last released: as this process saw it, or else by the renewTime of the Lease. */
+/** Time of the last release. If this process did not see it, the renewTime of the Lease. */
 function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   const { record, withdrawals } = memory;
   if (withdrawals.size > 0) return Math.max(...withdrawals.values());
@@ -168,7 +174,10 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/** When this process saw the Lease lose its holder; undefined if it did not, or while the Lease is held. */
+/**
+ * When this process saw the Lease lose its holder; undefined while the Lease is held, or if the process did
+ * not see it.
+ */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

@@ -3,7 +3,7 @@ import type { Action, Decision } from '../election/decision.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 
-/** Most urgent first: writes for Leases without leader (rule 9). */
+/** Most urgent first: writes for Leases without a leader (rule 9). */
 export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeeping'] as const;
 
 /**
@@ -43,11 +43,11 @@ export function urgencyOf(action: Action, { reason }: Decision): Urgency {
 const LEVEL_MS = 1e13;
 
 /**
- * Queue that is fair to namespaces (rule 9): they take turns. In a namespace the key with the lowest level comes first, then
- * the one that has waited longest.
+ * A queue that is fair to namespaces (rule 9): they take turns. In a namespace, the key with the lowest level
+ * comes first. Among keys of one level, the key that has waited longest comes first.
  */
 export class FairKeys {
-  /** The next namespace comes first. */
+  /** In the order of their turns. */
   readonly #namespaces = new Map<string, DeadlineHeap>();
 
   /** Adds or moves a key. */
@@ -75,24 +75,25 @@ export class FairKeys {
   }
 }
 
-/** Answers within this time raise the limit. In ms. */
+/** An answer within this time raises the limit. In ms. */
 const FAST_MS = 250;
-/** Later answers lower the limit. In ms. */
+/** An answer after this time lowers the limit. In ms. */
 const SLOW_MS = 1000;
 /**
- * A server behind a slow webhook or network is slow at any load, and fewer requests would only mean fewer answers. So both
- * bounds are at least these multiples of the quickest answer of the last minute.
+ * A server behind a slow webhook or network is slow at any load. Fewer requests would not make it faster.
+ * Therefore both bounds are at least these multiples of the quickest answer of the last minute.
  */
 const FAST_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
 const WINDOW_MS = 30_000;
 const SHRINK_FACTOR = 0.75;
-/** If other clients overload the server, a lower limit would leave Leases without leader. */
+/** Minimum limit: if other clients overload the server, a lower limit would leave Leases without a leader. */
 const MIN_LIMIT = 8;
 
 /**
- * The share of the limit that requests of each urgency may fill, so that more urgent ones find a free slot. Grants may
- * exceed the limit up to its maximum: they are few, and a cluster without leaders needs them.
+ * The share of the limit that requests of each urgency may use, so that more urgent requests find a free
+ * slot. Grants may exceed the limit, up to its maximum: they are few, and a cluster without leaders needs
+ * them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
@@ -102,15 +103,19 @@ const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
 };
 
 /**
- * Limits the requests in flight to as many as the server answers quickly (rule 9). The limit grows by one for each round of
- * fast answers that fills it, and shrinks by a quarter, once a round, when answers are late or missing.
+ * Limits the requests in flight to a number that the server answers quickly (rule 9). After each round of
+ * fast answers that used the whole limit, the limit grows by one. If answers are late or missing, the limit
+ * shrinks by a quarter, at most once a round.
  */
 export class RequestLimit {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #max: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
-  /** The quickest answers of this window and of the one before, in ms. The first window assumes a quick server. */
+  /**
+   * The quickest answers of this window and of the previous window, in ms. The first window assumes a quick
+   * server.
+   */
   #quickest = { before: 0, now: Number.POSITIVE_INFINITY, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */
@@ -124,13 +129,13 @@ export class RequestLimit {
     return Math.floor(this.#limit);
   }
 
-  /** How many requests may be in flight while one of this urgency is sent. */
+  /** Returns the limit of requests in flight for a request of this urgency. */
   limitFor(urgency: Urgency): number {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
 
   /**
-   * @param sentAt when the request was sent that ends now
+   * @param sentAt when the request was sent
    * @param isAnswered false for a timeout or an overloaded server
    */
   answered(sentAt: Instant, isAnswered: boolean): void {
@@ -138,7 +143,7 @@ export class RequestLimit {
     const tookMs = now - sentAt;
     const quickestMs = isAnswered ? this.#quickestMs(now, tookMs) : 0;
     if (!isAnswered || tookMs > Math.max(SLOW_MS, SLOW_FACTOR * quickestMs)) {
-      // Requests that were in flight when the limit shrank do not shrink it again.
+      // Requests that were in flight at the last decrease do not lower the limit again.
       if (sentAt < this.#shrunkAt) return;
       this.#limit = Math.max(Math.min(MIN_LIMIT, this.#max), this.#limit * SHRINK_FACTOR);
       this.#shrunkAt = now;
@@ -156,7 +161,7 @@ export class RequestLimit {
   }
 }
 
-/** Requests in flight of one Lease (rule 9). */
+/** Maximum requests in flight per Lease (rule 9). */
 const MAX_PER_LEASE = 8;
 
 interface Waiting {
@@ -166,8 +171,8 @@ interface Waiting {
 }
 
 /**
- * Counts the requests in flight, and orders the Leases that wait for room: by urgency, then by turns among namespaces, then by
- * fewest requests in flight, then by how long they have needed the write (rule 9).
+ * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then by turns
+ * of namespaces, then by fewest requests in flight, then by how long they have needed the write (rule 9).
  */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;
@@ -175,7 +180,7 @@ export class RequestRoom {
   readonly #inFlight = new Map<LeaseKey, number>();
   #total = 0;
   readonly #waiting = new Map<LeaseKey, Waiting>();
-  /** The waiting Leases that may have more requests in flight. */
+  /** The waiting Leases that have not reached their own limit of requests in flight. */
   readonly #order: Readonly<Record<Urgency, FairKeys>> = {
     grant: new FairKeys(),
     preference: new FairKeys(),
@@ -203,7 +208,7 @@ export class RequestRoom {
     return this.#inFlight.get(key) ?? 0;
   }
 
-  /** How many Leases wait. */
+  /** Number of waiting Leases, by urgency. */
   waiting(): Readonly<Record<Urgency, number>> {
     const counts = { grant: 0, preference: 0, vacant: 0, expiry: 0, housekeeping: 0 };
     for (const { urgency } of this.#waiting.values()) counts[urgency]++;
@@ -215,7 +220,10 @@ export class RequestRoom {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }
 
-  /** Counts a request that is sent now. Call the returned function when it ends; for `isAnswered` see RequestLimit. */
+  /**
+   * Counts a request that is sent now. Call the returned function when the request ends; for `isAnswered` see
+   * RequestLimit.
+   */
   begin(key: LeaseKey): (isAnswered: boolean) => void {
     const sentAt = this.#clock.now();
     this.#total++;
@@ -230,7 +238,10 @@ export class RequestRoom {
     };
   }
 
-  /** The Lease waits for room for a request of this urgency, and for nothing else. */
+  /**
+   * Lets the Lease wait for a free slot for a request of this urgency. Replaces any earlier wait of the
+   * Lease.
+   */
   wait(key: LeaseKey, urgency: Urgency, since: Instant): void {
     this.stopWaiting(key);
     this.#waiting.set(key, { urgency, since });
@@ -244,7 +255,7 @@ export class RequestRoom {
     this.#order[waiting.urgency].delete(key, splitLeaseKey(key).namespace);
   }
 
-  /** Returns the most urgent Lease for which there is room. It waits no longer. */
+  /** Returns the most urgent Lease for which there is a free slot, and ends its wait. */
   next(): LeaseKey | undefined {
     for (const urgency of URGENCIES) {
       const key = this.#total < this.#limit.limitFor(urgency) ? this.#order[urgency].shift() : undefined;
@@ -255,7 +266,9 @@ export class RequestRoom {
     return undefined;
   }
 
-  /** Sorts a Lease that waits by its requests in flight. If it has too many, it is sorted in when one ends. */
+  /**
+   * Sorts a waiting Lease by its requests in flight. If it has too many, it is sorted when one of them ends.
+   */
   #sortIn(key: LeaseKey): void {
     const waiting = this.#waiting.get(key);
     const inFlight = this.inFlightOf(key);

@@ -7,7 +7,7 @@ import type { Instant } from '../support/clock.ts';
 import { isForeign } from './lock/lock-record.ts';
 
 const LOCK_SUFFIX = `/${coordinatorLease.name}`;
-/** Of a lock without a duration. */
+/** The duration of a lock whose record has none. */
 const DEFAULT_DURATION_MS = 15_000;
 
 /** Whether a Lease has the name of a coordinator's lock. */
@@ -16,16 +16,16 @@ export function isLock(key: LeaseKey): boolean {
 }
 
 /**
- * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks only see each other's locks:
- * Leases with the same name in different namespaces (rule 10). This needs no request and no permission. A lock in a
- * namespace that is not watched remains unseen.
+ * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks know of each
+ * other only by this: they look for Leases with the same name in other namespaces (rule 10). It needs no
+ * request and no permission. A lock in a namespace that is not watched is not found.
  */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
 
   /** Call this after a change of a Lease; `read` returns the Lease, or undefined if it is gone. */
   see(key: LeaseKey, read: (key: LeaseKey) => Lease | undefined, now: Instant): void {
-    // First, as this runs for every change of a Lease or candidate.
+    // Check this first, because this runs for every change of a Lease or candidate.
     if (!isLock(key)) return;
     const { namespace } = splitLeaseKey(key);
     const lease = read(key);
@@ -43,7 +43,7 @@ export class HeldLocks {
       .map(({ lease }) => lease.namespace);
   }
 
-  /** An unchanged renewTime is no sign of life. */
+  /** A renewal changes renewTime. An unchanged record does not show that the holder is alive. */
   #isNews({ namespace, holderIdentity, renewTime }: Lease): boolean {
     const last = this.#seen.get(namespace)?.lease;
     return last?.holderIdentity !== holderIdentity || last?.renewTime !== renewTime;
@@ -55,14 +55,17 @@ function durationMsOf({ leaseDurationSeconds }: Lease): number {
 }
 
 /**
- * Whether the lock is not the one of the controller built into kube-apiserver. If the API server also serves LeaseCandidates,
- * the built-in controller would elect beside us (rule 10).
+ * Whether the lock differs from the lock of the controller built into kube-apiserver. With such a lock, the
+ * built-in controller would elect at the same time if the API server serves LeaseCandidates (rule 10).
  */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }
 
-/** Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects as the client does. */
+/**
+ * Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects like the
+ * client.
+ */
 export async function checkLockNamespace(
   client: KubernetesClient,
   lockNamespace: string,

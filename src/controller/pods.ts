@@ -18,8 +18,8 @@ export interface PodWatchParts {
 }
 
 /**
- * Watches Pods for proof that a holder has ended (rule 17). Elections do not wait for it: without Pods, Leases expire as
- * before.
+ * Watches Pods for proof that a holder has ended (rule 17). Elections do not wait for it: without Pods,
+ * Leases simply expire.
  */
 export class PodWatch {
   readonly #parts: PodWatchParts;
@@ -35,7 +35,7 @@ export class PodWatch {
     return this.#reflectors.all;
   }
 
-  /** Returns the Pod with this uid, and what this process has seen of it. */
+  /** Returns the Pod with this uid, and the observations of this process. */
   find(uid: string): ObservedPod | undefined {
     return this.#byUid.get(uid);
   }
@@ -63,7 +63,7 @@ export class PodWatch {
   #onPod({ type, object, previous }: ReflectorEvent<ObservedPod>): void {
     const { uid } = object.pod;
     if (type === 'deleted') {
-      // A deletion proves nothing (rule 17).
+      // The deletion of a Pod does not prove that the holder has ended (rule 17).
       this.#byUid.delete(uid);
       return;
     }
@@ -72,7 +72,10 @@ export class PodWatch {
   }
 }
 
-/** Whether other instances of containers run or have ended. Most changes of a Pod are of other fields. */
+/**
+ * Whether the set of running or ended container instances has changed. Most changes of a Pod are in other
+ * fields.
+ */
 function haveChanged(previous: ObservedPod, { pod, seenRunning, endSeenAt }: ObservedPod): boolean {
   if (previous.pod.uid !== pod.uid) return true;
   return (

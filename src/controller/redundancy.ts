@@ -2,29 +2,32 @@ import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
 /**
- * The redundant candidates by uid, with their last renewal. A redundant candidate had another one beside it at its last
- * renewal, which could have succeeded it. It stays redundant after the other LeaseCandidate is deleted.
+ * The redundant candidates by uid, with their last renewal. A candidate is redundant if, at its last renewal,
+ * another candidate could have succeeded it. It stays redundant after the other LeaseCandidate is deleted.
  */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
 /**
- * Two candidates that overlap for this long count as redundant: longer than the old and the new pod in a rolling update of
- * a component with one replica.
+ * Minimum overlap of two redundant candidates: longer than the overlap of the old and the new pod in a
+ * rolling update of a component with one replica.
  */
 const OVERLAP_MS = 10 * 60_000;
 
 /**
- * A candidate that runs renews at least this often, in ms: client-go renews every 5 minutes, and a candidate that is silent
- * for 6 minutes is pinged (rule 1).
+ * A running candidate renews at least this often, in ms: client-go renews every 5 minutes, and the
+ * coordinator pings a candidate that is silent for 6 minutes (rule 1).
  */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
-/** When the candidate last renewed: as this process saw it, or else by its renewTime. */
+/** Time of the candidate's last renewal. If this process did not see it, the candidate's renewTime. */
 export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }
 
-/** Adds the redundant candidates of one Lease to `redundancy`, from the last survey (`known`) or as seen now. */
+/**
+ * Adds the redundant candidates of one Lease to `redundancy`: from the last survey (`known`), and those that
+ * are redundant now.
+ */
 export function noteRedundancy(
   redundancy: Map<string, Instant>,
   standings: readonly Standing[],
@@ -52,8 +55,8 @@ interface Life {
 }
 
 /**
- * Undefined if it was too short to count. Compares the server's creationTimestamp with our wall clock, so that this process
- * need not watch for ten minutes first.
+ * Undefined if the life was too short to count. Compares the server's creationTimestamp with our wall clock:
+ * otherwise this process would have to watch for ten minutes first.
  */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { candidate } = standing;
@@ -64,8 +67,8 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Yields the candidates of `unknown` that had another one beside them for long enough at their last renewal. Visits each of
- * thousands of candidates once.
+ * Yields the candidates of `unknown` that overlapped with another candidate for long enough at their last
+ * renewal. Visits each candidate once, because there may be thousands.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = [...lives].sort((a, b) => b.heardAt - a.heardAt);
@@ -81,7 +84,8 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
-    // If this candidate is the oldest, the second oldest has to overlap. Otherwise the oldest does, and the check is true.
+    // If this candidate is the oldest, the second oldest must overlap with it. Otherwise the oldest overlaps,
+    // and the check is true.
     if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
       yield life;
   }

@@ -1,10 +1,10 @@
 import type { Reason } from '../election/decision.ts';
 import type { Lease, LeaseCandidate, Priority } from '../election/model.ts';
 
-/** Reasons for which a renewal of the holder changes nothing: the next reconcile is scheduled. */
+/** Reasons after which a renewal of the holder needs no decision: the next reconcile is already scheduled. */
 export const SETTLED: ReadonlySet<Reason> = new Set(['LeaderOptimal', 'PreemptionBackoff', 'WritesIgnored']);
 
-/** Whether the holder has renewed and changed nothing else. */
+/** Whether the only change is a renewal by the holder. */
 export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean {
   return (
     before !== undefined &&
@@ -53,7 +53,7 @@ function wanted({ preference }: LeaseCandidate): string {
   return preference.kind === 'strategy' ? preference.strategy : preference.strategies.join();
 }
 
-/** Returns the invalid priority annotation of a candidate if it was not invalid before (rule 16). */
+/** Returns the candidate's invalid priority annotation, unless it was invalid before (rule 16). */
 export function newlyUnreadable(
   before: LeaseCandidate | undefined,
   { priority: { unreadable } }: LeaseCandidate,

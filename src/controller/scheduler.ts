@@ -16,78 +16,86 @@ import { recordDecision, WriteGate, type WrittenObject, writtenBy } from './writ
 
 export interface SchedulerParts
   extends Pick<SenderParts, 'clock' | 'settings' | 'records' | 'mayWrite' | 'observe'> {
-  /** Undefined in a dry run, which decides and reports but writes nothing. */
+  /** Undefined in a dry run, which makes and reports decisions but writes nothing. */
   readonly writer: SenderParts['writer'] | undefined;
   /** Upper bound of requests in flight. */
   readonly maxInFlight: number;
-  /** Whether all objects of the Lease are cached, so that it may be decided on. If not, add the Lease again later. */
+  /**
+   * Whether all objects of the Lease are cached, so that a decision is possible. If it returns false, add the
+   * Lease again later.
+   */
   readonly isKnown: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
 }
 
-/** What is remembered of a Lease between two decisions. */
+/** The state of a Lease between two decisions. */
 interface Entry {
   last: LastDecision | undefined;
-  /** Undefined while nothing waits for room. */
+  /** Undefined while no action waits for a free slot. */
   pending: Pending | undefined;
-  /** Since when the Lease waits for room, over several decisions. */
+  /** Since when the Lease has waited for a free slot, over several decisions. */
   waitsSince: Instant | undefined;
-  /** Until when the decisions have spent the budget. */
+  /** When the cost of the decisions so far is paid off. */
   spentUntil: Instant;
-  /** Decisions in a row that threw. */
+  /** Number of consecutive decisions that threw an error. */
   failures: number;
 }
 
 interface LastDecision {
   readonly reason: Reason;
-  /** When time alone changes the decision. */
+  /** When the decision changes without an event; undefined if it does not. */
   readonly nextAt: Instant | undefined;
-  /** The same if the holder renews the Lease. */
+  /** The same, provided that the holder renews the Lease. */
   readonly steadyUntil: Instant;
   /** Whether an action waits for the result of an earlier write. */
   readonly isHeldUp: boolean;
 }
 
 /**
- * A decision and its actions that are not sent yet, most urgent first. They stay together: a round of pings to silent
+ * A decision and its unsent actions, most urgent first. They stay together: a round of pings to silent
  * candidates counts once, with its decision (rule 3).
  */
 interface Pending {
   readonly decision: Decision;
   readonly input: ElectionInput;
   readonly actions: readonly Action[];
-  /** Afterwards, and after any change of the Lease or its candidates, the Lease is decided on again. */
+  /** After this time, and after any change of the Lease or its candidates, the Lease needs a new decision. */
   readonly validUntil: Instant;
   readonly isReported: boolean;
 }
 
-/** A decision that waits longer for room is made again. In ms. */
+/** If a decision waits for a free slot for longer than this, it is made again. In ms. */
 const PENDING_VALID_MS = 250;
-/** The first election of a Lease yields to Leases that had a leader, for this time, in ms. */
+/** For this time, the first election of a Lease yields to Leases that had a leader, in ms. */
 const FIRST_ELECTION_MS = 10_000;
-/** Longest time between decisions about a settled Lease, in ms: priorities end by a wall clock, which may be set (rule 16). */
+/**
+ * Longest time between decisions about a settled Lease, in ms. It is limited because priorities end by the
+ * wall clock, which may be set (rule 16).
+ */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
 /**
- * The budget of decisions about one Lease: a client that changes a candidate a thousand times a second, or a crowd of
- * candidates, must not keep the coordinator busy. Each decision costs this for each candidate, many times the time that it
- * takes, so that no Lease gets more than a few hundredths of the coordinator's time. In ms.
+ * The cost of a decision for each candidate, in ms. It limits the decisions about one Lease: a client that
+ * changes a candidate a thousand times a second, or thousands of candidates, must not keep the coordinator
+ * busy. The cost is many times the real duration, so that no Lease uses more than a few percent of the
+ * coordinator's time.
  */
 const COST_PER_CANDIDATE_MS = 0.1;
-/** A decision with fewer candidates costs as much. */
+/** A decision with fewer candidates costs as much as one with this number. */
 const MIN_CANDIDATES = 10;
-/** Unused budget, in ms, enough for a hundred decisions when a large component starts. */
+/** Maximum unused budget, in ms: enough for a hundred decisions when a large component starts. */
 const BURST_MS = 1000;
 
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * The one way from an event to a write. A Lease that may need a decision is due: at once after a change, or at the time that
- * its last decision has named. The scheduler takes the due Leases one after the other, decides, and sends at once what there
- * is room for. A Lease whose actions find no room waits, ordered by urgency (rule 9). Each answer makes room, which the most
- * urgent waiting Lease gets, and makes its own Lease due again.
+ * The only path from an event to a write. A Lease that may need a decision becomes due: at once after a
+ * change, or at the time that its last decision gave. The scheduler takes one due Lease after the other,
+ * makes a decision, and sends the actions for which there is a free slot. If there is none, the Lease waits,
+ * ordered by urgency (rule 9). Each answer frees a slot for the most urgent waiting Lease, and makes its own
+ * Lease due again.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -99,7 +107,7 @@ export class Scheduler {
   readonly #due: DueKeys;
   #isRunning = false;
   #isClosed = false;
-  /** Resolved when the scheduler is closed and no request is in flight. */
+  /** Resolves when the scheduler is closed and no request is in flight. */
   readonly #idle = Promise.withResolvers<void>();
 
   constructor(parts: SchedulerParts) {
@@ -116,12 +124,12 @@ export class Scheduler {
     });
   }
 
-  /** How many Leases are due. */
+  /** Number of due Leases. */
   get depth(): number {
     return this.#due.size;
   }
 
-  /** Sizes of the collections that are kept beside the records. */
+  /** Sizes of the collections in addition to the records. */
   get kept() {
     return { entries: this.#entries.size, closed: this.#gate.size };
   }
@@ -131,7 +139,10 @@ export class Scheduler {
     if (!this.#isClosed) this.#due.add(key);
   }
 
-  /** The Lease or one of its candidates has changed: what waits is decided again when there is room. */
+  /**
+   * Call this when the Lease or one of its candidates has changed. Its waiting actions need a new decision
+   * when there is a free slot.
+   */
   outdate(key: LeaseKey): void {
     const entry = this.#entries.get(key);
     if (entry?.pending) entry.pending = { ...entry.pending, validUntil: Number.NEGATIVE_INFINITY };
@@ -142,22 +153,25 @@ export class Scheduler {
     return this.#entries.get(key)?.last?.reason;
   }
 
-  /** Whether a renewal changes nothing: the Lease is held, and the next decision comes before it expires. */
+  /** Whether a renewal changes nothing: the Lease is held, and its next decision comes before it expires. */
   isSettled(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
 
-  /** Whether a new candidate changes nothing yet: the first election of the Lease will include it (rule 6). */
+  /**
+   * Whether the Lease waits for its first election. A new candidate then needs no decision: that election
+   * will include it (rule 6).
+   */
   isSettling(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
   }
 
-  /** Whether an action waits for an object that it may not write yet: any news may end the wait. */
+  /** Whether an action waits for an object that must not be written yet. Any event may end the wait. */
   isHeldUp(key: LeaseKey): boolean {
     return this.#entries.get(key)?.last?.isHeldUp ?? false;
   }
 
-  /** Forgets a Lease that is gone with all its candidates. Returns whether it is gone. */
+  /** Forgets a Lease if it and all its candidates are gone. Returns whether they are gone. */
   forgetIfGone(key: LeaseKey): boolean {
     const { records, observe } = this.#parts;
     if (records.lease(key) || records.hasCandidates(key)) return false;
@@ -165,19 +179,19 @@ export class Scheduler {
     this.#due.delete(key);
     const entry = this.#entries.get(key);
     if (entry) this.#dropPending(key, entry);
-    // The last answer makes the Lease due again, and ends here.
+    // Keep the entry while a request is in flight: the answer makes the Lease due again, and this runs again.
     if (entry && this.room.inFlightOf(key) > 0) entry.last = undefined;
     else this.#entries.delete(key);
     observe({ type: 'forgotten', key });
     return true;
   }
 
-  /** Forgets the writes to a candidate that is gone. */
+  /** Forgets the writes to a deleted candidate. */
   forgetCandidate(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
     this.#gate.forgetObject(key, { kind: 'candidate', name, uid });
   }
 
-  /** Sends nothing more; resolves when no request is in flight. */
+  /** Stops sending. Resolves when no request is in flight. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#due.clear();
@@ -186,7 +200,7 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /** Whether the last decision has such a reason, and the time of the next one has not come. */
+  /** Whether the last decision has such a reason and the next decision is not due yet. */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
     const { reason, nextAt } = this.#entries.get(key)?.last ?? {};
     return (
@@ -195,8 +209,9 @@ export class Scheduler {
   }
 
   /**
-   * Returns until when a decision at `at` can wait; undefined if it cannot. It can if it only had to check whether the holder
-   * is late, and the holder has renewed since. So a Lease in good order costs nothing (rule 9).
+   * Returns until when a decision at `at` can wait; undefined if it cannot. It can wait if its only purpose
+   * was to check whether the holder is late, and the holder has renewed since. A settled Lease therefore
+   * costs nothing (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -213,7 +228,7 @@ export class Scheduler {
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    // One decision follows all events that arrived together.
+    // Wait, so that one decision follows all events that arrived together.
     await Promise.resolve();
     for (let next = this.#due.take(); next !== undefined; next = this.#due.take()) {
       const { key, waitedMs } = next;
@@ -250,7 +265,10 @@ export class Scheduler {
     return entry;
   }
 
-  /** Decides, unless the Lease has spent its budget or waits for the result of a write; then acts. */
+  /**
+   * Makes a decision and acts. Delays it if the Lease has spent its budget, or waits for the result of a
+   * write.
+   */
   #decide(key: LeaseKey, entry: Entry): void {
     const { clock, records, mayWrite, observe } = this.#parts;
     const now = clock.now();
@@ -276,7 +294,7 @@ export class Scheduler {
     for (const action of actions) this.#endWait(key, writtenBy(action));
     const { reason, requeue } = made;
     const nextAt = requeue.kind === 'at' ? requeue.time : undefined;
-    // Actions change the Lease, which needs another decision.
+    // Actions change the Lease, so it needs another decision.
     const restMs = actions.length === 0 ? LONGEST_REST_MS : 0;
     entry.last = {
       ...{ reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) },
@@ -289,7 +307,7 @@ export class Scheduler {
     });
   }
 
-  /** Stops waiting for the result of the last write: the decision uses the cached object. */
+  /** Stops waiting for the result of the last write. The decision then uses the cached object. */
   #endWait(key: LeaseKey, object: WrittenObject): void {
     if (!this.#gate.giveUp(key, object)) return;
     const { records, relist, clock } = this.#parts;
@@ -299,7 +317,7 @@ export class Scheduler {
     records.updateMemory(key, (memory) => observeUnseen(memory, now));
   }
 
-  /** Sends the actions that there is room for, in their order. The others wait. */
+  /** Sends the actions for which there is a free slot, in their order. The others wait. */
   #act(key: LeaseKey, entry: Entry, pending: Pending): void {
     const { clock, observe } = this.#parts;
     const { decision, actions } = pending;
@@ -323,12 +341,12 @@ export class Scheduler {
         return;
       }
       void this.#send(this.#sender, key, action, pending);
-      // The other actions wait for the result, and are decided again then.
+      // The other actions wait for the result. Then the Lease gets a new decision.
       if (isLeaseWrite(action)) return;
     }
   }
 
-  /** Tells and records a decision once it acts, or has nothing to do. */
+  /** Reports and records a decision when its first action is sent, or when it has no action. */
   #report(key: LeaseKey, { decision, input, isReported }: Pending): void {
     if (isReported) return;
     const { observe, records, clock } = this.#parts;
@@ -336,7 +354,7 @@ export class Scheduler {
     if (this.#sender) recordDecision(records, key, decision, clock.now());
   }
 
-  /** Has the actions wait for room. `first` is the first of them. */
+  /** Lets the actions wait for a free slot. `first` is the first of them. */
   #wait(key: LeaseKey, entry: Entry, pending: Pending, first: Action): void {
     const now = this.#parts.clock.now();
     entry.pending = pending;
@@ -350,7 +368,9 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /** Sends an action. Its answer makes room for the most urgent waiting Leases, and makes its own Lease due. */
+  /**
+   * Sends an action. Its answer frees a slot for the most urgent waiting Leases, and makes its own Lease due.
+   */
   async #send(sender: Sender, key: LeaseKey, action: Action, { decision, input }: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sender.send(key, action, decision, input));
@@ -374,17 +394,20 @@ export class Scheduler {
   }
 }
 
-/** Infinity stands for an unknown end, as of a write in flight. That end makes the Lease due. */
+/**
+ * Infinity stands for an unknown end, such as that of a write in flight. When that write ends, the Lease
+ * becomes due.
+ */
 function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
 /**
- * Returns since when an action has been needed. A Lease without leader has needed it since it lost its leader. A Lease that
- * never had a leader yields to those that had one, unless they lost it much later.
+ * Returns since when an action has been needed. If the Lease has no leader: since the loss of the leader. A
+ * Lease that never had a leader yields to Leases that had one, unless they lost it much later.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
-  // Candidates that were silent before are pinged last.
+  // Ping candidates that were silent before last.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
   const isFirst = decision.tenure.kind === 'vacant';
   return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);

@@ -80,7 +80,8 @@ export class Sender {
     recordSuccess(records, key, action, sentAt, clock.now(), written);
     gate.succeeded(key, writtenBy(action));
     const basis = basisOf(action);
-    // A server that has dropped all written fields keeps the resourceVersion: no change follows.
+    // If the server drops all written fields, the resourceVersion stays the same: there is no change to wait
+    // for.
     if (written?.after.resourceVersion === basis) gate.expectNothing(key, writtenBy(action), awaited);
     else gate.expectChange(key, writtenBy(action), awaited, basis);
   }
@@ -88,8 +89,8 @@ export class Sender {
   #failed(key: LeaseKey, action: Action, error: unknown, { sentAt, awaited }: Sent): void {
     const { records, gate, clock } = this.#parts;
     const object = writtenBy(action);
-    // A newer server's validation may refuse every change of a candidate, which then can never answer. It counts as pinged,
-    // and becomes unresponsive: otherwise its election would wait for ever.
+    // A newer server may reject every change of a candidate as invalid, so the candidate can never answer. It
+    // counts as pinged and becomes unresponsive. Otherwise its election would wait forever.
     const isDelivered = action.kind === 'PingCandidate' && isRefusedForGood(error);
     if (isDelivered) recordSuccess(records, key, action, sentAt, clock.now());
     else recordFailure(records, key, action, sentAt, clock.now());
@@ -115,7 +116,7 @@ export class LockLostError extends Error {
   }
 }
 
-/** Whether the server has not carried out an action that failed with `error`, and never will. */
+/** True if it is certain that the server has not carried out the failed action and never will. */
 function isKnownUndone(error: unknown): boolean {
   const isNeverSent = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
@@ -136,7 +137,7 @@ export interface ActionWriter {
   write(namespace: string, leaseName: string, action: Action): Promise<KubernetesObject | undefined>;
 }
 
-/** @param apiVersionOf returns the version in which the server serves candidates of a source */
+/** @param apiVersionOf returns the served apiVersion of a source's candidates */
 export function createActionWriter(
   client: KubernetesClient,
   apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,

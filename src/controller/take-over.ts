@@ -6,22 +6,25 @@ import type { OwnLock } from './lock/lock-record.ts';
 
 export interface TakeOverParts {
   readonly clock: Clock;
-  /** The cached Lease. */
+  /** Returns the Lease in the cache. */
   readonly lease: (key: LeaseKey) => Lease | undefined;
-  /** Whether one watch shows the lock and all coordinated Leases. */
+  /** Whether one watch covers the lock and all coordinated Leases. */
   readonly isInOneWatch: (key: LeaseKey) => boolean;
-  /** Now the process may decide. `mayHaveMissed`: Leases may have been created and deleted unseen. */
+  /** Called when the process may decide. `mayHaveMissed`: Leases may have been created and deleted unseen. */
   readonly onEnd: (mayHaveMissed: boolean) => void;
 }
 
-/** Timeout of the wait for the watch, in ms. A working watch shows a write within milliseconds. */
+/** Maximum wait for the watch, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** The holder of a Lease that was created and deleted before a list may lead for this long, in ms (rule 8). */
+/**
+ * If a Lease was created and deleted between two lists, its holder may lead for this long, in ms (rule 8).
+ */
 const RELISTED_LATELY_MS = 60_000;
 
 /**
- * The cache of a new coordinator may lag. Once the watch shows the new coordinator's own lock, it has shown all writes of the
- * former coordinator (rule 8). Until then, for at most a second, the new coordinator decides nothing.
+ * Delays the decisions of a new coordinator, whose cache may be outdated. Once the watch shows the new
+ * coordinator's own lock, it has shown all writes of the former coordinator (rule 8). The delay is at most a
+ * second.
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;
@@ -38,9 +41,12 @@ export class TakeOver {
     return this.#awaited !== undefined;
   }
 
-  /** Call this when Leases are listed again after a gap: Leases that came and went in the gap remain unseen. */
+  /**
+   * Call this when Leases are listed again after a gap. Leases that were created and deleted in the gap are
+   * unknown.
+   */
   observe({ type }: ReflectorObservation): void {
-    // A list that fails leaves the gap open.
+    // If the list fails, the gap continues.
     if (type === 'listing') this.#relistedAt = Number.POSITIVE_INFINITY;
     else if (type === 'listed') this.#relistedAt = this.#parts.clock.now();
   }

@@ -14,21 +14,23 @@ import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import type { WatchEvent } from './controller-event.ts';
 
-/** `notServed` is told when the server serves no version of any source. */
+/** `notServed`: the server serves no version of any source. */
 export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
-  /** All candidates of a source are cached. */
+  /** Called when all candidates of a source are cached. */
   readonly onRevealed: (source: CandidateSource) => void;
 }
 
 /**
- * After the loss of a source a replica leaves the lock to others for this time, in ms: a replica at another API server may
- * still have all sources. The lock is released 13.5 s after the loss, and then another replica takes it at once.
+ * After a replica has lost a source, it leaves the lock to other replicas for this time, in ms: a replica at
+ * another API server may still have all sources. The replica releases the lock 13.5 s after the loss, and
+ * another replica takes it at once.
  */
 const YIELD_LOCK_MS = 20_000;
 
 /**
- * A lost source that had candidates counts as missing for this time, in ms. A day is enough for an alert; an administrator may
- * have turned the source off on purpose. A restart of this process ends it, too.
+ * A lost source that had candidates counts as missing for this time, in ms. A day is long enough for an
+ * alert, and an administrator may have turned the source off on purpose. A restart of this process also ends
+ * this state.
  */
 export const MISSING_FOR_MS = 86_400_000;
 
@@ -36,9 +38,9 @@ export const MISSING_FOR_MS = 86_400_000;
 export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
   readonly #watches: readonly CandidateWatch[];
-  /** When each source was lost; without those that came back. */
+  /** The time of the loss, for each source that is lost now. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
-  /** The lost sources that had candidates, which take no part in elections meanwhile. */
+  /** The lost sources that had candidates. Their candidates take no part in elections. */
   readonly #missing = new Set<CandidateSource>();
 
   constructor(parts: CandidateSourcesWatchParts) {
@@ -64,7 +66,7 @@ export class CandidateSourcesWatch {
       this.#missing.delete(source);
       onRevealed(source);
     } else if (event.type === 'gone') this.#lostAt.set(source, clock.now());
-    // Told once no source is served.
+    // Report this only when no source is served.
     if (event.type !== 'notServed' || this.#watches.every(({ isNotServed }) => isNotServed)) observe(event);
   }
 
@@ -73,13 +75,13 @@ export class CandidateSourcesWatch {
     return this.#watches.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }
 
-  /** Whether a source was lost so recently that other replicas should take the lock. */
+  /** Whether a source was lost so recently that another replica should take the lock. */
   get hasJustLostSource(): boolean {
     const now = this.#parts.clock.now();
     return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);
   }
 
-  /** When the missing sources were lost: nothing was heard of their candidates since. */
+  /** The times at which the missing sources were lost. */
   get missingSince(): readonly Instant[] {
     const now = this.#parts.clock.now();
     const lost = [...this.#missing].map((source) => this.#lostAt.get(source) ?? now);
@@ -132,11 +134,11 @@ export interface CandidateWatchParts {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
-  /** A candidate is not visible any more, because its source is not served. */
+  /** Called when a candidate is no longer visible, because its source is no longer served. */
   readonly onHidden: (candidate: LeaseCandidate) => void;
-  /** `knows` and `isUnavailable` may have changed. */
+  /** Called when `knows` and `isUnavailable` may have changed. */
   readonly onSyncChange: () => void;
-  /** Tells of `notServed` each time the server stops serving any version. */
+  /** Gets `notServed` each time the server stops serving all versions. */
   readonly observe: (event: WatchEvent) => void;
 }
 
@@ -144,20 +146,22 @@ const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
 /**
- * Watches the LeaseCandidates of one source in the newest version that the server has. Discovers the version at the start,
- * and again when a watch finds that the resource is gone (rule 11).
+ * Watches the LeaseCandidates of one source, in the newest version that the server has. Discovers the version
+ * at the start, and again when the server no longer has the watched resource (rule 11).
  */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
-  /** Between the end of a version and the next discovery. */
+  /** Delay between the loss of a version and the next discovery. */
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
   #isNotServed = false;
-  /** The watched version is gone, and discovery has not ended yet. */
+  /** Whether the watched version is gone and the next discovery has not ended. */
   #isGone = false;
-  /** The namespaces in which this process may not read candidates; '': all. */
+  /**
+   * The namespaces in which this process has no permission to read candidates. '' stands for all namespaces.
+   */
   readonly #forbidden = new Set<string>();
 
   constructor(parts: CandidateWatchParts) {
@@ -179,7 +183,7 @@ export class CandidateWatch {
     return this.#isNotServed;
   }
 
-  /** One for each namespace; empty while no version is served. */
+  /** One reflector for each namespace; empty while no version is served. */
   get reflectors(): readonly Pick<Reflector<LeaseCandidate>, 'lastActivity' | 'unwatchedSince'>[] {
     return this.#watched?.reflectors.all ?? [];
   }
@@ -189,7 +193,7 @@ export class CandidateWatch {
     return this.#watched?.reflectors.knows(namespace) ?? false;
   }
 
-  /** Whether the candidates of `namespace` are not served, or this process may not read them. */
+  /** Whether the candidates of `namespace` are not served, or this process has no permission to read them. */
   isUnavailable(namespace: string): boolean {
     return this.#isNotServed || this.#isGone || this.#forbidden.has('') || this.#forbidden.has(namespace);
   }
@@ -217,7 +221,7 @@ export class CandidateWatch {
         continue;
       }
       await this.#watchUntilGone(apiVersion);
-      // One of several servers behind one address may list a version that another does not have.
+      // With several servers behind one address, one may list a version that another does not have.
       await sleep(this.#parts.clock, this.#backoff.failed(), signal);
     }
   }
@@ -293,7 +297,7 @@ export class CandidateWatch {
     });
   }
 
-  /** Candidates that were read stay cached if the permission is lost. */
+  /** Candidates that were read before stay cached after the permission is lost. */
   #noteRefusal(error: unknown, namespace: string): void {
     const isForbidden = error instanceof ApiError && error.status === 403;
     if (!isForbidden || this.#forbidden.has(namespace) || this.knows(namespace)) return;
@@ -302,9 +306,9 @@ export class CandidateWatch {
   }
 }
 
-/** One reflector for each watched namespace, or one for all. */
+/** One reflector for each watched namespace, or a single one for all namespaces. */
 export class NamespacedReflectors<T> {
-  /** By namespace; '': all. */
+  /** By namespace. '' stands for all namespaces. */
   readonly #byNamespace: ReadonlyMap<string, Reflector<T>>;
 
   /** If `namespaces` is empty, calls `make` with '' for all namespaces. */

@@ -20,7 +20,7 @@ export function recordDecision(
   );
 }
 
-/** Records an action before it is sent: the watch may show its effect before the answer. */
+/** Records an action before it is sent, because the watch may show its effect before the answer. */
 export const recordSending = inRecords((known, action: Action, settings: ElectionSettings, at: Instant) =>
   election.recordSending({ ...known, settings }, action, at),
 );
@@ -44,12 +44,12 @@ const recordAnswer = inRecords(election.recordSuccess);
 /** Records that an action has failed, or may have failed. */
 export const recordFailure = inRecords(election.recordFailure);
 
-/** Records, after its failure, that the server has not carried out an action. */
+/** Records, after the failure of an action, that the server has not carried it out. */
 export const recordRefusal = inRecords(election.recordRefusal);
 
 /**
- * Applies a pure function of `election/` to the records of an action's Lease and candidate. Ignores answers that come after
- * the Lease was forgotten: the Lease then counts as written by others.
+ * Applies a pure function of `election/` to the records of an action's Lease and candidate. Ignores an answer
+ * that arrives after the Lease was forgotten: the Lease then counts as written by another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: election.Known, action: Action, ...rest: Rest) => election.Known,
@@ -68,42 +68,41 @@ function inRecords<Rest extends readonly unknown[]>(
   };
 }
 
-/** Identifies one write that has no answer yet. */
+/** Identifies a write without an answer. */
 export interface AwaitedAnswer {
   readonly kind: 'answer';
 }
 
-/** Waits until the cache shows another version than the base of a write. */
+/** Waits until the cache shows an object with another version than the base of the write. */
 interface AwaitedChange {
   readonly kind: 'change';
   readonly otherThan: string | undefined;
   readonly until: Instant;
 }
 
-/** What keeps an object from being written. */
+/** The reason why an object must not be written now. */
 interface Closed {
   readonly awaited: AwaitedAnswer | AwaitedChange | undefined;
-  /** Failures in a row. */
+  /** Number of consecutive failures. */
   readonly failures: number;
   readonly retryAt: Instant;
 }
 
 const OPEN: Closed = { awaited: undefined, failures: 0, retryAt: Number.NEGATIVE_INFINITY };
-/** After this time the watch counts as stalled, and outdated decisions are better than none. In ms. */
+/** After this time the watch counts as stalled. Outdated decisions are then better than none. In ms. */
 const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Keeps an object from being written until the cache shows the result of the last write (rule 8), and backs off writes that
- * fail in a row. An object is a candidate, or a Lease with all decisions about it.
- *
- * Every write is based on one resourceVersion. After a success or a conflict the object has another version, so the cache has
- * caught up as soon as it shows any other version.
+ * Prevents a write to an object until the cache shows the result of the last write (rule 8), and backs off
+ * after repeated failures. The object is a candidate, or a Lease with all decisions about it.
+ * Every write is based on one resourceVersion. After a success or a conflict the object has another version.
+ * The cache is up to date as soon as it shows any other version.
  */
 export class WriteGate {
   readonly #clock: Clock;
   readonly #records: ElectionRecords;
-  /** By Lease, and by the uid of the candidate; undefined: the Lease. */
+  /** By Lease, then by the uid of the candidate. Undefined stands for the Lease itself. */
   readonly #closed = new Map<LeaseKey, Map<string | undefined, Closed>>();
 
   constructor(clock: Clock, records: ElectionRecords) {
@@ -117,8 +116,8 @@ export class WriteGate {
   }
 
   /**
-   * Returns until when the object must not be written, unless the answer or the cache opens it before; undefined: it may be
-   * written now.
+   * Returns until when the object must not be written. An answer or the cache may end this earlier.
+   * Undefined: the object may be written now.
    */
   closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const { awaited, retryAt } = this.#of(key, object);
@@ -153,8 +152,8 @@ export class WriteGate {
   }
 
   /**
-   * Ends the wait for a change. Returns whether the cache still shows the outdated version: it has missed a change, for
-   * example because etcd was restored from a backup, and may never show it.
+   * Ends the wait for a change. Returns whether the cache still has the outdated version. If so, the watch
+   * has missed a change, for example because etcd was restored from a backup. It may never show the change.
    */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);
@@ -163,7 +162,7 @@ export class WriteGate {
     return this.#isCached(key, object, awaited.otherThan);
   }
 
-  /** The first conflict causes no delay: races end with one. */
+  /** The first conflict causes no delay, because a race causes only one. */
   failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
     const failures = this.#of(key, object).failures + 1;
     const delayMs = backoffDelayMs(isConflict ? failures - 1 : failures, BACKOFF, this.#clock.random());
@@ -196,7 +195,10 @@ export class WriteGate {
     else this.#closed.delete(key);
   }
 
-  /** Whether the object waits for a later write: it may be deleted and created while a write is in flight. */
+  /**
+   * Whether a later write to the object has begun: the object may have been deleted and created during this
+   * write.
+   */
   #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
     const { awaited } = this.#of(key, object);
     return awaited !== undefined && awaited !== answered;
@@ -216,7 +218,7 @@ export type WrittenObject =
   | { readonly kind: 'lease' }
   | { readonly kind: 'candidate'; readonly name: string; readonly uid: string };
 
-/** Returns the target of an action. */
+/** Returns the Lease or the candidate that an action writes. */
 export function writtenBy(action: Action): WrittenObject {
   return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name, uid: action.uid };
 }

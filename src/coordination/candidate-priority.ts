@@ -5,16 +5,19 @@ import { shortened } from '../support/text.ts';
 import { parseMicroTime } from './micro-time.ts';
 import { annotationsOf, integerField, specOf, textField } from './raw-object.ts';
 
-/** The priority of a candidate of either group, as an int32; it counts instead of `spec.priority` (rule 16). */
+/** The priority of a candidate of either API group, as an int32. It replaces `spec.priority` (rule 16). */
 export const PRIORITY_ANNOTATION = `${GROUP}/priority`;
 
-/** When the annotation's priority ends, in RFC 3339. */
+/** The end of the annotation's priority, in RFC 3339. */
 export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 
-/** Maximum characters of an invalid annotation in a message. */
+/** Maximum characters of an invalid annotation in messages. */
 const MAX_SHOWN = 100;
 
-/** Returns the priority. If one annotation is invalid, both are ignored: a temporary priority must not last. */
+/**
+ * Returns the priority. If one annotation is invalid, both are ignored: otherwise a temporary priority could
+ * become permanent.
+ */
 export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
   const annotations = annotationsOf(object);
@@ -41,7 +44,10 @@ function unreadable(value: number, annotations: JsonObject, name: string): Prior
   };
 }
 
-/** Parses an integer; undefined if the text is not one, or has more than 32 bits. */
+/**
+ * Parses an integer. Returns undefined if the text is not an integer, or if the integer has more than 32
+ * bits.
+ */
 export function parseInt32(text: string): number | undefined {
   if (!/^[+-]?\d{1,10}$/.test(text)) return undefined;
   const value = Number(text);

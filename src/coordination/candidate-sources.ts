@@ -1,7 +1,7 @@
 import { type CandidateSource, GROUP } from '../election/model.ts';
 import { type LeaseCandidateVersion, leaseCandidateVersions } from './lease-candidate-version.ts';
 
-/** Group and version of this project's custom resource. */
+/** Group and version of this project's LeaseCandidate, a custom resource. */
 export const CUSTOM_API_VERSION = `${GROUP}/v1alpha1` as const;
 
 /** Group and version in which an API server may serve LeaseCandidates. */
@@ -13,7 +13,7 @@ export const servedCandidates = [...leaseCandidateVersions, CUSTOM_API_VERSION] 
 /** One of {@link servedCandidates}. */
 export type ServedCandidates = (typeof servedCandidates)[number];
 
-/** For each source, the resource and the versions to look for in discovery, newest version first. */
+/** For each source: the resource, and its versions for discovery, newest version first. */
 export const candidateResources: Readonly<
   Record<CandidateSource, { readonly resource: string; readonly apiVersions: readonly CandidateApiVersion[] }>
 > = {
@@ -26,7 +26,7 @@ export const candidateResources: Readonly<
 
 export const candidateSources: readonly CandidateSource[] = ['native', 'custom'];
 
-/** Returns the source of LeaseCandidates with an `apiVersion`. Without one, they are the API server's own. */
+/** Returns the source of LeaseCandidates with this `apiVersion`. Without an `apiVersion`, they are native. */
 export function sourceOf(apiVersion: string | undefined): CandidateSource {
   return apiVersion?.startsWith(`${GROUP}/`) ? 'custom' : 'native';
 }

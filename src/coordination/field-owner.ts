@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 
-/** Returns the managers that own a field, such as `['spec', 'holderIdentity']`, by the server's field ownership. */
+/** Returns the managers that own a field such as `['spec', 'holderIdentity']`, according to managedFields. */
 export function ownersOf(object: KubernetesObject | undefined, path: readonly string[]): readonly string[] {
   const managedFields = object?.metadata['managedFields'];
   if (!Array.isArray(managedFields)) return [];

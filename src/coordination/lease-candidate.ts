@@ -7,10 +7,10 @@ import { CONTAINER_ANNOTATION } from './lease.ts';
 import { annotationsOf, commonText, keptText, specOf, textField, timeField } from './raw-object.ts';
 
 /**
- * Reads a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and v1alpha2 have
- * `strategy`, and v1alpha1 has `preferredStrategies`. The emulationVersion of a custom one defaults to its binaryVersion.
- * Never throws: an invalid field counts as not set, and the election judges the rest. `previous` is the state before:
- * unchanged strings are shared with it.
+ * Decodes a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and
+ * v1alpha2 have `strategy`, and v1alpha1 has `preferredStrategies`. In the custom resource, the default of
+ * emulationVersion is binaryVersion. Never throws: an invalid field counts as not set, and the election
+ * checks the others. `previous` is the former state: the result shares its unchanged strings.
  */
 export function decodeLeaseCandidate(object: KubernetesObject, previous?: LeaseCandidate): LeaseCandidate {
   const { metadata } = object;
@@ -19,7 +19,7 @@ export function decodeLeaseCandidate(object: KubernetesObject, previous?: LeaseC
   const binaryVersion = commonText(textField(spec, 'binaryVersion'), previous?.binaryVersion);
   const emulationVersion =
     textField(spec, 'emulationVersion') ?? (source === 'custom' ? binaryVersion : undefined);
-  // Written out field by field: V8 stores spread properties outside of the object, which takes more memory.
+  // List the fields one by one: V8 stores spread properties outside of the object, which takes more memory.
   const candidate: LeaseCandidate = {
     source,
     namespace: commonText(metadata.namespace ?? '', previous?.namespace),
@@ -51,7 +51,7 @@ function podOf(owners: unknown): PodReference | undefined {
   return name !== undefined && uid !== undefined ? { name, uid } : undefined;
 }
 
-/** A cache: most candidates have the same preference. */
+/** Cached, because most candidates have the same preference. */
 let lastPreference: StrategyPreference & { readonly kind: 'strategy' } = { kind: 'strategy', strategy: '' };
 
 function decodePreference(spec: Readonly<Record<string, unknown>>): StrategyPreference {

@@ -1,4 +1,4 @@
-/** The key of a reconcile: the namespace and name of a Lease, existing or not, as `namespace/name`. */
+/** Identifies a Lease, which may not exist: `namespace/name`. */
 export type LeaseKey = string;
 
 export function leaseKey(namespace: string, name: string): LeaseKey {

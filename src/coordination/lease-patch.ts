@@ -22,12 +22,15 @@ export function newLease(
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace, name, ...annotations(notes) },
-    // Write "no holder" as '': the built-in controller needs the field (rule 7).
+    // Write "no holder" as '', because the built-in controller needs the field (rule 7).
     spec: grant ? { ...grantFields(grant), leaseTransitions: 0, strategy } : { holderIdentity: '', strategy },
   };
 }
 
-/** Returns the JSON merge patch of an UpdateLease. It contains only the fields to change, so that all other fields stay. */
+/**
+ * Returns the JSON merge patch of an UpdateLease. It contains only the changed fields, so all other fields
+ * stay.
+ */
 export function leasePatch({ uid, resourceVersion, change, notes }: UpdateLease): RequestBody {
   return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };
 }
@@ -60,9 +63,9 @@ function changedFields(change: LeaseChange): RequestBody {
 }
 
 /**
- * Returns the fields of a grant. acquireTime and renewTime are equal until the holder renews. If the grant gives the Lease
- * back to a holder that may still lead, acquireTime is a microsecond earlier: a coordinator that starts later must not take
- * it for a grant by which no holder leads (rule 12).
+ * Returns the fields of a grant. acquireTime and renewTime are equal until the holder renews. If the grant
+ * returns the Lease to a holder that may still lead, acquireTime is a microsecond earlier: a coordinator that
+ * starts later must not assume that its holder does not lead yet (rule 12).
  */
 function grantFields({
   holder,

@@ -12,21 +12,25 @@ import {
   timeField,
 } from './raw-object.ts';
 
-/** The manager of this controller's writes in the server's field ownership (metadata.managedFields). */
+/** The field manager of this controller's writes (metadata.managedFields). */
 export const FIELD_MANAGER = 'coordinated-leader-election';
 
-/** The manager of the writes of this project's participants. */
+/** The field manager of writes by this project's participants. */
 export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
 
 /**
- * The annotation on a LeaseCandidate, a Lease or a Pod that names the container in which the leading program runs (rule 17).
+ * The annotation on a LeaseCandidate, a Lease or a Pod with the name of the leading program's container (rule
+ * 17).
  */
 export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 
-/** The annotations that keep fields which the server drops (rule 14). */
+/** The annotations for fields that the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
-/** Reads a Lease. Never throws: an invalid field counts as not set. Unchanged strings are shared with `previous`. */
+/**
+ * Decodes a Lease. Never throws: an invalid field counts as not set. The result shares unchanged strings with
+ * `previous`.
+ */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);
@@ -69,8 +73,9 @@ function isReleasedByParticipant(spec: JsonObject, managedFields: unknown): bool
 }
 
 /**
- * True when no renewal followed the grant. A renewal changes renewTime, so that it differs from acquireTime. If the
- * holder's clock gives the same renewTime, the renewal changes the duration or the ownership of one of these fields.
+ * True if the holder has not renewed since the grant. A renewal changes renewTime, so renewTime then differs
+ * from acquireTime. If the holder's clock gives the same renewTime, its renewal changes the duration or the
+ * ownership of one of these fields.
  */
 function isUnrenewedGrant(spec: JsonObject, managedFields: unknown): boolean {
   return (
@@ -100,13 +105,13 @@ function isDurationHolders(managedFields: unknown): boolean {
   );
 }
 
-/** True when one manager, which is no coordinator of this program, owns both times. */
+/** True if one manager owns both times, and it is not a coordinator of this program. */
 function isAcquireTimeRenewers(managedFields: unknown): boolean {
   const isOurs = isOwned(managedFields, 'f:renewTime', FIELD_MANAGER);
   return !isOurs && areOfOne(managedFields, 'f:renewTime', 'f:acquireTime');
 }
 
-/** True when one manager owns both fields of the spec. */
+/** True if one manager owns both fields of the spec. */
 function areOfOne(managedFields: unknown, one: string, other: string): boolean {
   return (
     Array.isArray(managedFields) &&
@@ -123,7 +128,7 @@ function specFieldsOf(entry: unknown): JsonObject | undefined {
   return isJsonObject(spec) ? spec : undefined;
 }
 
-/** True when `manager`, or any manager other than `except`, owns a field of the spec. */
+/** True if `manager`, or any manager other than `except`, owns a field of the spec. */
 export function isOwned(
   managedFields: unknown,
   field: string,

@@ -1,21 +1,21 @@
 import type { MicroTime } from '../election/model.ts';
 
-// RFC 3339 as the API server parses it; six digits of the fraction are kept.
+// RFC 3339 as the API server parses it. Keeps six digits of the fraction.
 const RFC_3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
-/** Index of the fraction, if there is one, otherwise of the zone. */
+/** Index of the fraction. If there is none, index of the zone. */
 const AFTER_SECONDS = 19;
-/** The period of the Gregorian calendar. */
+/** The Gregorian calendar repeats after this many years. */
 const CYCLE_YEARS = 400;
 const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
 
 /**
- * Reads an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond, which a Date cannot store. Further
- * digits are cut off. Returns undefined for an invalid timestamp.
+ * Parses an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond. A Date is less precise.
+ * Further digits are cut off. Returns undefined for an invalid timestamp.
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   if (!RFC_3339.test(text)) return undefined;
-  // For speed: every event contains two timestamps, and splitting the text for Date.parse takes four times as long.
+  // For speed: every event contains two timestamps, and Date.parse with split text takes four times as long.
   const dayMs = startOfDayMs(
     100 * twoDigits(text, 0) + twoDigits(text, 2),
     twoDigits(text, 5),
@@ -26,7 +26,9 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(dayMs + seconds * 1000) * 1000n + BigInt(fractionMicros(text));
 }
 
-/** Returns undefined for a day that does not exist, such as February 30, which the API server refuses. */
+/**
+ * Returns undefined for a day that does not exist, such as February 30. The API server refuses these days.
+ */
 function startOfDayMs(year: number, month: number, day: number): number | undefined {
   // Date.UTC maps the years 0 to 99 to 1900 to 1999.
   const ms = Date.UTC(year + CYCLE_YEARS, month - 1, day) - CYCLE_MS;
@@ -65,7 +67,7 @@ function digit(text: string, index: number): number {
   return text.charCodeAt(index) - 48;
 }
 
-/** The first and the last moment in RFC 3339, whose years have four digits. */
+/** The first and the last moment in RFC 3339, in which a year has four digits. */
 const EARLIEST = BigInt(Date.parse('0000-01-01T00:00:00.000Z')) * 1000n;
 const LATEST = BigInt(Date.parse('9999-12-31T23:59:59.999Z')) * 1000n + 999n;
 

@@ -9,8 +9,8 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 
 /**
- * Reads a v1 Pod, as far as the end of a holder depends on it (rule 17). Never throws: an invalid field counts as not set,
- * and proves nothing. Everything else of a Pod is dropped: a cluster has thousands of them.
+ * Decodes the part of a v1 Pod that shows the end of a holder (rule 17). Never throws: an invalid field
+ * counts as not set, and proves nothing. Drops all other fields, because a cluster has thousands of Pods.
  */
 export function decodePod(object: KubernetesObject): Pod {
   const { metadata } = object;
@@ -18,7 +18,7 @@ export function decodePod(object: KubernetesObject): Pod {
   const annotations = annotationsOf(object);
   const status = isJsonObject(object['status']) ? object['status'] : {};
   const statuses = [...objectsIn(status, 'containerStatuses'), ...objectsIn(status, 'initContainerStatuses')];
-  // A restartable init container runs beside the others.
+  // A restartable init container runs at the same time as the other containers.
   const sidecars = objectsIn(spec, 'initContainers').filter(
     ({ restartPolicy }) => restartPolicy === 'Always',
   );
@@ -64,7 +64,7 @@ function endedInstance(fields: JsonObject): EndedInstance {
   };
 }
 
-/** The kubelet writes the epoch where it does not know a time. */
+/** The kubelet writes the Unix epoch for an unknown time. */
 function timeIn(fields: JsonObject, name: string): bigint | undefined {
   const text = textField(fields, name);
   const time = text === undefined ? undefined : parseMicroTime(text);

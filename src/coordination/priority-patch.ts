@@ -6,7 +6,10 @@ import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, textField } from './raw-object.ts';
 
-/** The command that has set a candidate's priority, as JSON: its values, and the values before. */
+/**
+ * The annotation that `transfer` and `drain` write, as JSON: the priority that they set, and the priority
+ * before.
+ */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export type PriorityCommand = 'drain' | 'transfer';
@@ -17,33 +20,39 @@ export interface PriorityChange {
   readonly until: MicroTime;
 }
 
-/** The current values of the two annotations of a priority; null if absent. */
+/** The values of the two priority annotations; null if absent. */
 interface Annotations {
   readonly priority: string | null;
   readonly until: string | null;
 }
 
-/** The values that a command has written, and the values before. */
+/** The values that a command has written, and the values that it replaced. */
 interface Mark extends Annotations {
   readonly before: Annotations;
 }
 
 const NOTHING: Annotations = { priority: null, until: null };
 
-/** Returns the JSON merge patch that sets a priority, with a mark that lets {@link priorityRemoval} undo it. */
+/**
+ * Returns the JSON merge patch that sets a priority. The patch also stores the former values, so that {@link
+ * priorityRemoval} can restore them.
+ */
 export function priorityPatch(
   object: KubernetesObject,
   { by, priority, until }: PriorityChange,
 ): RequestBody {
   const present = presentIn(object);
   const mark = markOn(object);
-  // If an earlier command set the present values, keep the values before that command.
+  // If an earlier command set the present values, keep the values that it replaced.
   const before = mark && isSame(mark, present) ? mark.before : present;
   const written: Annotations = { priority: String(priority), until: formatMicroTime(until) };
   return patchOf(object, written, JSON.stringify({ by, ...written, before }));
 }
 
-/** Returns the patch that undoes what a command has set, but not what a user wrote since; undefined without. */
+/**
+ * Returns the patch that undoes a command's priority. Keeps values that a user has written since. Undefined
+ * if there is nothing to undo.
+ */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   const mark = markOn(object);
   if (!mark) return undefined;
@@ -61,8 +70,8 @@ function patchOf(
     [PRIORITY_UNTIL_ANNOTATION]: until,
     [PRIORITY_SET_BY_ANNOTATION]: mark,
   };
-  // The uid is set, because a later candidate of that name is another program. The resourceVersion is not, because a
-  // renewal must not make the patch fail.
+  // The patch has the uid, because a later candidate with the same name is another program. It has no
+  // resourceVersion, because a renewal must not make it fail.
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 

@@ -3,18 +3,21 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { parseMicroTime } from './micro-time.ts';
 
-/** Strings that many objects share, such as namespaces, versions and names of Leases. */
+/** Strings that many objects contain, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/** Maximum characters of a shared string, which stays in memory after its object. A Kubernetes name has at most 253. */
+/**
+ * Maximum characters of a shared string. Shared strings stay in memory longer than their objects. A
+ * Kubernetes name has at most 253 characters.
+ */
 const LONGEST_COMMON = 256;
 
-/** Returns `known` if it equals `text`: one string in memory instead of a new one for each event. */
+/** Returns `known` if it equals `text`. Then only one string stays in memory, not one per event. */
 export function keptText<T extends string | undefined>(text: T, known: string | undefined): T {
   return text === known ? (known as T) : text;
 }
 
-/** Like {@link keptText}, for a string that other objects may share. */
+/** Like {@link keptText}, for a string that other objects may also contain. */
 export function commonText<T extends string | undefined>(text: T, known: string | undefined): T {
   if (text === undefined) return text;
   if (text.length > LONGEST_COMMON) return keptText(text, known);
@@ -26,7 +29,7 @@ export function commonText<T extends string | undefined>(text: T, known: string 
   return text;
 }
 
-/** Returns the object's spec; empty if it has none, which a CRD or an old server may allow. */
+/** Returns the object's spec; empty if it has none. A CRD or an old server may allow that. */
 export function specOf(object: JsonObject): JsonObject {
   const spec = object['spec'];
   return isJsonObject(spec) ? spec : {};

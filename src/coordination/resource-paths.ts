@@ -4,7 +4,7 @@ const LEASES = '/apis/coordination.k8s.io/v1';
 
 /** The paths of Leases, LeaseCandidates and Pods; an empty namespace means all namespaces. */
 export const resourcePaths = {
-  /** The list of resources in the group of Leases, which every authenticated user may read. */
+  /** The list of resources in the API group of Leases. Every authenticated user may read it. */
   leaseApi: LEASES,
   leases: (namespace: string) => `${LEASES}${inNamespace(namespace)}/leases`,
   lease: (namespace: string, name: string) =>
@@ -21,7 +21,7 @@ function inNamespace(namespace: string): string {
   return namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
 }
 
-/** Returns the namespaces to watch. Without `namespaces`, it is '', which means all. */
+/** Returns the namespaces to watch. Without `namespaces`, returns '', which stands for all namespaces. */
 export function watchedNamespaces(namespaces: readonly string[]): readonly string[] {
   return namespaces.length === 0 ? [''] : namespaces;
 }

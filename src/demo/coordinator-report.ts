@@ -25,9 +25,8 @@ export interface CoordinatorReport {
 }
 
 /**
- * Reports the coordinator's decisions and writes. Repeated decisions are reported once.
- *
- * @param ownLease the Lease of the demo, whose name is omitted.
+ * Reports the coordinator's decisions and writes. Reports repeated decisions once.
+ * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): CoordinatorReport {
   const reasons = new Map<LeaseKey, Reason>();
@@ -46,7 +45,7 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Co
   const observe = (event: ControllerEvent) => {
     switch (event.type) {
       case 'decided':
-        // A write is reported once it has succeeded.
+        // A write is reported after it has succeeded.
         if (!changesCluster(event.decision)) report(event.key, event.decision, event.input);
         break;
       case 'written':
@@ -100,8 +99,8 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Co
 }
 
 /**
- * Describes what a decision does, in the words of the Events, or what it waits for; and why the other candidates were not
- * chosen. The text follows the reason of the decision.
+ * Describes a decision: what it does, in the words of the Events, or what it waits for. Adds why the other
+ * candidates were not chosen. The text depends on the decision's reason.
  */
 export function describeDecision(decision: Decision, input: ElectionInput, now: Now): string {
   const { actions, reason } = decision;

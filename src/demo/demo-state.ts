@@ -2,7 +2,7 @@ import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { Reason } from '../election/decision.ts';
 import type { CandidateState } from '../election/view.ts';
 
-/** What the demo shows. */
+/** The state that the demo shows. */
 export interface DemoState {
   /** `default/demo` */
   readonly leaseKey: string;
@@ -17,19 +17,20 @@ export interface DemoState {
 }
 
 export interface LeaseState {
-  /** Empty for none, like the next two. */
+  /** Empty for none. This also applies to the next two fields. */
   readonly holder: string;
   readonly preferredHolder: string;
   readonly strategy: string;
   readonly transitions: number;
   readonly durationMs: number;
-  /** Time until the Lease expires; 0 after that. */
+  /** Time until the Lease expires; 0 after the expiry. */
   readonly remainingMs: number;
 }
 
 /**
- * The condition of a candidate, by its program, else by the election. A yielding candidate still leads without renewing,
- * while another candidate is preferred. An elected candidate has not taken up its grant.
+ * The condition of a candidate: according to its program if the demo runs it, otherwise according to the
+ * election. `yielding`: it still leads, but no longer renews, because another candidate is preferred.
+ * `elected`: it has not taken up its grant.
  */
 export type Condition =
   | 'leading'

@@ -19,7 +19,7 @@ interface DemoWorldParts {
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
-  /** The status page to connect to the coordinator. */
+  /** The status page that shows the coordinator. */
   readonly statusPage?: StatusPage | undefined;
 }
 
@@ -28,13 +28,13 @@ const NAMESPACE = 'default';
 const LEASE_NAME = 'demo';
 const LEASE_KEY = leaseKey(NAMESPACE, LEASE_NAME);
 
-/** Number of remembered events: more than the lines of a terminal. */
+/** Number of stored events: more than a terminal has lines. */
 const REMEMBERED = 200;
 
-/** Connections of the candidates: each one watches and renews. */
+/** Connections of the candidates: each candidate watches and renews. */
 const CONNECTIONS = 8;
 
-/** A coordinator and sample candidates on one Lease, and what happens among them. */
+/** A coordinator and sample candidates for one Lease, and the events among them. */
 export class DemoWorld {
   readonly #clock: Clock;
   readonly #client: KubernetesClient;
@@ -69,13 +69,13 @@ export class DemoWorld {
     return this.#cast;
   }
 
-  /** Starts the candidates, then the coordinator, so that all candidates take part in its first election. */
+  /** Starts the candidates before the coordinator, so that its first election includes all of them. */
   async start(): Promise<void> {
     await this.#cast.start();
     if (!this.#isStopping) this.#coordinator.start();
   }
 
-  /** Stops everything, at any time. */
+  /** Stops everything. May be called at any time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#listeners.clear();
@@ -94,7 +94,7 @@ export class DemoWorld {
     for (const listener of this.#listeners) listener(happening);
   };
 
-  /** Returns what the coordinator has seen, and what its candidates do. */
+  /** Returns the coordinator's view of the election, and the state of the candidates' programs. */
   state(): DemoState {
     const now = this.#now();
     const input = this.#coordinator.controller.gather(LEASE_KEY);
@@ -131,8 +131,7 @@ export interface SampleProgram {
 
 /**
  * Describes a candidate.
- *
- * @param program undefined for a candidate that does not belong to the demo.
+ * @param program undefined for a candidate that the demo does not run.
  */
 export function candidateRow(
   { candidate, state }: Pick<Standing, 'candidate' | 'state'>,
@@ -146,7 +145,7 @@ export function candidateRow(
   return { name, binaryVersion, emulationVersion, strategy, condition };
 }
 
-/** Orders candidates: the best first, candidates that can never lead last. */
+/** Orders candidates: the best first; candidates that can never lead last. */
 export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number {
   const order = strategies.get('OldestEmulationVersion');
   const [isElectableA, isElectableB] = [order?.isElectable(a) ?? false, order?.isElectable(b) ?? false];
@@ -162,7 +161,7 @@ function conditionOf(
 ): Condition | undefined {
   if (program?.life === 'crashed' || program?.life === 'paused') return program.life;
   const isHolding = lease?.holder === name && lease.remainingMs > 0;
-  // For a candidate without a program in the demo, only the Lease shows whether it leads.
+  // If the demo does not run the candidate's program, only the Lease shows whether the candidate leads.
   const isLeading = program?.isLeading ?? isHolding;
   if (isLeading) return isHolding && lease.preferredHolder !== '' ? 'yielding' : 'leading';
   if (isHolding) return 'elected';

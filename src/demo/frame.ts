@@ -40,12 +40,12 @@ const CONDITION_STYLES: Partial<Readonly<Record<Condition, Style>>> = {
   idle: 'dim',
 };
 
-/** Minimum lines for events. Gaps and hints go, and the table shrinks for them. */
+/** Minimum lines for events. To reach it, the frame drops gaps and hints, and then shortens the table. */
 const WANTED_LOG_LINES = 6;
 const MAX_BAR_LENGTH = 40;
 const NAME_COLUMNS = 24;
 
-/** Renders a state in at most `rows` lines, with colours. The terminal cuts longer lines. */
+/** Renders a state with colours, in at most `rows` lines. The terminal cuts lines that are too long. */
 export function renderFrame(
   state: DemoState,
   { address, hints }: FrameSurroundings,
@@ -69,13 +69,16 @@ export function renderFrame(
   return [...above, ...table, ...gap, ...log, ...below].slice(0, rows);
 }
 
-/** Wraps text at `columns`. A longer word is split. */
+/** Wraps text at `columns`. Splits a word that is longer than that. */
 export function wrapText(text: string, columns: number): readonly string[] {
   const width = Math.max(1, columns);
   return text.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S{1,${width}}`, 'g')) ?? [''];
 }
 
-/** The caller removes the colours where they are not wanted: styleText() would check the stream of this process. */
+/**
+ * Always adds colours, because styleText() would check this process's own stream. The caller removes them if
+ * the terminal has none.
+ */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });
 }
@@ -102,7 +105,7 @@ function barOf({ holder, durationMs, remainingMs }: LeaseState, columns: number)
   return `[${paint(style, '#'.repeat(full))}${paint('dim', '.'.repeat(width - full))}]  ${left}`;
 }
 
-/** Renders the table of candidates in at most `rows` lines, with its heading. */
+/** Renders the table of candidates with its heading, in at most `rows` lines. */
 function tableLines({ candidates, lease }: DemoState, rows: number): readonly string[] {
   const widest = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
   const width = Math.min(NAME_COLUMNS, widest(['CANDIDATE', ...candidates.map(({ name }) => name)]));
@@ -135,7 +138,7 @@ function wishOf({ strategy }: CandidateRow, lease: LeaseState | undefined): stri
   return isUsual ? '' : paint('yellow', `, wants ${printable(strategy)}`);
 }
 
-/** Renders the last events, padded to `rows` lines so that the parts below do not move. */
+/** Renders the last events. Pads them to `rows` lines, so that the parts below do not move. */
 function logLines(happenings: readonly Happening[], rows: number, columns: number): readonly string[] {
   const lines: string[] = [];
   for (const happening of happenings.toReversed()) {
@@ -154,7 +157,7 @@ function happeningLines({ at, who, text, isTrouble }: Happening, columns: number
   });
 }
 
-/** Fills lines with cells, in their order. */
+/** Joins cells into lines and starts a new line when a cell does not fit. */
 function flow(cells: readonly string[], columns: number): readonly string[] {
   const lines: string[] = [];
   for (const cell of cells) {

@@ -6,10 +6,11 @@ import type { DemoWorld } from './demo-world.ts';
 import { type FrameSurroundings, renderFrame } from './frame.ts';
 import type { DemoCommands } from './sample-cast.ts';
 
-/** Interval of frames, in milliseconds. Bars shrink smoothly at this rate. */
+/** Interval of frames, in milliseconds. Short enough for bars to shrink smoothly. */
 const FRAME_MS = 100;
 
-// The alternate screen, so that the former content is restored at the end. Hides the cursor. The terminal cuts long lines.
+// Switches to the alternate screen, so that the former content is restored at the end. Hides the cursor.
+// Makes the terminal cut long lines.
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l';
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
 const TO_START = '\x1b[H';
@@ -30,14 +31,14 @@ export async function showLive(
 
   const draw = () => {
     cancelTimer = clock.setTimer(draw, FRAME_MS);
-    // Skip frames while the terminal is slow.
+    // Skip this frame while the terminal is slow.
     if (stdout.writableNeedDrain) return;
     const { columns, rows } = stdout;
     const lines = renderFrame(world.state(), surroundings, { columns, rows });
     const text = lines
       .map((line) => CLEAR_LINE + (hasColors ? line : stripVTControlCharacters(line)))
       .join('\r\n');
-    // A terminal that has changed its size may have moved what it shows.
+    // Include the size: a terminal whose size has changed may have moved the old frame.
     const frame = `${columns} ${rows} ${text}`;
     if (frame !== shown) stdout.write(`${TO_START}${text}${CLEAR_BELOW}`);
     shown = frame;
@@ -47,7 +48,8 @@ export async function showLive(
     else world.commands[meaning]().catch(over.reject);
   });
   let isOpen = true;
-  // Synchronous, so that it works during a crash. Runs once: it would move the cursor again, over an error message.
+  // Synchronous, so that it works during a crash. Runs only once: a second run would move the cursor over an
+  // error message.
   const leave = () => {
     if (!isOpen) return;
     isOpen = false;
@@ -81,7 +83,7 @@ const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
 /** Calls `onKey` for each known key, until the returned function is called. */
 export function readKeys(input: ReadStream, onKey: (meaning: KeyMeaning) => void): () => void {
   const onKeypress = (_text: string | undefined, { name = '', ctrl, meta }: Key) => {
-    // In raw mode these keys send no signals.
+    // In raw mode, the terminal sends no signals for these keys.
     const isEnd = ctrl && (name === 'c' || name === 'd');
     const meaning = isEnd ? 'quit' : ctrl || meta ? undefined : MEANINGS[name];
     if (meaning) onKey(meaning);

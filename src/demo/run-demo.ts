@@ -23,7 +23,10 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/** Lease duration, shorter than usual, so that a failover takes seconds. The other durations are in proportion. */
+/**
+ * Lease duration. Shorter than usual, so that a failover takes seconds. The other durations are derived from
+ * it.
+ */
 const LEASE_SECONDS = 4;
 const ELECTION_MS = 1000;
 
@@ -34,12 +37,12 @@ const TIMING: SampleTiming = {
   stoppingMs: 1000,
 };
 
-/** Maximum length of a printed event, in characters. */
+/** Maximum characters of a printed event. */
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Runs the demo: an API server, the coordinator and sample candidates, until a signal; or the tour.
- *
+ * Runs the demo until a signal: an API server, the coordinator and sample candidates. With `tour`, runs the
+ * tour instead.
  * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
@@ -78,7 +81,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
 /** The command that opens a URL, by platform. */
 const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ['open'],
-  // The empty argument is the title of a window.
+  // The empty argument is the window title, which `start` expects first.
   win32: ['cmd', '/c', 'start', ''],
   linux: ['xdg-open'],
 };
@@ -108,7 +111,7 @@ async function playTour(
   await runTour({ world, clock, steps, leaseDurationMs: TIMING.leaseDurationMs, say, signal });
 }
 
-/** Shows the world live in a terminal, else line by line. */
+/** Shows the world: live in a terminal, otherwise line by line. */
 async function showWorld(
   world: DemoWorld,
   server: DemoServer,
@@ -128,7 +131,7 @@ async function showWorld(
   say(`A coordination API server of the demo's own listens at ${server.url}.`);
   say(`Watch it in a browser: ${url}`);
   for (const hint of hints) say(hint);
-  say('In a terminal this is a live view, with keys to kill the leader and the like.');
+  say('In a terminal, the demo has a live view with keys, for example to kill the leader.');
   world.onHappening((happening) => say(lineOf(happening)));
   await world.start();
   await untilAborted(stop);
@@ -178,8 +181,8 @@ interface DemoServer {
 const HOST = '127.0.0.1';
 
 /**
- * Starts a coordination API server on a free port. Its files are removed when it is closed or the process ends.
- *
+ * Starts a coordination API server on a free port. Removes its files when it is closed or when the process
+ * ends.
  * @param onError called for internal errors.
  * @throws {Error} that names the temporary directory, if it cannot be used.
  */
@@ -210,7 +213,7 @@ async function startDemoServer(host: Host, onError: (error: unknown) => void): P
     const text = kubeconfigText({ server: server.url, ca, token });
     withContext(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
   } catch (error) {
-    // A server that still listens would keep the process alive.
+    // Close the server: while it listens, the process does not end.
     await close();
     throw error;
   }
@@ -219,8 +222,7 @@ async function startDemoServer(host: Host, onError: (error: unknown) => void): P
 
 /**
  * Serves the status page.
- *
- * @throws {Error} with the address and advice, if the server cannot listen on it.
+ * @throws {Error} with the address and advice, if the server cannot listen on the address.
  */
 function servePage(page: StatusPage, listen: ListenAddress, { clock }: Host): Promise<HttpServer> {
   return serveAnswers(listenAt(listen), {
@@ -235,7 +237,7 @@ function servePage(page: StatusPage, listen: ListenAddress, { clock }: Host): Pr
   });
 }
 
-/** Opens `url` in a browser if there is a desktop. Errors do not matter: the URL is on the screen too. */
+/** Opens `url` in a browser if there is a desktop. Ignores errors, because the URL is also on the screen. */
 function openBrowser(url: string, env: Environment): void {
   const [command, ...args] = openerFor(url, env) ?? [];
   if (command === undefined) return;

@@ -15,13 +15,13 @@ interface SampleCandidateParts {
   readonly identity: SampleIdentity;
   readonly timing: SampleTiming;
   readonly onLeading: (isLeading: boolean) => void;
-  /** Called for an error that is retried. */
+  /** Called for an error. The candidate retries. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
 /**
- * A program that takes part in an election, and does nothing while it leads. It can be paused, like by SIGSTOP. It can
- * crash, without any cleanup.
+ * A program that takes part in an election and does nothing while it leads. It can be paused, as by SIGSTOP,
+ * and it can crash without any cleanup.
  */
 export class SampleCandidate {
   readonly identity: SampleIdentity;
@@ -60,7 +60,7 @@ export class SampleCandidate {
     return this.#end ?? (this.#process.isPaused ? 'paused' : 'running');
   }
 
-  /** True while the program leads, or is still stopping. */
+  /** True while the program leads. Still true while it stops. */
   get isLeading(): boolean {
     return this.#end === undefined && this.#isLeading;
   }
@@ -110,21 +110,21 @@ export class SampleCandidate {
 export interface SampleIdentity {
   readonly namespace: string;
   readonly leaseName: string;
-  /** The name of its LeaseCandidate, and its holderIdentity. */
+  /** The name of its LeaseCandidate, which is also its holderIdentity. */
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
   readonly strategy: string;
 }
 
-/** The timing of an elector, and how long the program takes to stop. */
+/** The timing of an elector, and the time that the program takes to stop. */
 export interface SampleTiming extends ElectorTiming {
   /** Time from the end of leadership until the program has stopped, in milliseconds. */
   readonly stoppingMs: number;
 }
 
 /**
- * A simulated process with its own clock and client. It can be paused, like by SIGSTOP. It can be killed, without any
+ * A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed without any
  * cleanup.
  */
 class SampleProcess implements Clock {
@@ -197,8 +197,8 @@ class SampleProcess implements Clock {
   }
 
   /**
-   * Runs a call of the process. While the process is paused, it sends no request and gets no answer. After its end, the
-   * call never settles.
+   * Runs a call of the process. While the process is paused, it sends no request and gets no answer. After
+   * the process has ended, the call never settles.
    */
   async #outlive<T>(call: () => Promise<T>): Promise<T> {
     await this.#alive();
@@ -220,7 +220,7 @@ class SampleProcess implements Clock {
     }
   }
 
-  /** Resolves when the process is not paused; never after it was killed. */
+  /** Resolves when the process is not paused. Never resolves after the process was killed. */
   async #alive(): Promise<void> {
     while (this.#pause) await this.#pause.promise;
     if (this.#ending.signal.aborted) await new Promise<never>(() => {});

@@ -13,11 +13,11 @@ import {
 /** Commands for the candidates of the demo. They report errors and never reject. */
 export interface DemoCommands {
   killLeader(): Promise<void>;
-  /** Pauses the leader or, if any candidate is paused, resumes all. */
+  /** Pauses the leader. If any candidate is paused, resumes all paused candidates instead. */
   pauseOrResume(): Promise<void>;
-  /** Starts a candidate that emulates an older version than any other. */
+  /** Starts a candidate that emulates an older version than all others. */
   addOlder(): Promise<void>;
-  /** Starts a candidate that asks for another strategy. If such a candidate runs, stops it instead. */
+  /** Starts a candidate that asks for another strategy. If one is running already, stops it instead. */
   conflictOrResolve(): Promise<void>;
   restartCrashed(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export class SampleCast implements DemoCommands {
 
   async killLeader(): Promise<void> {
     const leader = this.#leader();
-    if (!leader) return this.#complain('nobody leads: there is nobody to kill');
+    if (!leader) return this.#complain('no candidate leads, so there is none to kill');
     this.#tell(leader, 'is killed');
     leader.crash();
   }
@@ -80,8 +80,8 @@ export class SampleCast implements DemoCommands {
     }
     if (paused.length > 0) return;
     const leader = this.#leader();
-    if (!leader) return this.#complain('nobody leads: there is nobody to pause');
-    this.#tell(leader, 'is paused: it answers nobody and renews nothing');
+    if (!leader) return this.#complain('no candidate leads, so there is none to pause');
+    this.#tell(leader, 'is paused: it does not answer and does not renew');
     leader.pause();
   }
 
@@ -99,10 +99,9 @@ export class SampleCast implements DemoCommands {
       return;
     }
     const running = this.#having('running');
-    if (running.length === 0)
-      return this.#complain('nobody is running: there is nobody to be in conflict with');
-    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so the rival candidate gets that
-    // version.
+    if (running.length === 0) return this.#complain('no candidate is running, so there can be no conflict');
+    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so this candidate gets
+    // that version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
     const version = `1.${minor}.0`;
     await this.#add({ binaryVersion: version, emulationVersion: version, strategy: OTHER_STRATEGY });
@@ -110,7 +109,7 @@ export class SampleCast implements DemoCommands {
 
   async restartCrashed(): Promise<void> {
     const crashed = this.#having('crashed');
-    if (crashed.length === 0) return this.#complain('nobody has crashed');
+    if (crashed.length === 0) return this.#complain('no candidate has crashed');
     await Promise.all(crashed.map(({ identity }) => this.#launch(identity)));
   }
 
@@ -120,7 +119,7 @@ export class SampleCast implements DemoCommands {
     await this.#launch({ namespace, leaseName, name: `sample-${this.#named}`, ...asks });
   }
 
-  /** Starts a program. It replaces a crashed program with the same name. */
+  /** Starts a program. Replaces a crashed program with the same name. */
   async #launch(identity: SampleIdentity): Promise<void> {
     const { client, clock, timing, tell } = this.#parts;
     const { binaryVersion, emulationVersion, strategy } = identity;

@@ -18,7 +18,7 @@ export interface TourStep {
   act(commands: DemoCommands): Promise<void>;
   /** True when the expected result has occurred. */
   isDone(state: DemoState): boolean;
-  /** How long the result must last, in milliseconds. */
+  /** How long the result must be stable, in milliseconds. */
   readonly staysForMs?: number;
 }
 
@@ -30,7 +30,10 @@ export class TourError extends Error {
 /** Interval of checks, in milliseconds. */
 const LOOK_MS = 50;
 
-/** Extra time for each step: a coordinator that starts long after its candidates first waits for a former holder. */
+/**
+ * Extra time for each step. A coordinator that starts long after its candidates first waits for a possible
+ * former holder.
+ */
 const SLACK_MS = 30_000;
 
 interface TourParts {
@@ -45,9 +48,8 @@ interface TourParts {
 }
 
 /**
- * Runs the steps in sequence, and prints what is expected and what happens.
- *
- * @throws {TourError} if an expectation is not met in time, or the tour is aborted.
+ * Runs the steps in sequence. Prints the expected and the observed results.
+ * @throws {TourError} if a result does not occur in time, or if the tour is aborted.
  */
 export async function runTour(parts: TourParts): Promise<void> {
   const { clock, steps, say } = parts;
@@ -62,8 +64,8 @@ export async function runTour(parts: TourParts): Promise<void> {
 }
 
 /**
- * The tour: elect, failover, preempt, conflict, recovery. It uses the names of a SampleCast's candidates, in their order.
- *
+ * The tour: elect, failover, preempt, conflict, recovery. Uses the names of a SampleCast's candidates, in the
+ * same order.
  * @param start starts the world with its three candidates.
  */
 export function tourScript(start: () => Promise<void>): readonly TourStep[] {
@@ -78,7 +80,7 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     },
     {
       name: 'failover',
-      deed: 'the leader is killed: it releases nothing and tells nobody',
+      deed: 'the leader is killed: it does not release the Lease',
       expectation: 'sample-2, the best of those left, leads as soon as the Lease has run out',
       act: (commands) => commands.killLeader(),
       isDone: leads('sample-2'),
@@ -86,7 +88,7 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     {
       name: 'preempt',
       deed: 'a candidate of an older version starts',
-      expectation: 'sample-4 is preferred, and sample-2 is told to stop, which takes it a second',
+      expectation: 'sample-4 is preferred, and sample-2 is asked to stop, which takes a second',
       act: (commands) => commands.addOlder(),
       isDone: ({ lease }) => lease?.preferredHolder === 'sample-4' && lease.holder === 'sample-2',
     },
@@ -117,7 +119,7 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     },
     {
       name: 'recovery',
-      deed: 'what was killed is started again, and the one that wanted another strategy leaves',
+      deed: 'the killed candidates start again, and the candidate with the other strategy leaves',
       expectation: 'sample-4, the best of all, leads again',
       act: async (commands) => {
         await commands.restartCrashed();

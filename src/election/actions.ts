@@ -6,7 +6,10 @@ import { FENCE, type Lease } from './model.ts';
 import { notesWith } from './notes.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/** Limits the pings of one decision: a decision must be fast, and later ones ask the others (rule 9). */
+/**
+ * Maximum number of pings in one decision, so that a decision is fast. Later decisions ping the other
+ * candidates (rule 9).
+ */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(
@@ -27,7 +30,7 @@ export function pingTo(
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder of ours, for which the holder would stop renewing in vain. */
+/** Removes a preferredHolder that we set: the holder would stop renewing for no reason. */
 export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -52,28 +55,37 @@ export function updateLease(
   return { kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) };
 }
 
-/** Returns the creation of the Lease of `input`. Where the server drops the strategy, a note keeps it. */
+/**
+ * Returns the action that creates the Lease of `input`. If the server drops the strategy, a note stores it.
+ */
 export function createLease(input: ElectionInput, strategy: string, grant: CreateLease['grant']): Action {
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
-/** Writes the strategy's name into the Lease if it differs. Creates a missing Lease with it, without a holder. */
+/**
+ * Writes the strategy's name into the Lease if it differs. If the Lease is missing, creates it with the
+ * strategy and without a holder.
+ */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
   if (!lease) return [createLease(view.input, strategy, undefined)];
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
-  // A write that changes nothing causes no watch event: the next decision would repeat the write at once.
+  // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it at
+  // once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
   return [
     updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),
   ];
 }
 
-/** An int32. The server refuses a larger number, and the Lease could never get a holder again. */
+/** Maximum of int32. The server refuses a larger number, so the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/** Gives the Lease to `holder`. `revises`: the last holder has not taken up its grant. The caller has ruled out other holders. */
+/**
+ * Grants the Lease to `holder`. `revises`: the last holder has not taken up its grant. The caller has checked
+ * that no other holder may lead.
+ */
 export function grantTo(
   view: View,
   holder: string,
@@ -102,7 +114,9 @@ export function grantTo(
   return [updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy })];
 }
 
-/** Returns the leaseTransitions of a Lease that goes to `holder`. Two leaders never have the same number. */
+/**
+ * Returns the leaseTransitions for a grant of the Lease to `holder`. Two leaders never have the same number.
+ */
 export function transitionsTo(
   holder: string,
   { holderIdentity, leaseTransitions }: Lease,
@@ -118,20 +132,26 @@ function formerHolder({ input: { memory } }: View): Grant['former'] {
   return isHeld ? record.holder : lastLoser(allBeliefs(memory));
 }
 
-/** True when the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule 7). */
+/**
+ * True if the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule
+ * 7).
+ */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
 }
 
-/** Returns the seconds of a grant. One to a holder that may still lead lasts at least as long as that (rule 8). */
+/**
+ * Returns the duration of a grant, in seconds. If the holder may still lead by an earlier record, the grant
+ * lasts at least until the end of that record (rule 8).
+ */
 function durationOf(view: View, holder: string): number {
   const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
   return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);
 }
 
-/** Returns for how long `holder` may still lead by an earlier record of its own (rule 8). */
+/** Returns how long `holder` may still lead because of an earlier record of its own (rule 8). */
 function beliefLeftMs({ input: { memory }, at }: View, holder: string): number {
   const belief = beliefOf(allBeliefs(memory), holder);
   return belief ? Math.max(0, leadsUntil(belief) - at) : 0;

@@ -11,7 +11,10 @@ import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/** Returns the candidates of `absent` whose answers could still change the outcome of an election among `present` (rule 6). */
+/**
+ * Returns the candidates in `absent` whose answers could still change the result of an election among
+ * `present` (rule 6).
+ */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],
@@ -29,7 +32,9 @@ export function contendersAmong(
   });
 }
 
-/** Returns the contenders to ping next (rule 6). Contenders whose answer is pending are part of the number. */
+/**
+ * Returns the contenders to ping next (rule 6). Contenders with a pending answer count towards the number.
+ */
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -39,16 +44,19 @@ export function whomToAsk(view: View, contenders: readonly Standing[]): readonly
   );
 }
 
-/** Returns when the next wave is due; undefined while the server has not confirmed the first ping. */
+/**
+ * Returns when the next wave of pings is due; undefined while the server has not confirmed the first ping.
+ */
 export function nextWaveAt({ at, input: { memory } }: View): number | undefined {
   if (memory.askingSince === undefined) return undefined;
   return memory.askingSince + (Math.floor((at - memory.askingSince) / WAVE_MS) + 1) * WAVE_MS;
 }
 
 /**
- * Returns an order of contenders, best first, by the strategy that they agree on together. If they agree on none, by
- * binaryVersion alone, which decides on the strategy. Among equal contenders, the most recently renewed one comes first,
- * because it is the likeliest to answer. The holder comes last, because it has just missed its renewals.
+ * Returns an order of contenders, best first, by the strategy that they agree on. If they do not agree,
+ * orders them by binaryVersion only, because that decides on the strategy. Among equal contenders, the most
+ * recently renewed comes first: it is the most likely to answer. The holder comes last, because it has just
+ * missed its renewals.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
@@ -82,11 +90,14 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }
 
-/** Returns the pings, except to `except`, that make the next leader known when the Lease becomes free at `moment`. */
+/**
+ * Returns the pings after which the next leader is known when the Lease becomes free at `moment`. Does not
+ * ping `except`.
+ */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;
-  // A holder whose grant lapses at `moment` may be held back by that lapse (rule 7).
+  // A holder whose grant lapses at `moment` may be held back because of that lapse (rule 7).
   const standings = standingsIn(view.standings, 'Live', 'Awaiting', 'Idle').filter(
     ({ candidate: { name } }) => name !== except && moment >= (lapsedUntil(input, name, moment) ?? moment),
   );
@@ -98,11 +109,11 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
   return pingEach(view, whomToAsk(view, contendersAmong(present, absent)), 'expiry');
 }
 
-/** Limits the silent candidates that one round pings. */
+/** Maximum number of silent candidates to ping in one round. */
 const MAX_ASKED = 64;
 const ROUND_BACKOFF_CAP_MS = 60_000;
 
-/** Returns the silent candidates to ping in this round, those with the oldest last ping first (rule 3). */
+/** Returns the silent candidates to ping in this round: those whose last ping is the oldest (rule 3). */
 export function reviveSome(view: View): readonly Standing[] {
   const silent = standingsIn(view.standings, 'Unresponsive', 'Expired', 'Lapsed').filter(
     (standing) => !standing.isAlive && !isPingPending(view, standing),
@@ -119,12 +130,12 @@ function byName({ candidate: a }: Standing, { candidate: b }: Standing): number 
   return a.name < b.name ? -1 : 1;
 }
 
-/** Returns when silent candidates are pinged again, while the Lease has no leader. */
+/** Returns when silent candidates are pinged again. Applies while the Lease has no leader. */
 export function nextRoundAt(view: View): Instant {
   return view.input.memory.rounds.lastAt + roundBackoffMs(view);
 }
 
-/** Returns the time before the next round, or before the round that is `ahead` rounds later. */
+/** Returns the delay before the next round, or before the round that is `ahead` rounds later. */
 export function roundBackoffMs({ input: { memory, settings } }: View, ahead = 0): number {
   return backoffDelayMs(Math.max(1, memory.rounds.count + ahead), {
     initialMs: settings.electionDurationMs,

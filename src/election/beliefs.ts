@@ -1,25 +1,31 @@
 import { FENCE, type Instant } from './model.ts';
 
 /**
- * What a holder of the Lease may still believe (rule 8). The holder leads for one duration after its last renewal, even if the
- * Lease has changed or is gone. A client-go elector that slept through its loss may release the Lease of another holder, for
- * one more duration.
+ * What a holder of the Lease may believe (rule 8). It believes that it leads for one duration after its last
+ * renewal, even if the Lease has changed or is gone. A client-go elector that slept when it lost the Lease
+ * may release another holder's Lease for one more duration.
  */
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
   readonly holder: string;
-  /** The latest moment at which the holder may have renewed the Lease, as far as this process can tell. */
+  /** The latest moment at which the holder may have renewed the Lease, according to this process. */
   readonly renewedAt: Instant;
   readonly durationMs: number;
-  /** True when the holder itself wrote the duration, by a renewal; false when it is the duration of a grant. */
+  /** True if the holder itself wrote the duration, in a renewal. False if it is the duration of a grant. */
   readonly isOwnDuration: boolean;
-  /** True when a participant of this project wrote the last renewal: it never empties another holder's Lease (rule 15). */
+  /**
+   * True if a participant of this project wrote the last renewal. A participant never empties another
+   * holder's Lease (rule 15).
+   */
   readonly isParticipant: boolean;
-  /** When the holder lost the Lease; undefined while it holds it. */
+  /** When the holder lost the Lease; undefined while it holds the Lease. */
   readonly lostAt: Instant | undefined;
 }
 
-/** At most one belief per holder, and usually only the current holder's. A Map would cost each Lease 200 bytes. */
+/**
+ * At most one belief per holder, and usually only that of the current holder. An array, because a Map would
+ * need 200 bytes per Lease.
+ */
 export type Beliefs = readonly Belief[];
 
 export const UNKNOWN_HOLDER = '';
@@ -27,28 +33,33 @@ export const UNKNOWN_HOLDER = '';
 /** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
 export const USUAL_DURATION_MS = 15_000;
 
-/** A vacant Lease is kept for the last holder that may still believe in it (rule 8). */
+/**
+ * A vacant Lease that is reserved for a former holder. That holder may still believe that it leads (rule 8).
+ */
 export interface Reservation {
-  /** The former holder that may believe for longest; undefined when its name is not known. */
+  /** The former holder whose belief ends last; undefined if its name is not known. */
   readonly holder: string | undefined;
-  /** Since when `holder` no longer has the Lease. */
+  /** When `holder` lost the Lease. */
   readonly from: Instant;
   readonly until: Instant;
-  /** Until when holders other than `holder` may believe in the Lease. */
+  /** Until when holders other than `holder` may believe that they lead. */
   readonly othersUntil: Instant;
 }
 
-/** How long a belief is kept after its end: a list may show a write that was made while no watch was open. */
+/** How long a belief is kept after its end: a later list may show a write from the time without a watch. */
 const KEPT_MS = 5 * 60_000;
 
-/** Limits the holders remembered of one Lease: a client may write thousands of names into it. */
+/** Maximum number of remembered holders per Lease: a client may write thousands of names into it. */
 const MAX_HOLDERS = 100;
 
 export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/** Returns until when a client-go elector that slept through its loss may release another holder's Lease (rule 8). */
+/**
+ * Returns until when the holder may release another holder's Lease: a client-go elector that slept when it
+ * lost the Lease may do so (rule 8).
+ */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);
@@ -60,18 +71,18 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
   return beliefs.find((belief) => belief.holder === holder);
 }
 
-/** Replaces the belief of the same holder, and drops beliefs that ended long before `at`. */
+/** Adds a belief, replacing that of the same holder. Drops beliefs that ended long before `at`. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
   const kept = beliefs.filter(
     (other) =>
       other.holder !== belief.holder && (other.lostAt === undefined || at < disturbsUntil(other) + KEPT_MS),
   );
   if (kept.length >= MAX_HOLDERS) kept.sort((a, b) => leadsUntil(b) - leadsUntil(a));
-  // An array literal of one entry takes a fifth of the memory of an array that has grown.
+  // An array literal with one entry needs a fifth of the memory of an array that has grown.
   return kept.length === 0 ? [belief] : [...kept.slice(0, MAX_HOLDERS - 1), belief];
 }
 
-/** Returns the beliefs with `belief` added. Of two beliefs of one holder, the one that lasts longer stays. */
+/** Returns the beliefs with `belief` added. If a holder has two, keeps the belief that ends later. */
 export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
   const known = beliefOf(beliefs, belief.holder);
   return [...withoutBelief(beliefs, belief.holder), known ? longer(known, belief) : belief];
@@ -79,7 +90,7 @@ export function withMore(beliefs: Beliefs, belief: Belief): Beliefs {
 
 function longer(known: Belief, other: Belief): Belief {
   if (leadsUntil(known) >= leadsUntil(other)) return known;
-  // An answer sent after the first loss is recent enough, so that the first lostAt stays.
+  // The answer was sent after the first loss, so keep the first lostAt.
   return { ...other, lostAt: known.lostAt ?? other.lostAt };
 }
 
@@ -109,7 +120,7 @@ export function reservationFor(beliefs: Beliefs, at: Instant): Reservation | und
   return { holder, from: last.lostAt ?? last.renewedAt, until: leadsUntil(last), othersUntil };
 }
 
-/** Returns the holder that last lost the Lease without releasing it; undefined when none is remembered. */
+/** Returns the holder that last lost the Lease without releasing it; undefined if none is remembered. */
 export function lastLoser(beliefs: Beliefs): string | undefined {
   let last: string | undefined;
   let lastAt = Number.NEGATIVE_INFINITY;
@@ -120,14 +131,14 @@ export function lastLoser(beliefs: Beliefs): string | undefined {
   return last;
 }
 
-/** True when a client-go elector that slept through its loss may release the Lease that `holder` has now. */
+/** True if a client-go elector that slept when it lost the Lease may release the Lease of `holder`. */
 export function mayBeDisturbed(beliefs: Beliefs, holder: string, at: Instant): boolean {
   return beliefs.some(
     (belief) => belief.holder !== holder && !belief.isParticipant && at < disturbsUntil(belief),
   );
 }
 
-/** Returns until when any of the beliefs matters; -Infinity when none does. */
+/** Returns until when any of the beliefs matters; -Infinity if none does. */
 export function matterUntil(beliefs: Beliefs): Instant {
   return Math.max(...beliefs.map(disturbsUntil));
 }

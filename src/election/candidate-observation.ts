@@ -1,58 +1,69 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
 /**
- * Why a candidate was pinged. An ack to a ping of one purpose answers the others too, but a preemption needs an ack to its
- * own ping.
- *
- * election: the Lease has no holder, and the answer may settle the election.
- * expiry: the same, before the Lease expires.
- * revival: the candidate was silent before, and the Lease has no leader.
- * preemption: the candidate may be better than the holder.
- * validity: the candidate has been silent for some minutes.
- * collection: the candidate is deleted unless it answers.
+ * Why a candidate was pinged. An ack also answers the pings of other purposes, but a preemption needs an ack
+ * to its own ping.
+ * - election: the Lease has no holder, and the answer may settle the election.
+ * - expiry: the same, before the Lease expires.
+ * - revival: the candidate was silent before, and the Lease has no leader.
+ * - preemption: the candidate may be better than the holder.
+ * - validity: the candidate has been silent for some minutes.
+ * - collection: the candidate is deleted unless it answers.
  */
 export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'validity' | 'collection';
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** The written pingTime, in the candidate's own time; undefined when the purpose alone is known. */
+  /** The written pingTime, on the candidate's clock; undefined if only the purpose is known. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
-  /** When the server confirmed the write: the time to answer starts here (rule 9). Undefined while the request is in flight. */
+  /**
+   * When the server confirmed the write. The time to answer starts here (rule 9). Undefined while the request
+   * is in flight.
+   */
   readonly deliveredAt: Instant | undefined;
-  /** True once this process has seen the candidate with this pingTime: any later renewal is an answer. */
+  /** True if this process has seen the candidate with this pingTime. Any later renewal is an answer then. */
   readonly isSeen: boolean;
-  /** When this process saw the first renewal after the ping; undefined while unanswered. */
+  /** When this process saw the first renewal after the ping; undefined while there is no answer. */
   readonly ackedAt: Instant | undefined;
 }
 
-/** The pings before a candidate's deletion: how many, and when the first and the last were delivered. */
+/** The pings before a candidate's deletion: their number, and when the first and the last were delivered. */
 export interface Collection {
   readonly pings: number;
   readonly firstAt: Instant;
   readonly lastAt: Instant;
 }
 
-/** What this process has seen a candidate do, on its own monotonic clock. Immutable. */
+/** The observations of a candidate by this process, on its monotonic clock. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
-  /** When the candidate was created: when this process first saw it, or earlier by its creationTimestamp (rule 6). */
+  /**
+   * When the candidate was created: when this process first saw it, or earlier according to creationTimestamp
+   * (rule 6).
+   */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
-  /** How old the renewTime was at first sight, in milliseconds; 0 once it was seen to change. */
+  /**
+   * Age of renewTime when this process first saw the candidate, in milliseconds; 0 after it has seen a
+   * renewal.
+   */
   readonly ageAtFirstSightMs: number;
-  /** Until when the last renewal shows that the candidate is alive, without a ping; before `unchangedSince` if it does not. */
+  /**
+   * Until when the last renewal shows, without a ping, that the candidate is alive. Before `unchangedSince`
+   * if it does not show that.
+   */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
-  /** Unanswered pings in a row, without the ping that is still pending. */
+  /** Number of consecutive unanswered pings, without a pending ping. */
   readonly unansweredPings: number;
   /** The pings before the candidate's deletion, since its last renewal (rule 1). */
   readonly collection: Collection | undefined;
   readonly deletionFailedAt: Instant;
 }
 
-/** Returns the observation after seeing `candidate`. `isNew`: it was created just now. */
+/** Returns the observation after this process has seen `candidate`. `isNew`: it was created just now. */
 export function observeCandidate(
   previous: CandidateObservation | undefined,
   candidate: LeaseCandidate,
@@ -84,9 +95,10 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 }
 
 /**
- * Records a renewal as the answer to `ping`, unless its pingTime is earlier than the ping's: then the candidate wrote the
- * renewal before the ping. After the ping was seen, any renewal counts: another coordinator that does not know how long the
- * candidate has been silent may have pinged with an earlier pingTime.
+ * Records a renewal as the answer to `ping`. If the renewal has an earlier pingTime than the ping, the
+ * candidate wrote it before the ping, and it is not an answer. After the candidate was seen with the ping,
+ * any renewal is an answer: another coordinator may have pinged it with an earlier pingTime, because it does
+ * not know how long the candidate has been silent.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -101,7 +113,8 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // Only here, another machine's clock is compared with ours (rules 1 and 3): at first sight there is no other information.
+  // The only comparison of another machine's clock with ours (rules 1 and 3): at first sight there is no
+  // other information.
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {
@@ -118,7 +131,10 @@ function firstSight(
   };
 }
 
-/** Maximum lead of the server's clock over ours, in milliseconds. Beyond it, the age of a candidate is unknown. */
+/**
+ * Maximum difference between the server's clock and ours, in milliseconds. If the server's clock is ahead by
+ * more than this, the age of a candidate is unknown.
+ */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
@@ -127,12 +143,18 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/** Returns when the candidate last renewed; before the first sight, by its own renewTime. */
+/**
+ * Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's
+ * renewTime.
+ */
 export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
   return unchangedSince - ageAtFirstSightMs;
 }
 
-/** Returns the maximum age of a new candidate's renewal, by its own timestamps. creationTimestamp has whole seconds. */
+/**
+ * Returns the maximum age of a new candidate's renewal, from its own timestamps. creationTimestamp has whole
+ * seconds.
+ */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
@@ -152,7 +174,7 @@ export function recordPing(
   };
 }
 
-/** Returns the observation after the server confirmed, at `at`, the ping that was sent at `sentAt`. */
+/** Returns the observation after the server confirmed, at `at`, a ping that was sent at `sentAt`. */
 export function recordPingDelivered(
   observation: CandidateObservation,
   sentAt: Instant,
@@ -161,13 +183,13 @@ export function recordPingDelivered(
   const { ping, collection } = observation;
   if (ping?.sentAt !== sentAt) return observation;
   const delivered = { ...ping, deliveredAt: at };
-  // A candidate's answer that this process saw before the server's confirmation has ended the collection.
+  // If this process saw the candidate's answer before the server's confirmation, the collection has ended.
   if (ping.purpose !== 'collection' || ping.ackedAt !== undefined) return { ...observation, ping: delivered };
   const { pings = 0, firstAt = at } = collection ?? {};
   return { ...observation, ping: delivered, collection: { pings: pings + 1, firstAt, lastAt: at } };
 }
 
-/** Returns the observation after the ping that was sent at `sentAt` has failed, or may have failed. */
+/** Returns the observation after a ping that was sent at `sentAt` has failed or may have failed. */
 export function recordPingNotSent(observation: CandidateObservation, sentAt: Instant): CandidateObservation {
   const { ping } = observation;
   return ping?.sentAt === sentAt && ping.ackedAt === undefined
@@ -175,7 +197,10 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
     : observation;
 }
 
-/** Returns the time since the last renewal; before the first sight, by the candidate's own renewTime (rule 1). */
+/**
+ * Returns the time since the last renewal. For a renewal before the first sight, uses the candidate's
+ * renewTime (rule 1).
+ */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }
@@ -206,13 +231,19 @@ export function isUnsuspected(
   );
 }
 
-/** Returns the deadline of an answer (rule 9). A server that was slow to write the ping may be slow with the answer. */
+/**
+ * Returns the deadline of an answer (rule 9). If the server wrote the ping slowly, it may also write the
+ * answer slowly.
+ */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/** Returns until when the candidate counts as alive. An ack from before `decidedAt` is used up (rule 3). */
+/**
+ * Returns until when the candidate counts as alive. An ack from before `decidedAt` does not count any more
+ * (rule 3).
+ */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,
@@ -227,9 +258,10 @@ export function liveUntil(
 }
 
 /**
- * Returns the pingTime that asks `candidate` for a sign of life, in the candidate's own time: its renewTime plus how long
- * this process has seen that renewTime unchanged. Thus the pingTime is never ahead of the candidate's clock (the candidate
- * would renew in a loop), and always after its renewTime (otherwise the candidate would not answer) (rule 2).
+ * Returns the pingTime of a new ping to `candidate`, on the candidate's clock: its renewTime plus the time
+ * for which this process has seen that renewTime unchanged. Such a pingTime is never ahead of the candidate's
+ * clock: otherwise the candidate would renew in a loop. It is always after its renewTime: otherwise the
+ * candidate would not answer (rule 2).
  */
 export function pingTimeFor(
   candidate: LeaseCandidate,
@@ -239,11 +271,11 @@ export function pingTimeFor(
   if (candidate.renewTime === undefined) return now.wall;
   const seenForMicros = BigInt(Math.floor(Math.max(0, now.monotonic - observation.unchangedSince) * 1000));
   const pingTime = candidate.renewTime + (seenForMicros > 0n ? seenForMicros : 1n);
-  // A write of the current value would change nothing, so that the candidate would see no event.
+  // A write of the same value would change nothing, so the candidate would see no event.
   return pingTime === candidate.pingTime ? pingTime + 1n : pingTime;
 }
 
-/** True when the candidate did not answer its last ping in time, and has not renewed since. */
+/** True if the candidate did not answer its last ping in time and has not renewed since. */
 export function isSilent(
   observation: CandidateObservation,
   at: Instant,

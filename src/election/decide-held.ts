@@ -29,11 +29,16 @@ import { candidatesIn, type HeldView, hasAnsweredSince, type Standing, standings
 
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
-/** How long after each ack the candidate of a pending preferredHolder is pinged again, in milliseconds (rule 7). */
+/**
+ * Interval of pings to the candidate of a pending preferredHolder, in milliseconds from each ack (rule 7).
+ */
 const PREFERRED_PING_INTERVAL_MS = 2000;
 const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
-/** Decides about a Lease with a valid holder, which is only ever asked to yield (rules 5 and 7). The first verdict wins. */
+/**
+ * Decides about a Lease with a valid holder. It can only ask the holder to yield (rules 5 and 7). The first
+ * policy with a verdict wins.
+ */
 export function decideHeld(view: HeldView): Verdict {
   const standing = decideNamedThirdParty(view);
   if (standing) return standing;
@@ -50,14 +55,20 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/** A Lease that names a third-party strategy belongs to another controller, and so does a preferredHolder that we did not set. */
+/**
+ * If the Lease names a third-party strategy, another controller decides about it. The same holds for a
+ * preferredHolder that we did not set.
+ */
 function decideNamedThirdParty(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const isNamed = outlook.kind === 'thirdParty' && view.tenure.lease.strategy === outlook.strategy;
   return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
 }
 
-/** While a preferredHolder is set, its candidate must keep answering and must stay the best candidate (rule 7). */
+/**
+ * While a preferredHolder is set, that candidate must keep answering and must remain the best candidate (rule
+ * 7).
+ */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -82,10 +93,10 @@ function decidePending(view: HeldView): Verdict | undefined {
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
   const outcome = decideOutcome(present, preferredHolder);
   const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
-  // The holder must be worse: it does not give way to an equal candidate.
+  // The holder must be worse than the candidate: it does not give way to an equal one.
   const withHolder = decideOutcome(present, holder);
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
-  // Ping other candidates before the preferredHolder is removed for them.
+  // Ping other candidates before they cause the removal of the preferredHolder.
   const absent = standingsIn(others, 'Awaiting', 'Idle');
   const contenders = contendersAmong(present, absent, preferredHolder);
   const canChange = contenders.length > 0;
@@ -111,7 +122,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   };
 }
 
-/** While the holder's LeaseCandidate may be hidden, no candidate can be compared with the holder (rule 13). */
+/** While the holder's LeaseCandidate may be hidden, it cannot be compared with other candidates (rule 13). */
 function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict | undefined {
   const { hiddenUntil = Number.NEGATIVE_INFINITY } = input;
   if (at >= hiddenUntil || standings.some(({ candidate }) => candidate.name === tenure.holder))
@@ -119,7 +130,10 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
   return { reason: 'HolderHidden', recheckAt: [hiddenUntil] };
 }
 
-/** Nothing to do and no pings: the best candidate leads under the right strategy, or no candidate could lead. */
+/**
+ * Does nothing and sends no pings if the best candidate leads under the right strategy, or if no candidate
+ * could lead.
+ */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
@@ -130,7 +144,8 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
     case 'leader':
       if (outlook.leader.name !== holder) return undefined;
-      // Where the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
+      // If the server drops the field, a note of the strategy would look like the first renewal of the grant
+      // (rule 12).
       if (lease.strategy !== outlook.strategy && !(lease.strategy === undefined && isProvisional))
         return undefined;
       return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
@@ -140,7 +155,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
   }
 }
 
-/** Reports a conflict once. The Lease has a valid holder, so that the conflict is not urgent. */
+/** Reports a conflict once. The Lease has a valid holder, so the conflict is not urgent. */
 function decideKnownConflict(view: HeldView): Verdict | undefined {
   const conflict = knownConflict(view);
   return conflict === undefined
@@ -148,7 +163,10 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
     : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
 }
 
-/** A holder that got the Lease back takes it up before it is told to yield: else it would keep it without leading. */
+/**
+ * Does nothing until the holder has taken up a Lease that was returned to it. If it were asked to yield
+ * before, it would keep the Lease without leading.
+ */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
   if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;
@@ -156,7 +174,7 @@ function decideUntakenReturn(view: HeldView): Verdict | undefined {
   return { reason: 'RevisionPending', recheckAt: [tenure.expiresAt] };
 }
 
-/** Backs off after a failed preemption. An immediate retry could evict a healthy leader for nothing. */
+/** Backs off after a failed preemption. An immediate retry could make a healthy leader yield for nothing. */
 function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const { count, lastAt } = view.input.memory.failedPreemptions;
@@ -167,7 +185,10 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
 }
 
-/** Pings candidates that may be better than the holder or ask for another strategy, then decides on the answers. */
+/**
+ * Pings candidates that may be better than the holder or that ask for another strategy. Decides after their
+ * answers.
+ */
 function decideChallenge(view: HeldView): Verdict {
   const { standings, tenure, outcome, live } = view;
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
@@ -202,7 +223,10 @@ function decideChallenge(view: HeldView): Verdict {
   }
 }
 
-/** Prefers a better candidate only once it has answered: a holder that sees a preferredHolder stops renewing. */
+/**
+ * Sets a better candidate as preferredHolder only after it has answered: a holder that sees a preferredHolder
+ * stops renewing.
+ */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
   const { tenure, at, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
@@ -210,7 +234,7 @@ function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict
   const hasAnswered =
     better?.isAlive &&
     ping?.purpose === 'preemption' &&
-    // A late answer does not count: after a delay, a watch may show a state that is not the newest.
+    // A late answer does not count: after a delay, a watch may show an outdated state.
     hasAnsweredInTime(ping, input.settings) &&
     hasAnsweredSince(better.observation, input.memory.decidedAt);
   if (hasAnswered) {
@@ -232,7 +256,10 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
   return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, strategy) };
 }
 
-/** Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the Lease. */
+/**
+ * Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the
+ * Lease.
+ */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, lateAt };
@@ -245,7 +272,10 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Handles a holder that renews beside a note that asks it to yield, which it does not read: a fence (rule 14). */
+/**
+ * Handles a holder that keeps renewing although a note asks it to yield, because it does not read notes: sets
+ * a fence (rule 14).
+ */
 export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;
@@ -258,7 +288,7 @@ export function decideUnaware(view: HeldView, preferred: Standing, strategy: str
   if (!isUnaware || !preferred.isAlive) return undefined;
   if (dropsFields)
     return { reason: 'HolderUnaware', actions: [updateLease(input, tenure.lease, fence(view))] };
-  // A former coordinator may have written the note. The server may keep the field by now.
+  // A former coordinator may have written the note. The server may support the field now.
   const preferredHolder = preferred.candidate.name;
   return {
     reason: 'BetterCandidate',
@@ -266,7 +296,7 @@ export function decideUnaware(view: HeldView, preferred: Standing, strategy: str
   };
 }
 
-/** Returns the change that lets the fence hold the Lease until no former holder can believe in it any longer. */
+/** Returns the change that gives the Lease to the fence, until no former holder can believe that it leads. */
 function fence({ at, now, input, tenure: { lease } }: HeldView): LeaseChange {
   const { record } = input.memory;
   const believedUntil = Math.max(

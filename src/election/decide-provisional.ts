@@ -8,27 +8,31 @@ import { ackDeadline, livenessExpiry, type Verdict } from './verdict.ts';
 import { type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
 
 /**
- * When a component starts, its candidates appear within one or two seconds, in any order. The first grant and its first
- * revision are made at once. The second revision waits until no more candidates are expected, so that three writes are
- * enough. It does not wait so long that client-go's elector may have taken up the first grant: the elector reads the Lease
- * at its start, before the Lease exists, and again 2 s later. In milliseconds.
+ * Time in which all candidates of a starting component appear, in any order. The first grant and its first
+ * revision are made at once. The second revision waits for this time, so that three writes are enough. The
+ * time is short enough that client-go's elector cannot have taken up the first grant: it reads the Lease at
+ * its start, before the Lease exists, and again 2 s later. In milliseconds.
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/** How long before a grant is given up others are pinged: a running elector has taken it up before (rule 12). */
+/**
+ * How long before the end of an untaken grant other candidates are pinged. A running elector takes up its
+ * grant earlier than this (rule 12).
+ */
 const ASK_AHEAD_MS = 500;
 
 /**
- * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so that a better candidate
- * gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has to yield, so that age
- * and name count too. Once a running holder would have taken the grant up, every other candidate counts as better.
+ * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so a better
+ * candidate gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has
+ * to yield, so age and name count too. After the time in which a running holder takes up a grant, every other
+ * candidate counts as better.
  */
 export function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional) return undefined;
-  // A holder that is held back got the Lease only because no other candidate could lead.
+  // A held-back holder got the Lease only because no other candidate could lead.
   const live = standingsIn(view.standings, 'Live').filter(
     ({ candidate }) => !isHeldBack(input, candidate.name, at),
   );
@@ -36,7 +40,7 @@ export function decideProvisional(view: HeldView): Verdict | undefined {
   const isLate = at >= lateAt;
   const outcome = outcomeAmong(isLate ? live.filter(({ isHolder }) => !isHolder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
-  // Candidates that were pinged ahead answer one by one. Wait until the grant is late, so that it counts as a lapse.
+  // The pinged candidates answer one by one. Wait until the grant is late, so that it counts as a lapse.
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
   const revisableAt = Math.max(nextRevisionAt(view), isAsking ? lateAt : Number.NEGATIVE_INFINITY);
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
@@ -48,7 +52,7 @@ function outcomeAmong(standings: readonly Standing[]) {
   return decideOutcome(essentials(standings.map(({ candidate }) => candidate)));
 }
 
-/** Pings the other candidates before a grant that is not taken up is given up, and its holder then (rule 12). */
+/** Pings the other candidates before an untaken grant ends, and its holder at the end (rule 12). */
 export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional || verdict.reason === 'GrantRevised') return verdict;
@@ -56,7 +60,7 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   const askAt = giveUpAt - ASK_AHEAD_MS;
   const holders = view.standings.filter(({ isHolder }) => isHolder);
   const [ping] = holders.flatMap(({ observation }) => observation.ping ?? []);
-  // The holder counts as silent from this moment.
+  // From this moment on, the holder counts as silent.
   const silentAt = ping && ackDueAt(ping, input.settings);
   if (at < askAt) return { ...verdict, recheckAt: [...(verdict.recheckAt ?? []), askAt, silentAt] };
   const isAsked = ping !== undefined && ping.sentAt >= giveUpAt;
@@ -75,7 +79,10 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Returns when a running holder has taken up its grant, counted from the server's answer or the first sight of it. */
+/**
+ * Returns until when a running holder takes up its grant, counted from the server's answer or from the first
+ * sight of the grant.
+ */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

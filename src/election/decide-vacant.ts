@@ -35,7 +35,7 @@ export function decideVacant(view: VacantView): Verdict {
   );
 }
 
-/** A Lease that names a third-party strategy belongs to another controller: nothing to do, no pings. */
+/** Does nothing and sends no pings if the Lease names a third-party strategy: another controller decides. */
 function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   const { lease } = view.tenure;
   const { outlook } = view;
@@ -44,7 +44,10 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   return { reason: 'ThirdPartyStrategy' };
 }
 
-/** The server drops the name of a third-party strategy: sends no pings until the next attempt to write the name. */
+/**
+ * Handles a server that drops the name of a third-party strategy: sends no pings until the next attempt to
+ * write the name.
+ */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
@@ -52,11 +55,12 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   return { ...ignored, recheckAt: [...(ignored.recheckAt ?? []), ...changesAt] };
 }
 
-/** A vacant Lease stays reserved until its former holder can no longer believe that it leads (rule 8). */
+/** Keeps a vacant Lease reserved until its former holder can no longer believe that it leads (rule 8). */
 function decideReserved(view: VacantView): Verdict | undefined {
   const { reservation } = view.tenure;
   const { outlook } = view;
-  // Do not write the strategy before the reservation ends: another controller may grant an empty Lease at once.
+  // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at
+  // once.
   if (reservation && outlook.kind === 'thirdParty')
     return {
       reason: awaiting(view),
@@ -67,7 +71,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
   const former = view.standings.find(
     ({ candidate, state }) => candidate.name === reservation.holder && state !== 'Deleting',
   );
-  // Until then, another former holder may lead.
+  // Before this time, another former holder may lead.
   const returnsAt = Math.max(reservation.from, reservation.othersUntil);
   const hasAnswered = former?.isAlive && hasAnsweredSince(former.observation, reservation.from);
   if (former && hasAnswered && view.at >= returnsAt) {
@@ -79,7 +83,7 @@ function decideReserved(view: VacantView): Verdict | undefined {
       };
     }
   }
-  // Ping the candidates so late that their answers still count when the reservation ends.
+  // Ping the candidates late enough that their answers still count when the reservation ends.
   const formerAt = Math.max(reservation.from, returnsAt - view.input.settings.electionDurationMs);
   const isAsked = former?.observation.ping !== undefined && former.observation.ping.sentAt >= formerAt;
   const isFormerDue = view.at >= formerAt && !isAsked;
@@ -103,7 +107,7 @@ function awaiting({ tenure }: VacantView): Reason {
   return tenure.need === 'LeaseFenced' ? 'LeaseFenced' : 'AwaitingFormerHolder';
 }
 
-/** Leaves a reported conflict alone until its parties change, or until the next round of pings is due. */
+/** Does nothing after a conflict was reported, until its parties change or the next round of pings is due. */
 function decideKnownConflict(view: VacantView): Verdict | undefined {
   const conflict = knownConflict(view);
   if (conflict === undefined) return undefined;
@@ -114,13 +118,13 @@ function decideKnownConflict(view: VacantView): Verdict | undefined {
 function decideElectionOrWait(view: VacantView): Verdict {
   const { standings, at } = view;
   const isRoundDue = at >= nextRoundAt(view);
-  // A later round of a conflict pings the live parties again: a crashed party no longer counts.
+  // Each later round of a conflict pings the live parties again, so that a crashed party no longer counts.
   const parties = isRoundDue && knownConflict(view) !== undefined ? standingsIn(standings, 'Live') : [];
   const present = parties.length > 0 ? [] : view.live;
   const absent = [...standingsIn(standings, 'Awaiting', 'Idle'), ...parties];
   const contenders = contendersAmong(present, absent);
-  // The election does not wait for the holder that just expired: it has shown its silence by missed renewals. It takes part
-  // if it answers (rule 3).
+  // Do not wait for the holder that has just expired: its missed renewals show that it is silent. It takes
+  // part if it answers (rule 3).
   const isSettled = contenders.every((standing) => isJustExpired(view, standing));
   const verdict = isSettled ? decideSettled(view, decideOutcome(present)) : undefined;
   if (verdict) return verdict;
@@ -137,12 +141,15 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/** True for a holder whose record expired. False in a known conflict, whose parties may have answered since. */
+/**
+ * True for a holder whose record has expired. False in a known conflict, because its parties may have
+ * answered since.
+ */
 function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
 
-/** Decides an election that no missing answer can change; undefined when no candidate can lead. */
+/** Decides an election if no missing answer can change its result. Undefined if no candidate can lead. */
 function decideSettled(view: VacantView, outcome: Outcome): Verdict | undefined {
   switch (outcome.kind) {
     case 'leader':
@@ -169,10 +176,13 @@ function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leade
   return { reason: need, actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
 }
 
-/** Share of `settleMs` without a new candidate that ends the wait: 75 ms by default (ADR 42). */
+/** The wait ends if no candidate appears for this share of `settleMs`: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/** Returns when the first election of a Lease may be decided: replicas start in any order (rule 6). */
+/**
+ * Returns when the first election of a Lease may be decided. It waits because replicas start in any order
+ * (rule 6).
+ */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
@@ -183,7 +193,7 @@ function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Insta
 }
 
 function conflictVerdict(view: VacantView, conflict: string): Verdict {
-  // Candidates that are all fresh conflict without a ping: the backoff starts here then.
+  // If all candidates are fresh, they conflict without a ping: the backoff starts here.
   const isRound = view.at >= nextRoundAt(view);
   return {
     reason: 'StrategyConflict',
@@ -201,7 +211,10 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
   };
 }
 
-/** Lets candidates that are held back lead if no other can, those with the fewest lapses first (rules 3 and 7). */
+/**
+ * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and
+ * 7).
+ */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const { standings, at } = view;
   const reserve = standings.filter(
@@ -244,7 +257,10 @@ function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): 
   };
 }
 
-/** A candidate that just released the Lease is about to exit: it is pinged only when no other candidate can lead. */
+/**
+ * Returns withdrawn candidates that were not pinged. A candidate that has just released the Lease is about to
+ * exit, so it is pinged only if no other candidate can lead.
+ */
 function withdrawnUnasked(view: VacantView): readonly Standing[] {
   return standingsIn(view.standings, 'Withdrawn').filter(
     ({ candidate, observation: { ping } }) =>

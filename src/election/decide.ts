@@ -7,13 +7,13 @@ import { coordinatorLease, earliestAfter, isLeaseName, type Now } from './model.
 import { isPingPending, priorityEnd, type Verdict } from './verdict.ts';
 import { type ElectionInput, isHeld, isVacant, surveyElection, type View } from './view.ts';
 
-/** Decides what to do about one Lease, as a pure function. The caller applies the decision. */
+/** Decides what to do about one Lease. A pure function: the caller applies the decision. */
 export function decideElection(input: ElectionInput, now: Now): Decision {
   const view = surveyElection(input, now);
   if (input.name === coordinatorLease.name) {
     return toDecision(view, { reason: 'CoordinatorLease' }, {});
   }
-  // The server refuses every write to such a Lease. The housekeeping of its candidates still goes on.
+  // The server refuses every write to this Lease. The housekeeping of its candidates continues.
   if (!isLeaseName(input.name)) {
     return toDecision(view, { reason: 'InvalidLeaseName' }, decideHousekeeping(view));
   }
@@ -38,18 +38,22 @@ const order: Record<Action['kind'], number> = {
   DeleteCandidate: 2,
 };
 
-/** Completes a verdict: adds the housekeeping and the survey, drops conflicting pings, and sorts the actions. */
+/**
+ * Completes a verdict: adds the housekeeping and the state of the election, drops conflicting pings, and
+ * sorts the actions.
+ */
 export function toDecision(
   view: View,
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
-  // Drop a ping to a candidate that is deleted: the ping would change the resourceVersion, which is the precondition of the
-  // deletion.
+  // Drop a ping to a candidate that is deleted: the ping would change the resourceVersion, and the deletion
+  // would fail.
   const doomed = new Set(
     housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
   );
-  // Send only one ping to a candidate: the first changes the resourceVersion, so that the server would refuse the second.
+  // Send only one ping per candidate: the first ping changes the resourceVersion, so the server would refuse
+  // the second.
   const pinged = new Set<string>();
   const actions = (verdict.actions ?? []).filter((action) => {
     if (action.kind !== 'PingCandidate') return true;
@@ -57,7 +61,7 @@ export function toDecision(
     pinged.add(action.uid);
     return isFirst;
   });
-  // Ping both candidates of one name: the one that answers counts (rule 13).
+  // Ping both candidates with one name: the candidate that answers counts (rule 13).
   for (const twin of view.twins) {
     const ping = actions.find(
       (action) => action.kind === 'PingCandidate' && action.name === twin.candidate.name,

@@ -22,13 +22,13 @@ export interface NotesChange {
   readonly preferredHolder?: string | null;
 }
 
-/** Creates a missing Lease. Fails if the Lease exists by then. */
+/** Creates a missing Lease. Fails if the Lease exists already. */
 export interface CreateLease {
   readonly kind: 'CreateLease';
   readonly strategy: string;
-  /** Annotations with the same values, where the server drops fields (rule 14). */
+  /** Annotations with the same values, if the server drops fields (rule 14). */
   readonly notes?: NotesChange;
-  /** Undefined for a third-party strategy: the Lease is made without a holder. */
+  /** Undefined for a third-party strategy: the Lease is created without a holder. */
   readonly grant: Grant | undefined;
 }
 
@@ -41,20 +41,23 @@ export interface UpdateLease {
   readonly notes?: NotesChange;
 }
 
-/** What an UpdateLease changes. Each kind writes only the fields that are listed with it. */
+/** What an UpdateLease changes. Each kind writes only the fields that its comment lists. */
 export type LeaseChange =
-  /** holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions, strategy; preferredHolder removed. */
+  /**
+   * Writes holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions and strategy.
+   * Removes preferredHolder.
+   */
   | {
       readonly kind: 'grant';
       readonly grant: Grant;
       readonly leaseTransitions: number;
       readonly strategy: string;
     }
-  /** preferredHolder and strategy, beside a valid holder. */
+  /** Writes preferredHolder and strategy. The holder stays. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
   /**
-   * holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions: no candidate holds the Lease
-   * until the duration is over.
+   * Writes holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds and leaseTransitions:
+   * no candidate holds the Lease until the duration is over.
    */
   | {
       readonly kind: 'fence';
@@ -62,9 +65,12 @@ export type LeaseChange =
       readonly leaseDurationSeconds: number;
       readonly leaseTransitions: number;
     }
-  /** preferredHolder removed; `hasFailed` when the preempting candidate is the cause. */
+  /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** strategy; holderIdentity '' where the field is absent; preferredHolder removed where this controller set it. */
+  /**
+   * Writes strategy. Writes holderIdentity '' if the field is absent. Removes a preferredHolder that this
+   * controller set.
+   */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -72,7 +78,10 @@ export type LeaseChange =
       readonly removesPreferredHolder: boolean;
     };
 
-/** Deletes a candidate that has been silent for hours. Fails if it was replaced or changed in the meantime. */
+/**
+ * Deletes a candidate that has been silent for hours. Fails if the candidate was replaced or changed in the
+ * meantime.
+ */
 export interface DeleteCandidate {
   readonly kind: 'DeleteCandidate';
   readonly source: CandidateSource;
@@ -83,88 +92,94 @@ export interface DeleteCandidate {
 
 export type Action = CreateLease | UpdateLease | PingCandidate | DeleteCandidate;
 
-/** When to decide again (rule 9): after a change only, or at a given time too. */
+/** When to decide again (rule 9): only after a change, or also at a given time. */
 export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; readonly time: Instant };
 
 export interface Decision {
   readonly reason: Reason;
-  /** In this order: the Lease, for which a leader waits, then the pings, all at once, then deletions. */
+  /**
+   * In this order: the Lease first, because a leader waits for it; then all pings together; then deletions.
+   */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /** Until when the decision stays the same if the Lease's holder renews in time; Infinity: until something else changes. */
+  /**
+   * Until when the decision stays the same if the Lease's holder renews in time. Infinity: until another
+   * change.
+   */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
-  /** The outcome of an election among the candidates that are known to be alive. */
+  /** The result of an election among the candidates that are known to be alive. */
   readonly outcome: Outcome;
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
-  /** True while the election waits for answers that could settle it. The longer it waits, the more candidates are pinged. */
+  /**
+   * True while the election waits for answers that could settle it. The longer it waits, the more candidates
+   * are pinged.
+   */
   readonly isAsking: boolean;
   /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
   readonly conflict: string | undefined;
 }
 
-/** Every reason of a decision, and the sentence that explains it to users. */
+/** Every reason of a decision, with the sentence that explains it to users. */
 export const REASONS = {
   // The Lease is granted, because:
   LeaseMissing: 'There are candidates, but no Lease yet.',
   LeaseExpired: 'The Lease has expired: its holder has not renewed it in time.',
   LeaseReleased: 'The Lease has no holder.',
-  HolderEnded: 'The process of the holder has ended, by the status of its Pod.',
+  HolderEnded: 'The status of the Pod shows that the process of the holder has ended.',
   FormerHolderAnswered:
-    'The last holder may still believe that it leads, and has answered: it gets the Lease back.',
+    'The last holder may still believe that it leads and has answered, so it gets the Lease back.',
   GrantRevised:
-    'The Lease was granted to a candidate that has not taken it up: that candidate is gone, silent or late, or a better one has come.',
+    'The new holder has not taken the Lease up. It is gone, silent or late, or there is a better candidate.',
 
   // The Lease is held, and:
   LeaderOptimal: 'The best candidate leads.',
-  RevisionPending:
-    'The new holder has not taken the Lease up yet, and a better candidate is about to get it.',
+  RevisionPending: 'The new holder has not taken the Lease up yet. A better candidate will get it soon.',
   BetterCandidate: 'A candidate that is better than the holder has answered.',
   PreemptionPending:
-    'The holder was told of a better candidate: it stops renewing, and then that candidate gets the Lease.',
+    'A better candidate is the preferredHolder: the holder stops renewing, and then that candidate gets the Lease.',
   PreemptionBackoff:
-    'A better candidate waits: preemptions have failed of late, and the next one comes after a backoff.',
+    'A better candidate waits: recent preemptions have failed, and the next one starts after a backoff.',
   HolderHidden:
-    'The holder renews the Lease, but its LeaseCandidate is out of sight: the API server no longer serves those of its group.',
+    'The holder renews the Lease, but its LeaseCandidate is not visible: the API server no longer serves its API group.',
   HolderUnaware:
-    'The holder renews on although a note on the Lease names a better candidate, and the API server drops the field that would tell it: a fence takes its place.',
+    'The holder keeps renewing although a note on the Lease names a better candidate, and the API server drops the field that the holder reads. A fence replaces the holder.',
   PreferredHolderLeads:
-    'The preferred candidate holds the Lease, which it does not renew while it is preferred.',
-  PreferredHolderGone: 'The preferred candidate is gone, or takes no part any more.',
-  PreferredHolderSilent: 'The preferred candidate does not answer any more.',
-  PreferredHolderNotBest: 'The preferred candidate is not the best any more, or no better than the holder.',
+    'The preferred candidate holds the Lease. It does not renew the Lease while it is preferred.',
+  PreferredHolderGone: 'The preferred candidate is gone, or no longer takes part.',
+  PreferredHolderSilent: 'The preferred candidate no longer answers.',
+  PreferredHolderNotBest: 'The preferred candidate is no longer the best, or is not better than the holder.',
   StrategyChanged:
     'The right candidate leads, but the Lease names another strategy than the candidates ask for.',
   WritesIgnored:
-    "The holder's renewals remove strategy and preferredHolder from the Lease, or something keeps even notes of them off it; the next attempt comes after a backoff.",
+    "The holder's renewals, or another client, remove strategy and preferredHolder or their notes from the Lease. The next attempt comes after a backoff.",
   HolderLate:
-    'The holder has missed renewals: candidates are asked ahead of the expiry, so that the next holder is known by then.',
+    'The holder has missed renewals. Candidates are pinged before the expiry, so that the next holder is known then.',
 
   // No decision is possible yet:
-  AwaitingAcks: 'Candidates whose answers could decide the election have to answer a ping first.',
+  AwaitingAcks: 'The election waits for candidates that could change its result: they must answer a ping.',
   AwaitingFormerHolder:
-    'The Lease was deleted or emptied, or may have been right before this coordinator started: no other candidate gets it while its last holder may still believe that it leads.',
+    'The Lease was deleted or emptied, perhaps just before this coordinator started. No other candidate gets it while its last holder may still believe that it leads.',
   FirstElectionSettling:
-    'The Lease has never had a holder, and its candidates have only begun to appear: the best of those that come within a second gets it.',
+    'The Lease has never had a holder. The coordinator waits up to a second for more candidates.',
   LeaseFenced:
-    'A fence holds the Lease until its former holder, which could not be told to give way, cannot believe in it any more.',
+    'A fence holds the Lease until its former holder can no longer believe that it leads: that holder does not read notes.',
 
   // No election is possible, or another controller decides:
   NoCandidates: 'There is no candidate for this Lease.',
   NoLiveCandidates: 'No candidate shows that it is alive.',
-  NoElectableCandidates:
-    'No candidate that takes part has the two semantic versions that the strategy compares.',
-  StrategyConflict: 'Candidates ask for strategies that cannot both be followed.',
-  ThirdPartyStrategy: 'The strategy is not one that this coordinator carries out.',
+  NoElectableCandidates: 'No candidate has the two semantic versions that the strategy compares.',
+  StrategyConflict: 'Candidates ask for conflicting strategies.',
+  ThirdPartyStrategy: 'This coordinator does not support the strategy: another controller decides.',
   InvalidLeaseName: 'No Lease can have the name that its candidates ask for.',
-  CoordinatorLease: "It is the coordinators' own lock, which is never coordinated.",
+  CoordinatorLease: "The Lease is the coordinators' own lock. It has no elections.",
 } as const satisfies Readonly<Record<string, string>>;
 
 export type Reason = keyof typeof REASONS;
 
-/** Every reason, so that metrics can show zero for reasons that have not occurred. */
+/** Every reason. Metrics show zero for reasons that have not occurred. */
 export const reasons = Object.keys(REASONS) as readonly Reason[];
 
 type LeaseWrite = Extract<Action, { kind: 'CreateLease' | 'UpdateLease' }>;
@@ -190,19 +205,28 @@ export function preferredBy({ actions }: Decision): string | undefined {
     .find((change) => change !== undefined)?.preferredHolder;
 }
 
-/** True when a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an election. */
+/**
+ * True if a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an
+ * election.
+ */
 export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
-/** Returns the candidate that a decision chooses: it gets the Lease, is preferred, or leads by the outcome. */
+/**
+ * Returns the candidate that a decision chooses: the new holder, the preferredHolder, or the leader of the
+ * outcome.
+ */
 function chosenBy(decision: Decision): string | undefined {
   const { outcome } = decision;
   const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;
   return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
 }
 
-/** Returns at most `most` candidates: the chosen one, those that could lead, the others that take part, the rest. */
+/**
+ * Returns at most `most` candidates, in this order: the chosen candidate, those that could lead, others that
+ * take part, the rest.
+ */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);
@@ -227,7 +251,10 @@ export interface CandidateAccount {
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
   readonly state: Standing['state'];
-  /** The first criterion by which the candidate lost, or what keeps it from taking part; undefined for the chosen candidate. */
+  /**
+   * The first criterion by which the candidate lost, or the reason why it takes no part; undefined for the
+   * chosen candidate.
+   */
   readonly lostBy: string | undefined;
 }
 
@@ -238,7 +265,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
   const winner = standings.find(({ candidate }) => candidate.name === chosen);
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
 
-  /** True for a candidate that is not pinged or waited for, because it would be worse with any answer (rule 6). */
+  /** True if the candidate is not pinged: it would lose even if it answered (rule 6). */
   const isWorse = ({ candidate, state }: Standing): boolean =>
     (state === 'Idle' || state === 'Awaiting') &&
     winner !== undefined &&
@@ -253,7 +280,7 @@ export function explainCandidates(decision: Decision): readonly CandidateAccount
     if (!order.isElectable(candidate)) return 'NotElectable';
     if (!order.isElectable(winner.candidate)) return 'NotChosen';
     if (order.compare(winner.candidate, candidate) < 0) return order.explain(winner.candidate, candidate);
-    // Age and name never evict (rule 5).
+    // A leader never yields because of age or name (rule 5).
     return winner.isHolder ? 'AsGoodAsHolder' : 'NotChosen';
   };
   return standings.map((standing) => ({

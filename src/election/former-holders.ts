@@ -11,15 +11,18 @@ import type { Grant, LeaseMemory } from './lease-memory.ts';
 import { FENCE, type Instant, type Lease, type Now } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-// Beliefs of former holders that are not known from their renewals (rule 8).
+// The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/** The longest gap between a watch and the next list, in which a Lease may be created, renewed and deleted unseen. */
+/**
+ * The longest gap between a watch and the next list, in milliseconds. In this gap a Lease may be created,
+ * renewed and deleted unseen.
+ */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with a former holder that was never seen and last renewed at `renewedAt`; `before`: so long ago that
- * its duration is over. The assumed duration is the longest of: the durations of known holders, `leastMs`, and client-go's
- * default.
+ * Returns the memory with an additional former holder that this process never saw and that last renewed at
+ * `renewedAt`. `before`: so long ago that its duration is over. The assumed duration is the maximum of the
+ * durations of known holders, `leastMs`, and client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -40,9 +43,11 @@ export function withUnknown(
 }
 
 /**
- * Returns the memory after the holder of its record has lost the Lease without releasing it. `hasRenewed` says whether the
- * holder renewed since its last sight. `perhaps`: no watch could show it; such a renewal lasts at least `leastMs`, the
- * duration in the Lease now. `before`: another coordinator has since seen the holder's whole duration pass.
+ * Returns the memory after the holder of its record has lost the Lease without releasing it.
+ * - `hasRenewed`: whether the holder has renewed since this process last saw it.
+ * - `perhaps`: no watch could show a renewal. Such a renewal lasts at least `leastMs`, the duration in the
+ * Lease now.
+ * - `before`: another coordinator has waited for the holder's whole duration since.
  */
 export function withLoss(
   memory: LeaseMemory,
@@ -67,7 +72,7 @@ export function withLoss(
     };
     return { ...memory, beliefs: withBelief(beliefs, fence, at) };
   }
-  // A holder that got a grant, but whose renewal was never seen, may renew with its own duration.
+  // If a holder got a grant but its renewals were not seen, it may renew with its own duration.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
   const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
   const overSince = at - durationMs;
@@ -80,7 +85,10 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/** Records that a list shows an unknown Lease: unless it is an unrenewed grant, it may have had another holder until now. */
+/**
+ * Records that a list shows an unknown Lease. Unless it is an unrenewed grant, it may have had another holder
+ * until now.
+ */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
@@ -89,9 +97,9 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
 
-// Grants of ours that may have been written or not: their holders may have taken them up (rule 8).
+// Grants of ours with an unknown result: their holders may have taken them up (rule 8).
 
-/** Returns the memory without a grant that was not written, or not taken up. */
+/** Returns the memory without a grant that was not written or not taken up. */
 export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   return {
@@ -104,7 +112,10 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   };
 }
 
-/** Records a Lease without our grant, now of `holder`. The grant may have been taken up unseen, and renewed until `at`. */
+/**
+ * Records a Lease that does not show our grant and is now held by `holder`. The former holder may have taken
+ * up the grant unseen, and renewed until `at`.
+ */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
@@ -121,7 +132,10 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   };
 }
 
-/** Records that the answer to a grant was lost. If it was written, the holder may renew until `unseenUntil`. */
+/**
+ * Records that the answer to a grant was lost. If the grant was written, its holder may renew until
+ * `unseenUntil`.
+ */
 export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
@@ -132,7 +146,7 @@ export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): L
   };
 }
 
-/** Records that the answer to the grant before can no longer arrive, because another grant is sent. */
+/** Records that the answer to the previous grant can no longer arrive, because another grant is sent. */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at);
@@ -140,7 +154,8 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
   return {
     ...next,
-    // The last of several grants to one holder covers the others: the server can no longer refuse any of them.
+    // The last of several grants to one holder includes the others: the server can no longer refuse any of
+    // them.
     lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -148,9 +163,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on a known state of the Lease: it has not written the earlier grants
- * whose answers were lost. If the grant created the Lease, this is not certain: an earlier grant may have created a Lease
- * that was taken up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease. Then it did not write the
+ * earlier grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier
+ * grant may have created a Lease that was taken up and deleted before.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -158,14 +173,20 @@ export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory 
   return record ? { ...memory, lostGrants: [] } : withLostGrants(memory, at);
 }
 
-/** Returns the memory with a belief for each lost grant, as if its holder had taken it up and renewed it until `at`. */
+/**
+ * Returns the memory with a belief for each lost grant, as if its holder had taken it up and renewed until
+ * `at`.
+ */
 function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   let { beliefs } = memory;
   for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, supposed(memory, grant, at).belief);
   return { ...memory, beliefs, lostGrants: [] };
 }
 
-/** Returns the grant, and the belief of its holder if the holder has taken it up and last renewed it at `renewedAt`. */
+/**
+ * Returns the grant, and the belief of its holder if that holder took up the grant and last renewed at
+ * `renewedAt`.
+ */
 export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
   { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
   grant: G,
@@ -174,11 +195,11 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
 ): { readonly grant: G; readonly belief: Belief } {
   const { holder, leaseDurationSeconds, isReturn } = grant;
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // The duration of a grant that gives the Lease back is not the duration of a renewal: it lasts as long as the holder may
-  // lead anyway.
+  // A grant that returns the Lease only covers the time for which the holder may lead anyway. Its duration is
+  // not that of a renewal.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
-  // An answer sent after the first loss is recent enough, so that the first lostAt stays.
+  // The answer was sent after the first loss, so the first lostAt stays.
   const lostAt = known?.lostAt ?? at;
   return {
     grant,
@@ -186,23 +207,25 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
   };
 }
 
-/** After a holder has renewed for this long, no former holder can still believe in the Lease, in milliseconds. */
+/** After a holder has renewed for this long, no former holder can believe that it leads, in milliseconds. */
 const LONG_HELD_MS = 5 * 60_000;
-/** Where no coordinator ran before, candidates younger than this may not have had an election yet, in milliseconds. */
+/** If no coordinator ran before, younger candidates may not have had an election yet, in milliseconds. */
 const JUST_CREATED_MS = 1000;
 /** creationTimestamp has whole seconds. */
 const CREATION_PRECISION_MS = 1000;
 
 /**
- * The moment from which this process sees every change. `firstList`: its first list, which contains a coordinator's lock.
- * `firstEver`: its first list, without a lock. `takeOver`: when it became the coordinator.
+ * The moment from which this process sees every change. `firstList`: its first list, which contains a
+ * coordinator's lock. `firstEver`: its first list, which contains no such lock. `takeOver`: the process
+ * became the coordinator.
  */
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
- * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a
- * holder that still leads. A former holder of a held Lease may sleep, and release the Lease later. A coordinator that takes
- * over has watched, but its watch may lag behind its predecessor: a Lease that looks missing may have existed until now.
+ * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may
+ * have had a holder that still leads. A former holder of a held Lease may be asleep and release the Lease
+ * later. A coordinator that takes over has watched before, but its watch may lag behind the former
+ * coordinator: a Lease that seems missing may have existed until now.
  */
 export function observeBeginning(
   input: ElectionInput,
@@ -215,14 +238,16 @@ export function observeBeginning(
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A candidate was granted the Lease after its former holder's duration was over. A fence or another client took it earlier.
+    // A candidate gets the Lease only after the duration of its former holder. A fence or another client
+    // takes it earlier.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);
   }
-  // A participant releases only its own Lease. A Lease without renewTime was created for another controller to grant (rule 4).
+  // A participant releases only its own Lease. A Lease without renewTime was created without a holder, for
+  // another controller to grant (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
-  // A Lease that the coordinator before it created may be renewed unseen until the next list.
+  // If the former coordinator created the Lease, its holder may renew it unseen until the next list.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }

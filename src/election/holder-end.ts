@@ -1,32 +1,34 @@
 import { isGrantUnrenewed, type LeaseMemory } from './lease-memory.ts';
 import type { Instant, Lease, LeaseCandidate, MicroTime } from './model.ts';
 
-/** A Pod, as far as the end of a holder depends on it (rule 17). All times are stamped by its node, in whole seconds. */
+/**
+ * The part of a Pod that shows the end of a holder (rule 17). The node stamps all times, in whole seconds.
+ */
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The kubelet made the Pod from a file: its status says nothing of a candidate with another uid. */
+  /** The kubelet created the Pod from a file. Its status says nothing about a candidate with another uid. */
   readonly isMirror: boolean;
   readonly hasHostPid: boolean;
   readonly sharesProcessNamespace: boolean;
-  /** The container of the leading program, by this project's annotation on the Pod. */
+  /** The container of the leading program, according to this project's annotation on the Pod. */
   readonly leadingContainer: string | undefined;
-  /** The container that kubectl uses by default, by its annotation. */
+  /** The container that kubectl uses by default, according to kubectl's annotation on the Pod. */
   readonly defaultContainer: string | undefined;
-  /** All containers that keep running, restartable init containers too. */
+  /** All containers that keep running, including restartable init containers. */
   readonly containers: readonly PodContainer[];
 }
 
 export interface PodContainer {
   readonly name: string;
-  /** The instance that runs now. */
+  /** The instance that is running now. */
   readonly running: ContainerInstance | undefined;
-  /** The instances that have ended: the last one, and the one before. */
+  /** The two latest instances that have ended. */
   readonly ended: readonly EndedInstance[];
 }
 
-/** One run of a container. A restart makes another one, with another id. */
+/** One run of a container. A restart creates another instance with another id. */
 export interface ContainerInstance {
   readonly id: string;
   readonly startedAt: MicroTime | undefined;
@@ -37,16 +39,16 @@ export interface EndedInstance extends ContainerInstance {
   readonly reason: string;
 }
 
-/** A Pod together with what this process has seen of its containers. */
+/** A Pod, and the observations of its containers by this process. */
 export interface ObservedPod {
   readonly pod: Pod;
-  /** The instances that this process has seen running, by id. */
+  /** The ids of the instances that this process has seen running. */
   readonly seenRunning: ReadonlySet<string>;
-  /** Since when this process has seen that an instance has ended, by id. */
+  /** When this process first saw that an instance has ended, by id. */
   readonly endSeenAt: ReadonlyMap<string, Instant>;
 }
 
-/** Returns the Pod as seen at `at`, after `previous`. Only instances that the status still names are kept. */
+/** Returns the Pod as seen at `at`, after `previous`. Keeps only instances that the status still contains. */
 export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Instant): ObservedPod {
   const known = previous?.pod.uid === pod.uid ? previous : undefined;
   const running = pod.containers.flatMap((container) => container.running?.id ?? []);
@@ -58,7 +60,7 @@ export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Inst
   };
 }
 
-/** Why there is no proof that a holder has ended, each with the sentence that explains it. */
+/** Why there is no proof that a holder has ended. Each reason has a sentence that explains it. */
 export const MISSING_PROOFS = {
   NoPod: 'The LeaseCandidate of the holder names no Pod as its owner.',
   PodUnknown: 'The Pod of the holder is not known: it is gone, or the coordinator may not read it.',
@@ -70,14 +72,14 @@ export const MISSING_PROOFS = {
   NeverSeenRunning: 'The coordinator has not seen the container that ended while it was running.',
   EndMadeUp: 'The status has no time or no true reason of the end: the kubelet did not see it.',
   HolderNeverRenewed: 'The holder has not renewed the Lease itself.',
-  OtherInstance: 'The last renewal may be by another run of the container than the one that ended.',
+  OtherInstance: 'Another run of the container may have written the last renewal.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
 /**
- * `ends`: at `at`, unless the holder renews before, there is proof that the holder has ended. `unproven`: there is none, and
- * the Lease has to expire.
+ * `ends`: there is proof that the holder has ended, unless it renews before `at`. `unproven`: there is no
+ * proof, and the Lease has to expire.
  */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
@@ -89,13 +91,16 @@ export interface EndEvidence {
   readonly memory: LeaseMemory;
   /** The holder's candidate. */
   readonly candidate: LeaseCandidate | undefined;
-  /** The Pod that the candidate names, by its uid. */
+  /** The Pod in the candidate's ownerReferences. */
   readonly pod: ObservedPod | undefined;
 }
 
-/** Returns when there is proof that the holder of a Lease has ended (rule 17). The conditions (a) to (e) are the rule's. */
+/**
+ * Returns when there is proof that the holder of a Lease has ended (rule 17). The letters (a) to (e) are
+ * those of the rule.
+ */
 export function judgeHolderEnd({ lease, memory, candidate, pod: observed }: EndEvidence): HolderEnd {
-  // (a) Bound: the holder is a process of one container of one Pod.
+  // (a) Bound: the holder is a process in one container of one Pod.
   if (candidate?.pod === undefined) return unproven('NoPod');
   if (observed === undefined || observed.pod.uid !== candidate.pod.uid) return unproven('PodUnknown');
   const { pod } = observed;
@@ -104,7 +109,7 @@ export function judgeHolderEnd({ lease, memory, candidate, pod: observed }: EndE
   const container = leadingContainerOf(candidate, lease, pod);
   if (container === undefined) return unproven('ContainerUnknown');
 
-  // (b) Exited: the kubelet has seen the end of an instance that ran before.
+  // (b) Exited: the kubelet has seen the end of an instance that was running before.
   const { record } = memory;
   const [lastEnded] = container.ended;
   if (record === undefined || lastEnded === undefined) return unproven('ContainerRuns');
@@ -127,7 +132,8 @@ export function judgeHolderEnd({ lease, memory, candidate, pod: observed }: EndE
   if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))
     return unproven('OtherInstance');
 
-  // (d) Silent: a live holder behind a wrong binding would have renewed. (e) Settled: its last requests have arrived.
+  // (d) Silent: if the binding were wrong, the live holder would have renewed. (e) Settled: the holder's last
+  // requests have arrived.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   const isSure = pod.containers.length === 1 || namedContainer(candidate, lease, pod) !== undefined;
   const at = Math.max(endSeenAt, record.since) + silenceMs(record.renewedEveryMs, isSure);
@@ -138,7 +144,7 @@ function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
 }
 
-/** Returns the container in which the leading program runs: named by an annotation, or the only one (rule 17). */
+/** Returns the container of the leading program: the annotation names it, or it is the only one (rule 17). */
 export function leadingContainerOf(
   candidate: LeaseCandidate | undefined,
   lease: Lease,
@@ -153,15 +159,15 @@ function namedContainer(candidate: LeaseCandidate | undefined, lease: Lease, pod
   return candidate?.leadingContainer ?? lease.leadingContainer ?? pod.leadingContainer;
 }
 
-/** The renewTime, if the holder has written it: only then it is stamped by the clock of the holder's node. */
+/** Returns renewTime if the holder has written it: only then the clock of the holder's node stamped it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers } = lease;
-  // A coordinator writes equal times.
+  // A coordinator writes two equal times.
   const isGrant = renewTime === acquireTime && !isAcquireTimeRenewers;
   return isGrant || isGrantUnrenewed(memory, lease) ? undefined : renewTime;
 }
 
-/** Reasons that the kubelet or the container runtime make up when they have not seen the end. */
+/** Reasons that the kubelet or the container runtime write if they have not seen the end. */
 const MADE_UP = new Set(['ContainerStatusUnknown', 'Unknown', 'RestartingAllContainers']);
 
 function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean {
@@ -171,16 +177,16 @@ function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean
 /** The status has whole seconds. In microseconds. */
 const STATUS_PRECISION = 1_000_000n;
 
-/** Whether the instance may have run at `time`, by the clock of its node. */
+/** Whether the instance may have been running at `time`, by the clock of its node. */
 function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTime): boolean {
   return startedAt <= time && time <= finishedAt + STATUS_PRECISION;
 }
 
-/** The assumed time between two renewals where none was seen, in ms: client-go's default. */
+/** The assumed time between two renewals if none was seen, in ms: client-go's default. */
 const USUAL_RENEWAL_MS = 2000;
-/** The longest silence that is waited for where the container is known for sure, in ms. */
+/** Maximum required silence if the container is known for sure, in ms. */
 const MAX_SILENCE_MS = 5000;
-/** The shortest one, in ms: until then, requests of the ended holder may arrive. */
+/** Minimum required silence, in ms: until then, requests of the ended holder may arrive. */
 const SETTLED_MS = 1000;
 
 function silenceMs(renewedEveryMs: number | undefined, isSure: boolean): number {

@@ -10,25 +10,31 @@ import {
 } from './beliefs.ts';
 import type { Instant, Lease, MicroTime } from './model.ts';
 
-/** The part of a Lease that a holder renews. While it stays the same, the holder has not renewed. */
+/** The part of a Lease that a holder renews. While it is unchanged, the holder has not renewed. */
 export interface HolderRecord {
   readonly leaseUid: string;
   readonly holder: string;
   readonly renewTime: MicroTime | undefined;
   readonly leaseDurationSeconds: number | undefined;
   readonly leaseTransitions: number;
-  /** Another holder may have led under the same leaseTransitions. */
+  /** True if another holder may have led with the same leaseTransitions. */
   readonly isNumberShared?: true;
   readonly preferredHolder: string | undefined;
   readonly since: Instant;
   readonly durationMs: number;
-  /** The longest time between two renewals of this holder, in milliseconds; undefined: none was seen (rule 17). */
+  /**
+   * The longest observed time between two renewals of this holder, in milliseconds; undefined if none was
+   * observed (rule 17).
+   */
   readonly renewedEveryMs?: number | undefined;
-  /** Set when the Lease went to another candidate because its holder has ended: the holder believes nothing (rule 17). */
+  /**
+   * Set if the Lease went to another candidate because this holder has ended. Then this holder has no belief
+   * (rule 17).
+   */
   readonly hasEnded?: true;
 }
 
-/** A holder that a note asks to give way, and since when this process has seen the note. */
+/** A holder that a note asks to give way, and when this process first saw the note. */
 export interface Noted {
   readonly holder: string;
   readonly preferredHolder: string;
@@ -36,93 +42,126 @@ export interface Noted {
   readonly renewTime: MicroTime | undefined;
 }
 
-/** The number of failures in a row, and the time of the last: the input of a backoff. */
+/** Number of consecutive failures, and the time of the last one. The input of a backoff. */
 export interface Attempts {
   readonly count: number;
   readonly lastAt: Instant;
 }
 
-/** What this process remembers of one Lease, in addition to the Lease itself. Immutable: each function returns a new value. */
+/**
+ * The memory of this process about one Lease, in addition to the Lease itself. Immutable: each function
+ * returns a new value.
+ */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
   readonly wasHeld: boolean;
-  /** The preferredHolder for which the last holder has released the Lease, until the next grant. */
+  /** The preferredHolder for which the last holder released the Lease. Kept until the next grant. */
   readonly yieldedTo: string | undefined;
-  /** The beliefs of holders that have led, or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants. */
+  /**
+   * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of
+   * unanswered grants.
+   */
   readonly beliefs: Beliefs;
-  /** The assumed duration of a holder whose own is unknown: the last known one, because holders run the same program. */
+  /**
+   * The assumed duration of a holder whose own duration is unknown. It is the last known one, because all
+   * holders run the same program.
+   */
   readonly usualDurationMs: number;
-  /** When each holder last released the Lease, in that order, within two hours, at most a hundred (rules 1 and 3). */
+  /**
+   * When each holder last released the Lease, oldest first. At most a hundred, from the last two hours (rules
+   * 1 and 3).
+   */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /** A grant of ours that is in flight. It may be written or not, until the server answers or the watch shows it. */
+  /**
+   * A grant of ours that is in flight. Whether it was written is unknown until the server answers or the
+   * watch shows it.
+   */
   readonly grantOnItsWay: Grant | undefined;
-  /** A grant of ours that was in flight when another change of the Lease was seen. It is kept until the server refuses it. */
+  /**
+   * A grant of ours that was in flight when this process saw another change of the Lease. It is kept until
+   * the server refuses it.
+   */
   readonly supposedGrant: SupposedGrant | undefined;
-  /** Grants of ours whose answers were lost. Their holders may renew until the next sight of the Lease. */
+  /**
+   * Grants of ours whose answers were lost. Until this process sees the Lease again, their holders may renew
+   * it.
+   */
   readonly lostGrants: readonly SupposedGrant[];
-  /** Our last grant, until its holder renews it. */
+  /** Our last grant. Kept until its holder renews. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /** The number of grants of ours that replaced each other in a row, including the last one, and since when (rule 12). */
+  /**
+   * The number of consecutive grants of ours that replaced each other, including the last, and the time of
+   * the first (rule 12).
+   */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
-  /** Lapses in a row, by holder: grants that the holder did not take up (rule 7). */
+  /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
-  /** Lapses in a row of all holders of the Lease, since a holder last took up a grant. */
+  /** Consecutive lapses of all holders of the Lease, since a holder last took up a grant. */
   readonly lapsesOfLease: Attempts;
-  /** Fields that we last wrote beside the current holder, to notice when its renewals wipe them. */
+  /** Fields that we last wrote for the current holder, to detect that its renewals remove them. */
   readonly written: { readonly preferredHolder?: string; readonly strategy?: string };
-  /** Set while only a note asks the holder to give way: the holder may not read notes (rule 14). */
+  /** Set while only a note asks the holder to give way. The holder may not read notes (rule 14). */
   readonly noted: Noted | undefined;
   readonly ignoredWrites: Attempts;
   readonly failedPreemptions: Attempts;
   readonly preemptedAt: Instant;
   /** Rounds of pings to silent candidates since the Lease last had a leader. */
   readonly rounds: Attempts;
-  /** Identifies the strategy conflict that was reported last: its candidates and their strategies. */
+  /** Identifies the last reported strategy conflict: its candidates and their strategies. */
   readonly conflict: string | undefined;
-  /** When the last election was decided. Earlier acks do not count any more. */
+  /** When the last election was decided. Earlier acks no longer count. */
   readonly decidedAt: Instant;
   /** When the server confirmed the first ping of the current election (rule 6). */
   readonly askingSince: Instant | undefined;
 }
 
-/** A grant of ours that may have been written and taken up, and the belief of its holder in that case. */
+/**
+ * A grant of ours that may have been written and taken up. Includes the belief of its holder in that case.
+ */
 export interface SupposedGrant {
   readonly grant: Grant;
   readonly belief: Belief;
 }
 
-/** A grant of ours that its holder has not renewed, as far as this process has seen (rule 12). */
+/**
+ * A grant of ours whose holder has not renewed it, according to the observations of this process (rule 12).
+ */
 export interface UnrenewedGrant {
   readonly holder: string;
   readonly renewTime: MicroTime;
-  /** Identifies the written grant. A holder may renew with the renewTime that we wrote. */
+  /** Identifies the written grant: a holder may renew with the same renewTime that we wrote. */
   readonly resourceVersion: string;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
-  /** When a running holder has taken up the grant (rule 12). */
+  /** Until when a running holder takes up the grant (rule 12). */
   readonly takeUpBy: Instant;
   readonly isPreemption: boolean;
   readonly isReturn?: true;
 }
 
-/** What a grant means for the former holder; known when the grant is decided. */
+/** The facts about the former holder that a grant depends on. They are known when the grant is decided. */
 export interface Grant {
   readonly holder: string;
-  /** The renewTime that the grant writes. Any other renewTime is the holder's own. */
+  /** The renewTime that the grant writes. If the Lease has another renewTime, the holder wrote it. */
   readonly renewTime: MicroTime;
   readonly former: string | undefined;
   /** In seconds. */
   readonly leaseDurationSeconds: number;
-  /** Set when `former` has not taken up its grant, in time or at all: it never led by that grant. */
+  /** Set if `former` has not taken up its grant, or not in time. It never led by that grant. */
   readonly hasFormerLapsed: boolean;
-  /** Why the grant replaces one that `former` has not renewed and that has not expired (rule 12), if it does. */
+  /**
+   * Why the grant replaces an unexpired grant that `former` has not renewed (rule 12); undefined if it does
+   * not replace one.
+   */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
-  /** Set when there is proof that the holder before this grant has ended (rule 17). */
+  /** Set if there is proof that the former holder has ended (rule 17). */
   readonly hasFormerEnded?: true;
-  /** Set when `holder` may still believe in an earlier record of its own: the grant gives the Lease back (rule 8). */
+  /**
+   * Set if the grant returns the Lease to `holder`, which may still lead by its own earlier record (rule 8).
+   */
   readonly isReturn?: true;
   readonly isPreemption: boolean;
-  /** Set when we had set another preferredHolder, and that candidate has become silent or is gone. */
+  /** Set if we had set another candidate as preferredHolder, and that candidate is silent or gone. */
   readonly hasPreferredFailed?: true;
 }
 
@@ -160,7 +199,10 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/** Returns the beliefs that block a grant. Had a lost grant changed the Lease, the server would refuse our write. */
+/**
+ * Returns the beliefs that prevent a grant. Lost grants do not matter here: if one had changed the Lease, the
+ * server would refuse our write.
+ */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -177,41 +219,50 @@ export function expiryOf(memory: LeaseMemory): Instant {
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
-/** True when the holder has never renewed its grant. The grant may be ours, or another replica's by field ownership. */
+/**
+ * True if the holder has never renewed its grant. The grant is ours or, according to field ownership, another
+ * replica's.
+ */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined || record.holder === '') return false;
   if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }
 
-/** True while no holder leads by this record or an earlier one: the grant is not taken up (rules 8 and 12). */
+/**
+ * True while the holder does not lead: it has not taken up the grant, and no earlier record of its own is
+ * still valid (rules 8 and 12).
+ */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/** A preferredHolder that loses the Lease within this time counts as a failed preemption: it probably crashes in a loop. */
+/**
+ * A preferredHolder that loses the Lease within this time counts as a failed preemption: it probably crashes
+ * in a loop.
+ */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;
 
 /**
- * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's elector reads
- * the Lease every 2.0 to 4.4 s (rule 12). For grants that last longer than usual it is half of their duration, because
- * electors then read less often.
+ * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's
+ * elector reads the Lease every 2.0 to 4.4 s (rule 12). For a grant that is longer than usual, it is half of
+ * the duration, because the elector then reads less often.
  */
 export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
 }
 
-/** Failures further apart than this are counted separately. */
+/** If more time than this passes between two failures, they are counted separately. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
-/** Records that the server's answer, or a holder's renewal, lacked what we wrote. */
+/** Records that we wrote fields, and that the server's answer or a holder's renewal did not contain them. */
 export function recordIgnoredWrite(memory: LeaseMemory, at: Instant): LeaseMemory {
   return { ...memory, written: {}, ignoredWrites: again(memory.ignoredWrites, at) };
 }
 
-/** Records the server's answer to a grant. The watch may have shown the grant before. */
+/** Records the server's answer to a grant. The watch may have shown the grant earlier. */
 export function recordGrantAnswered(
   memory: LeaseMemory,
   grant: Grant,
@@ -221,12 +272,12 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // The watch showed a later object first, which looked like the grant.
+  // The watch first showed a later object that looked like the grant.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
 
-/** Records at `at` that a grant, sent at `sentAt`, is written as `resourceVersion`. */
+/** Records at `at` that a grant, sent at `sentAt`, was written with `resourceVersion`. */
 export function recordGrant(
   memory: LeaseMemory,
   grant: Grant,
@@ -244,8 +295,8 @@ export function recordGrant(
     hasFormerLapsed,
     isReturn,
   } = grant;
-  // A preferredHolder that a better candidate soon replaces has not failed: several versions may be deployed in quick
-  // succession.
+  // If a better candidate soon replaces a preferredHolder, it has not failed: several versions may be
+  // deployed in quick succession.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&
@@ -265,7 +316,7 @@ export function recordGrant(
       renewTime,
       resourceVersion,
       leaseDurationSeconds,
-      // A server that answers us slowly answers the holder slowly too.
+      // A server that answers us slowly also answers the holder slowly.
       takeUpBy: at + takeUpMs(leaseDurationSeconds) + (at - sentAt),
       isPreemption,
       ...(isReturn && { isReturn }),
@@ -290,10 +341,10 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
   return { count: lastAt - attempts.lastAt > ATTEMPTS_DECAY_MS ? 1 : attempts.count + 1, lastAt };
 }
 
-/** The number of lapses in a row for which a candidate is not held back (rule 7). */
+/** The number of consecutive lapses for which a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
-/** Adds a lapse. One is enough to hold a holder back for which a leader had to give way. */
+/** Adds a lapse. If a leader had to give way to the holder, one lapse is enough to hold it back. */
 export function withLapse(
   attempts: Attempts,
   { unrenewedGrant }: LeaseMemory,
@@ -304,7 +355,7 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt };
 }
 
-/** Records a lapse, and forgets old ones: a program in a crash loop returns under new names. */
+/** Records a lapse and forgets old lapses: a program in a crash loop returns under new names. */
 function recordLapse(
   memory: LeaseMemory,
   { former = '', revises }: Grant,
@@ -312,7 +363,7 @@ function recordLapse(
 ): Pick<LeaseMemory, 'lapses' | 'lapsesOfLease'> {
   const { lapses, lapsesOfLease } = memory;
   const recent = [...lapses].filter(([, { lastAt }]) => at - lastAt <= ATTEMPTS_DECAY_MS);
-  // A holder that was replaced because it was late must not replace its successor in turn.
+  // A holder that was replaced because it was late must not replace its successor.
   const isEnough = revises === 'holderLate' || undefined;
   const own = withLapse(lapses.get(former) ?? NO_ATTEMPTS, memory, at, isEnough);
   return {
@@ -321,12 +372,12 @@ function recordLapse(
   };
 }
 
-/** How long a release is remembered. After that, the candidate's silence has the same effect. */
+/** How long a release is remembered. After that, the silence of the candidate has the same effect. */
 const WITHDRAWAL_KEPT_MS = 2 * 60 * 60_000;
-/** Limits the releases remembered of one Lease: a client may release it under thousands of names. */
+/** Maximum number of remembered releases per Lease: a client may release it under thousands of names. */
 const MAX_WITHDRAWALS = 100;
 
-/** Returns the releases with another one, at `at`. */
+/** Returns the releases with an additional one at `at`. */
 export function withWithdrawal(
   withdrawals: LeaseMemory['withdrawals'],
   holder: string,

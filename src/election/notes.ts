@@ -2,7 +2,9 @@ import type { Action, LeaseChange, NotesChange, UpdateLease } from './decision.t
 import type { Lease, LeaseNotes } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-/** Returns a Lease with its fields and its notes combined: a note counts where the field of the same name is not set. */
+/**
+ * Returns a Lease with its fields and notes combined: a note counts if the field of the same name is not set.
+ */
 export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {
   const { strategy, preferredHolder, isPreferredHolderOurs } = fields;
   if (!notes) return fields;
@@ -27,7 +29,7 @@ export function withoutNotes(lease: Lease): Lease {
   };
 }
 
-/** Returns the notes after a change; undefined when no note is left. */
+/** Returns the notes after a change; undefined if no note is left. */
 export function changedNotes(
   notes: LeaseNotes | undefined,
   change: NotesChange | undefined,
@@ -37,7 +39,10 @@ export function changedNotes(
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
-/** Returns how a change of the Lease changes its notes, which are kept where the server drops fields (rule 14). */
+/**
+ * Returns the changes to the notes that belong to a change of the Lease. Notes are used if the server drops
+ * fields (rule 14).
+ */
 export function notesWith(
   { lease, dropsFields }: ElectionInput,
   change: LeaseChange,
@@ -72,13 +77,16 @@ function preferredAfter(
   }
 }
 
-/** A Lease that an action has written: the state on which the action was decided, and the state in the server's answer. */
+/** A Lease that an action has written: its state at the decision, and its state in the server's answer. */
 export interface WrittenLease {
   readonly before: Lease | undefined;
   readonly after: Lease;
 }
 
-/** Returns whether the server drops new fields, by its answer to an action; undefined if that does not show it (rule 14). */
+/**
+ * Returns whether the server drops new fields, according to its answer to an action; undefined if the answer
+ * does not show it (rule 14).
+ */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
   if (!written) return undefined;
@@ -88,7 +96,7 @@ export function hasDroppedFields(action: Action, { before, after }: WrittenLease
   return written.some((field) => had?.[field] === undefined) ? false : undefined;
 }
 
-/** True when an action has written a note for each of its fields that the server has left out. */
+/** True if an action has written a note for each of its fields that the server dropped. */
 export function hasNotedWhatIsDropped(action: UpdateLease, after: Lease): boolean {
   const kept = withoutNotes(after);
   return (fieldsIn(action) ?? []).every(
@@ -98,7 +106,7 @@ export function hasNotedWhatIsDropped(action: UpdateLease, after: Lease): boolea
 
 type NotedField = 'strategy' | 'preferredHolder';
 
-/** Returns the fields that an action writes and that a server may drop. */
+/** Returns the fields that an action writes and that some servers drop. */
 function fieldsIn(action: Action): readonly NotedField[] | undefined {
   if (action.kind === 'CreateLease') return ['strategy'];
   if (action.kind !== 'UpdateLease' || !('strategy' in action.change)) return undefined;

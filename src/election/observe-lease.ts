@@ -34,9 +34,9 @@ import {
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
 /**
- * Returns the memory after seeing `lease` at `now`; undefined when the Lease is gone. `coordinatingSince` is set when a
- * list has shown the Lease: changes since the last sight are unknown then. Its value is since when this process
- * coordinates; Infinity if it does not.
+ * Returns the memory after this process saw `lease` at `now`; undefined if the Lease is gone. If a list has
+ * shown the Lease, earlier changes are unknown: then `coordinatingSince` is set. It is the time at which this
+ * process became the coordinator; Infinity if it is not the coordinator.
  */
 export function observeLease(
   memory: LeaseMemory,
@@ -70,12 +70,15 @@ function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolde
   return record && !isSame ? { ...memory, record: { ...record, leaseTransitions, preferredHolder } } : memory;
 }
 
-/** Recognizes a grant of ours that the watch shows before the server's answer, or without it. */
+/**
+ * Recognizes our grant in the watch. The watch may show it before the server's answer, or there may be no
+ * answer.
+ */
 function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
     grant !== undefined && grant.holder === lease.holderIdentity && grant.renewTime === lease.renewTime;
-  // If the answer is lost, field ownership says whether the grant was taken up.
+  // If the answer is lost, field ownership shows whether the grant was taken up.
   const others = lease.isUnrenewedGrant
     ? [supposedGrant?.grant, ...lostGrants.map(({ grant }) => grant)]
     : [];
@@ -84,7 +87,9 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
-/** Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant. */
+/**
+ * Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant.
+ */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, record, beliefs, usualDurationMs } = memory;
   if (
@@ -95,7 +100,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
     return memory;
   }
   const { holder } = unrenewedGrant;
-  // The holder's first renewal may have been unseen, with another duration than the Lease has now.
+  // This process may have missed the holder's first renewal, which may have had another duration.
   const isUnsure = record?.holder === holder && !lease.isDurationHolders;
   const knownMs = Math.max(record?.durationMs ?? 0, beliefOf(beliefs, holder)?.durationMs ?? 0);
   const belief = isUnsure && beliefIn(lease, at, Math.max(usualDurationMs, knownMs), true);
@@ -106,14 +111,17 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
   };
 }
 
-/** Records a deletion. The holder may have renewed the Lease, unseen, right before: its duration counts from now (rule 8). */
+/**
+ * Records a deletion. The holder may have renewed the Lease unseen just before, so its duration counts from
+ * now (rule 8).
+ */
 function observeDeletion(
   memory: LeaseMemory,
   at: Instant,
   coordinatingSince: Instant | undefined,
 ): LeaseMemory {
   const { record, unrenewedGrant } = memory;
-  // An answered grant has replaced the record that was seen last.
+  // An answered grant has replaced the last seen record.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
@@ -123,15 +131,15 @@ function observeDeletion(
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** True when another coordinator may have granted the Lease unseen: a list shows only the last state. */
+/** True if another coordinator may have granted the Lease unseen: a list shows only the last state. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefined): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
 
 /**
- * Returns the memory of a Lease that was created, by the server's answer, but was never seen. It is most likely gone, or
- * its holder may renew it until a list shows that it is gone. If the grant that created it is ours, that grant was the last
- * one.
+ * Returns the memory of a Lease that was created according to the server's answer, but that this process
+ * never saw. It is probably gone. Otherwise its holder may renew it until a list shows that it is gone. If
+ * our grant created it, that grant was the last one.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants } = memory;
@@ -144,7 +152,10 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
   return { ...memory, beliefs, unrenewedGrant: undefined, lostGrants: lost };
 }
 
-/** Records that an unseen Lease has no candidates any more. Its holder may renew it until a list shows it gone. */
+/**
+ * Records that an unseen Lease has no more candidates. Its holder may renew it until a list shows that it is
+ * gone.
+ */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {
@@ -156,7 +167,7 @@ export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): L
   return loseGrant({ ...memory, grantOnItsWay: unseen, unrenewedGrant: undefined }, at, at + LONGEST_GAP_MS);
 }
 
-/** Records a Lease without a holder: its holder released it, or another client emptied it. */
+/** Records a Lease without a holder: the holder released it, or another client emptied it. */
 function observeEmptied(
   memory: LeaseMemory,
   lease: Lease,
@@ -172,22 +183,23 @@ function observeEmptied(
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // The holder of our answered grant already has a supposed belief. A Lease without renewTime had no holder.
+    // The holder of our answered grant already has an assumed belief. A Lease without renewTime had no
+    // holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);
   }
-  // A fence cannot release the Lease: a former holder did.
+  // A fence cannot release the Lease, so a former holder released it.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
-  // A grown leaseTransitions means that an unseen holder got the Lease, or that a former holder releases it.
+  // If leaseTransitions has grown, an unseen holder got the Lease, or a former holder releases it.
   const grown = lease.leaseTransitions - record.leaseTransitions;
-  // A participant's first renewal may be a transition (rule 15).
+  // The first renewal of a participant may add a transition (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller adds no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the seen holder is no participant, a coordinator may have granted the Lease unseen to the participant that released
-  // it.
+  // If the seen holder is no participant, a coordinator may have granted the Lease, unseen, to the
+  // participant that released it.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
@@ -208,14 +220,14 @@ function observeEmptied(
   }
   // If renewTime has changed, the holder may have renewed unseen.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // An unseen holder that has released the Lease itself no longer believes in it.
+  // An unseen holder that released the Lease itself has no belief.
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
   return { ...withUnknown(lost, at, at, leastMs), record: written };
 }
 
-/** Records a Lease with a holder, when its record has changed. */
+/** Records a Lease with a holder whose record has changed. */
 function observeHeld(
   memory: LeaseMemory,
   lease: Lease,
@@ -228,9 +240,10 @@ function observeHeld(
   const isSameHolder = former?.holder === holder;
   const isSameLease = former?.leaseUid === lease.uid;
   const isAsGranted = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
-  // Every coordinator except the built-in one writes acquireTime with a grant, and a renewal does not change it.
+  // Every coordinator except the built-in one writes acquireTime in a grant. A renewal does not change
+  // acquireTime.
   const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
-  // A renewal does not remove renewTime either.
+  // A renewal does not remove renewTime.
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
   const isRenewal = isSameHolder && isSameLease && isRenewed && !isAcquired && !isAsGranted;
   const isTakenUp = isRenewal || (isOwnGrant && !isAsGranted);
@@ -253,7 +266,7 @@ function observeHeld(
     beliefs: belief ? withBelief(next.beliefs, belief, at) : next.beliefs,
     usualDurationMs: isKnown ? Math.max(belief.durationMs, USUAL_DURATION_MS) : next.usualDurationMs,
     unrenewedGrant: isAsGranted ? unrenewedGrant : undefined,
-    // Only a renewal by the holder itself proves that it has taken the grant up.
+    // Only a renewal by the holder itself proves that it has taken up the grant.
     lapses: isTakenUp && lapses.has(holder) ? without(lapses, holder) : lapses,
     lapsesOfLease: isTakenUp ? NO_ATTEMPTS : memory.lapsesOfLease,
     written: isSameHolder ? memory.written : {},
@@ -263,23 +276,28 @@ function observeHeld(
   };
 }
 
-/** True when a holder took the Lease without a new transition: two holders may have led under one number. */
+/**
+ * True if a holder took the Lease without a new transition: two holders may have led with the same number.
+ */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** If leaseTransitions has grown by more than the seen changes, an unseen holder had the Lease and may still believe in it. */
+/**
+ * Adds an unseen holder if leaseTransitions has grown by more than the seen changes: that holder may still
+ * believe that it leads.
+ */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
-  // A coordinator's own write is one transition, and a participant's first renewal may be another (rule 15).
+  // A coordinator's own write adds one transition. A participant's first renewal may add another (rule 15).
   const isCoordinators = isOwnGrant || lease.isUnrenewedGrant || lease.holderIdentity === FENCE;
   if (grown <= Number(isCoordinators) + Number(lease.isRenewedByParticipant ?? false)) return memory;
   return withUnknown(memory, at, lease.isUnrenewedGrant ? 'before' : at);
 }
 
-/** Returns the belief of a new record's holder; undefined when the holder has not written anything yet. */
+/** Returns the belief of a new record's holder; undefined if the holder has not written anything yet. */
 function holderBelief(
   memory: LeaseMemory,
   lease: Lease,
@@ -302,12 +320,12 @@ function holderBelief(
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
-  // A shorter duration counts from its second sight on, because another client may have written the first. From then on the
-  // longer duration runs out.
+  // A shorter duration counts only when it is seen a second time, because another client may have written it
+  // first. Then the longer duration runs out.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
-  // The duration of our grant is not the holder's own duration yet.
+  // The duration of our grant is not yet the holder's own duration.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
-  // A list or a delayed watch may show the first renewal after another client has shortened its duration.
+  // A list or a delayed watch may show the first renewal after another client has reduced its duration.
   const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;
   const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
@@ -341,14 +359,19 @@ function recordOf(
   };
 }
 
-/** Returns the longest time between two renewals of the holder, without the time that it took to take up a grant. */
+/**
+ * Returns the longest time between two renewals of the holder. Does not include the time to take up a grant.
+ */
 function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefined): number | undefined {
   if (former?.holder !== lease.holderIdentity || former?.leaseUid !== lease.uid) return undefined;
   if (former.renewTime === lease.acquireTime) return undefined;
   return Math.max(former.renewedEveryMs ?? 0, at - former.since);
 }
 
-/** A plain elector's renewals contain only its own fields and so wipe preferredHolder and strategy (rule 7). */
+/**
+ * Detects that preferredHolder and strategy are gone: a plain elector's renewal contains only its own fields,
+ * and so removes the others (rule 7).
+ */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;
@@ -358,7 +381,7 @@ function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): Leas
   return isSameHolder && isWiped ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Remembers since when only a note asks the holder to give way (rule 14). */
+/** Remembers when this process first saw that only a note asks the holder to give way (rule 14). */
 function noticeNote(memory: LeaseMemory, lease: Lease, since: Instant): LeaseMemory {
   const { noted } = memory;
   const { holderIdentity: holder = '', preferredHolder = '', isPreferredHolderNoted } = lease;

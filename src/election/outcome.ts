@@ -2,15 +2,18 @@ import type { LeaseCandidate } from './model.ts';
 import { type CandidateVersions, strategies, versionOf } from './strategies.ts';
 
 export type Outcome =
-  /** No candidate has a vote. */
+  /** No candidate names a valid strategy. */
   | { readonly kind: 'none' }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] }
-  /** A strategy that is not registered here: another controller decides. */
+  /** The strategy is not registered here, so another controller decides. */
   | { readonly kind: 'thirdParty'; readonly strategy: string }
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
-/** Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way (rule 5). */
+/**
+ * Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way
+ * (rule 5).
+ */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   const resolution = resolveStrategy(candidates);
   if (resolution.kind !== 'resolved') return resolution;
@@ -30,11 +33,12 @@ export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?:
 }
 
 /**
- * Returns the candidates of `absent` whose answers could still change the outcome among `present`; none when the outcome is
- * settled (rule 6). An equally good leader does not change the outcome: the election does not wait for an equal candidate.
- *
- * It is enough to try each candidate alone and all together: a better leader, a higher binaryVersion or a new first element
- * has its effect alone, and a cycle that needs several lists is there with all of them.
+ * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Returns
+ * none if the outcome is settled (rule 6). An equally good leader does not change the outcome, so the
+ * election does not wait for an equal candidate.
+ * It is enough to test each candidate alone, and all candidates together. A better leader, a higher
+ * binaryVersion or a new first element already changes the outcome alone. A cycle of several lists is also
+ * present with all lists.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -53,17 +57,20 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** Limits the lists that are read to find the lists that matter. Beyond it, every list counts as one that matters. */
+/** Maximum number of lists that are tested. If there are more, every list counts as one that matters. */
 const MAX_LISTS_TRIED = 50_000;
 
-/** Returns a test: would a candidate change the strategy of `known`, or the parties of its conflict? */
+/**
+ * Returns a function that tests whether a candidate would change the strategy of `known`, or the parties of
+ * its conflict.
+ */
 function strategyTest(
   known: readonly LeaseCandidate[],
   outcome: Outcome,
 ): (candidate: LeaseCandidate) => boolean {
   const { lists, highest, named } = tally(known);
   const found = 'strategy' in outcome ? outcome.strategy : undefined;
-  // If all lists agree on their first element, another list with that first element changes nothing: do not try it.
+  // If all lists have the same first element, another list with that element changes nothing. Do not test it.
   const areAgreed = lists.values().every((known) => firstListed(known) === found);
   const keyOf = listKeys();
   const tried = new Map<string, boolean>();
@@ -77,7 +84,8 @@ function strategyTest(
   return (candidate) => {
     const { preference } = candidate;
     if (preference.kind === 'preferredStrategies') {
-      // If ordered lists conflict, some of the other lists may resolve the conflict, and more of them may bring it back.
+      // If ordered lists conflict, some of the other lists may resolve the conflict, and more lists may cause
+      // it again.
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
       if (areAgreed && firstListed(candidate) === found) return false;
@@ -98,19 +106,19 @@ function firstListed({ preference }: LeaseCandidate): string | undefined {
   return preference.kind === 'preferredStrategies' ? preference.strategies[0] : undefined;
 }
 
-/** True when the candidate would lead in place of the leader in `outcome`, under the same strategy. */
+/** True if the candidate would lead instead of the leader in `outcome`, under the same strategy. */
 function couldLead(candidate: LeaseCandidate, outcome: Outcome, incumbent: string | undefined): boolean {
   if (outcome.kind !== 'leader' && outcome.kind !== 'noneElectable') return false;
   const order = strategies.get(outcome.strategy);
   if (!order?.isElectable(candidate)) return false;
   if (outcome.kind === 'noneElectable') return true;
   const { leader } = outcome;
-  // An incumbent gives way by fewer criteria than those for which an election waits.
+  // An incumbent gives way for fewer criteria than those for which an election waits.
   const compare = leader.name === incumbent ? order.comparePreemption : order.compareMerit;
   return compare(candidate, leader) < 0;
 }
 
-/** True when both have equally good leaders, or no leader for the same reason. */
+/** True if both have equally good leaders, or no leader for the same reason. */
 export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   switch (a.kind) {
     case 'none':
@@ -129,16 +137,16 @@ export function isSameOutcome(a: Outcome, b: Outcome): boolean {
   }
 }
 
-/** Limits the conflicting strategies that are distinguished. */
+/** Maximum number of conflicting strategies that are distinguished. */
 const MAX_AT_ODDS = 1000;
 
-/** Up to this many candidates are compared without a selection. */
+/** A selection is made only if there are more candidates than this. */
 const FEW = 8;
 
 /**
- * Returns a small subset of `candidates` that gives the same outcome as all of them, even if others are added: the
- * candidates that decide the strategy, the best one by each strategy, and the incumbent. Thus thousands of candidates are
- * compared only once.
+ * Returns a small subset of `candidates` with the same outcome as all of them, even if others are added: the
+ * candidates that decide the strategy, the best candidate by each strategy, and the incumbent. So thousands
+ * of candidates are compared only once.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],
@@ -151,15 +159,15 @@ export function essentials(
   return [...kept];
 }
 
-/** The candidates that matter among many, found in one pass. */
+/** The candidates that determine the outcome. They are found in one pass. */
 interface Tally {
-  /** The incumbent, if it is one of them. */
+  /** The incumbent, if it is a candidate. */
   readonly present: readonly LeaseCandidate[];
   /** One candidate for each ordered list. */
   readonly lists: ReadonlyMap<string, LeaseCandidate>;
-  /** The highest binaryVersion among candidates that name one strategy. */
+  /** The highest binaryVersion of the candidates that name one strategy. */
   readonly highest: CandidateVersions['binary'] | undefined;
-  /** One candidate of that version for each strategy named. */
+  /** For each named strategy, one candidate with that version. */
   readonly named: ReadonlyMap<string, LeaseCandidate>;
   /** The best candidate by each strategy. */
   readonly best: ReadonlyMap<string, LeaseCandidate>;
@@ -186,7 +194,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
     if (preference.kind === 'preferredStrategies') {
       const [first] = preference.strategies;
       if (first === undefined) continue;
-      // Above MAX_LISTS, only the first elements matter.
+      // If there are more lists than MAX_LISTS, only the first elements matter.
       const isNew = lists.size <= MAX_LISTS || (firsts.size < MAX_AT_ODDS && !firsts.has(first));
       if (!isNew) continue;
       firsts.add(first);
@@ -207,7 +215,10 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
   return { present, lists, highest, named, best };
 }
 
-/** Returns a function that gives equal lists equal keys. It caches the last: most candidates have the same list. */
+/**
+ * Returns a function that gives equal lists equal keys. It caches the last list, because most candidates have
+ * the same one.
+ */
 function listKeys(): (list: readonly string[]) => string {
   let last: readonly string[] = [];
   let key = '';
@@ -220,20 +231,19 @@ function listKeys(): (list: readonly string[]) => string {
   };
 }
 
-/** The strategy that a set of candidates agrees on (rule 4). */
+/** The strategy that candidates agree on (rule 4). */
 export type StrategyResolution =
   | { readonly kind: 'none' }
   | { readonly kind: 'resolved'; readonly strategy: string }
   | { readonly kind: 'conflict'; readonly strategies: readonly string[] };
 
-/** Limits the different lists that are merged. A component has one list for each of its versions. */
+/** Maximum number of different lists that are merged. A component has one list per version. */
 export const MAX_LISTS = 1000;
 
 /**
  * Returns the strategy of an election among `candidates`, in any order.
- *
- * Candidates that name one strategy (v1beta1, v1alpha2) follow the highest binaryVersion among them; ordered lists
- * (v1alpha1) are merged. A candidate whose strategy or binaryVersion cannot be parsed has no influence.
+ * Candidates that name one strategy (v1beta1, v1alpha2) follow the highest binaryVersion among them. Ordered
+ * lists (v1alpha1) are merged. A candidate with an invalid strategy or binaryVersion has no influence.
  */
 export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {
   const lists = candidates.flatMap(({ preference }) =>
@@ -264,9 +274,9 @@ function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyRes
 function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
   const firsts = new Set(lists.map(([first = '']) => first));
   const [only] = firsts;
-  // Lists with the same first element agree; the other elements do not matter.
+  // Lists with the same first element agree. The other elements do not matter.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
-  // A merge of more lists would take longer than a decision may take.
+  // Merging more lists would take longer than a decision may take.
   const isCrowd = lists.length > MAX_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MAX_LISTS;
   if (isCrowd) return conflictBetween(firsts);
 
@@ -287,7 +297,9 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
   return hasCycle(below, incoming, roots) ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
 }
 
-/** Kahn's algorithm: a merged order has a cycle if elements remain after repeatedly removing the first ones. */
+/**
+ * Kahn's algorithm: repeatedly removes the first elements. If elements remain, the merged order has a cycle.
+ */
 function hasCycle(
   below: ReadonlyMap<string, ReadonlySet<string>>,
   incoming: ReadonlyMap<string, number>,

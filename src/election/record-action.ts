@@ -24,7 +24,10 @@ import type { Instant, Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
 
-/** The part of an {@link ElectionInput} that an action changes. `candidates` has at least the action's own candidate. */
+/**
+ * The part of an {@link ElectionInput} that an action changes. `candidates` contains at least the action's
+ * candidate.
+ */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
 /** Records a decision that is applied, even if it writes nothing. */
@@ -37,7 +40,10 @@ export function recordDecision<K extends Known>(known: K, decision: Decision, at
   return { ...known, memory };
 }
 
-/** Records an action before it is sent: the watch may show its effects before the server's answer, or without it. */
+/**
+ * Records an action before it is sent. The watch may show its effects before the server's answer, or without
+ * it.
+ */
 export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>(
   known: K,
   action: Action,
@@ -50,7 +56,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
     );
   }
   let { memory } = known;
-  // Our own change must not look like a renewal that wiped the fields.
+  // Our own change must not look like a renewal that removed the fields.
   if (action.kind === 'UpdateLease') memory = { ...memory, written: {} };
   const grant = grantIn(action);
   // The previous grant was neither answered nor seen.
@@ -62,7 +68,10 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   return { ...known, memory };
 }
 
-/** Records that an action sent at `sentAt` is done, with the Lease in the answer to a write of it. */
+/**
+ * Records that an action, sent at `sentAt`, has succeeded. `answer` is the Lease in the server's answer, if
+ * the action wrote the Lease.
+ */
 export function recordSuccess<K extends Known>(
   known: K,
   action: Action,
@@ -73,7 +82,7 @@ export function recordSuccess<K extends Known>(
   let { memory } = known;
   if (action.kind === 'PingCandidate') {
     const isRoutine = action.purpose === 'validity' || action.purpose === 'collection';
-    // The waves of an election are counted from its first ping (rule 6).
+    // Waves of pings are counted from the first ping of the election (rule 6).
     if (!isRoutine && memory.askingSince === undefined) memory = { ...memory, askingSince: at };
     const asked = { ...known, memory };
     return observing(asked, action, (observation) => recordPingDelivered(observation, sentAt, at));
@@ -85,12 +94,13 @@ export function recordSuccess<K extends Known>(
   return { ...known, memory };
 }
 
-/** Records at `at` that an action sent at `sentAt` has failed, or may have failed. */
+/** Records at `at` that an action, sent at `sentAt`, has failed or may have failed. */
 export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));
   }
-  // A watch does not show a Lease that was created, taken up and deleted by now. It does show a write to an existing Lease.
+  // A watch does not show a Lease that was created, taken up and deleted in the meantime. It always shows a
+  // write to an existing Lease.
   if (action.kind === 'CreateLease')
     return { ...known, memory: loseGrant(known.memory, at, at + LONGEST_GAP_MS) };
   if (action.kind !== 'PingCandidate') return known;
@@ -106,7 +116,7 @@ export function recordRefusal<K extends Known>(known: K, action: Action): K {
   return grant ? { ...known, memory: withoutGrant(known.memory, grant) } : known;
 }
 
-/** Records any write to a Lease that is not a grant. */
+/** Records a write to a Lease that is not a grant. */
 function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, at: Instant): LeaseMemory {
   const { change } = action;
   if (change.kind === 'fence') return memory;
@@ -121,11 +131,14 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
     answer.strategy === written.strategy &&
     (written.preferredHolder === undefined || answer.preferredHolder === written.preferredHolder);
   if (isKept) return { ...memory, written, decidedAt: at };
-  // If the server dropped a field without a note, the next write adds the note (rule 14).
+  // If the server dropped a field and there is no note for it, the next write adds the note (rule 14).
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/** Returns the memory once there is proof that the holder has ended: it no longer believes in the Lease (rule 17). */
+/**
+ * Returns the memory after there is proof that the holder has ended: it no longer believes that it leads
+ * (rule 17).
+ */
 function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, beliefs, withdrawals } = memory;
   if (!record) return memory;
@@ -137,7 +150,10 @@ function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   };
 }
 
-/** Changes the observation of the candidate with the name and uid of an action; does nothing if the uid has changed. */
+/**
+ * Changes the observation of an action's candidate. Does nothing if a candidate with another uid has replaced
+ * it.
+ */
 function observing<K extends Known>(
   known: K,
   { name, uid }: { readonly name: string; readonly uid: string },

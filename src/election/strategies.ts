@@ -1,39 +1,56 @@
 import { parse, type SemVer } from 'semver';
 import { GROUP, type LeaseCandidate } from './model.ts';
 
-/** A way to choose a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs. */
+/**
+ * A rule for choosing a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new
+ * strategy needs.
+ */
 export interface Strategy {
   isElectable(candidate: LeaseCandidate): boolean;
-  /** Negative when `a` is the better leader. Both must be electable; never 0 for two candidates of one Lease. */
+  /**
+   * Negative if `a` is the better leader. Both must be electable. Never 0 for two candidates of one Lease.
+   */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** Like `compare`, without age and name: an election waits for no candidate that is equal in this (rule 6). */
+  /**
+   * Like `compare`, but without age and name. An election does not wait for a candidate that is equal by
+   * these criteria (rule 6).
+   */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** Like `compare`, by the criteria for which a leader gives way (rule 5); 0 when neither has to give way to the other. */
+  /**
+   * Like `compare`, but only by the criteria for which a leader gives way (rule 5). 0 if neither candidate
+   * has to give way to the other.
+   */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
-  /** The first criterion by which `winner` comes before `loser`, for people to read. */
+  /** Returns the first criterion by which `winner` comes before `loser`, as text for users. */
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 
-/** A criterion that compares candidates, and the name for having lost by it. */
+/** A criterion. The name describes a candidate that has lost by it. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
-  /** Criteria for which a leader gives way. Priority, which always counts, comes before them. */
+  /** Criteria for which a leader gives way. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
-  /** Criteria after `preempting` that choose among candidates for a free Lease. An election waits for the best by them. */
+  /**
+   * Criteria after `preempting`. They choose among candidates for a vacant Lease. An election waits for
+   * candidates that are better by them.
+   */
   readonly choosing?: readonly Criterion[];
 }
 
-/** Under every strategy, priority comes first, and age and name come last (rules 5 and 16). */
+/** Under every strategy, priority is the first criterion, and age and name are the last (rules 5 and 16). */
 const priority: Criterion = ['LowerPriority', (a, b) => b.priority.value - a.priority.value];
 const ageAndName: readonly Criterion[] = [
   ['CreatedLater', (a, b) => compareCreation(a, b)],
-  // Unique within a Lease's candidates, so that the order is total.
+  // Names are unique among a Lease's candidates, so the order is total.
   ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
 ];
 
-/** Creates a strategy. Each of its three orders starts with the criteria of the one before. */
+/**
+ * Creates a strategy from its criteria. Each of its three orders begins with the criteria of the previous
+ * order.
+ */
 export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
   const evicting = [priority, ...preempting];
   const awaited = [...evicting, ...choosing];
@@ -47,9 +64,9 @@ export function createStrategy({ isElectable, preempting = [], choosing = [] }: 
   };
 }
 
-/** Compares versions of two candidates by semver's precedence; negative when the version of `a` is lower. */
+/** Compares the versions of two candidates by semver. Negative if the version of `a` is lower. */
 export function compareVersions(a: LeaseCandidate, b: LeaseCandidate, which: 'binary' | 'emulation'): number {
-  // Most candidates of a Lease have equal versions, so that most comparisons end here.
+  // Most candidates of a Lease have equal versions, so most comparisons end here.
   if (a[`${which}Version`] === b[`${which}Version`]) return 0;
   const left = versionOf(a, which);
   const right = versionOf(b, which);
@@ -69,7 +86,7 @@ function compareCreation(a: LeaseCandidate, b: LeaseCandidate): number {
   const left = a.creationTimestamp;
   const right = b.creationTimestamp;
   if (left === right) return 0;
-  // A candidate without a creationTimestamp counts as the younger one.
+  // A candidate without a creationTimestamp counts as younger.
   if (left === undefined) return 1;
   if (right === undefined) return -1;
   return left < right ? -1 : 1;
@@ -87,7 +104,9 @@ export const oldestEmulationVersion = createStrategy({
   ],
 });
 
-/** The fewest hand-overs in a rolling update: no leader gives way because of a version (rule 5). */
+/**
+ * Causes the fewest leader changes in a rolling update: no leader gives way because of a version (rule 5).
+ */
 export const newestVersion = createStrategy({
   isElectable: (candidate) =>
     versionOf(candidate, 'binary') !== undefined && emulationOf(candidate) !== undefined,
@@ -97,7 +116,9 @@ export const newestVersion = createStrategy({
   ],
 });
 
-/** The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion. */
+/**
+ * The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion.
+ */
 function emulationOf(candidate: LeaseCandidate): SemVer | undefined {
   return versionOf(candidate, candidate.emulationVersion === undefined ? 'binary' : 'emulation');
 }
@@ -120,12 +141,12 @@ export interface CandidateVersions {
   readonly emulation: SemVer;
 }
 
-/** A cache: a cluster has few versions, and parsing them is most of the cost of a decision. */
+/** A cache: a cluster has few versions, and parsing them is the main cost of a decision. */
 const known = new Map<string, SemVer | undefined>();
 const MAX_KNOWN = 1000;
 const LONGEST_KNOWN = 100;
 
-/** Parses a strict semantic version. `v1.2.3` is invalid here, but not for node-semver. */
+/** Parses a strict semantic version. Rejects `v1.2.3`, which node-semver accepts. */
 export function parseVersion(text: string | undefined): SemVer | undefined {
   if (text === undefined) return undefined;
   if (known.has(text)) return known.get(text);
@@ -135,10 +156,13 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
   return version;
 }
 
-/** Parsed versions of candidates whose versions are not in `known`, kept as long as the candidate object exists. */
+/** Parsed versions that are not in `known`. Each is kept as long as its candidate object exists. */
 const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
 
-/** Returns a version of a candidate; undefined when missing or invalid: the candidate is not electable then (rule 5). */
+/**
+ * Returns a version of a candidate. Undefined if it is missing or invalid: the candidate is not electable
+ * then (rule 5).
+ */
 export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
   const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;
   return known.get(text ?? '') ?? ownVersions(candidate)[which];
@@ -154,14 +178,14 @@ function ownVersions(candidate: LeaseCandidate): Partial<CandidateVersions> {
   return versions;
 }
 
-/** Returns the first `most` items, sorted and stable, in little more than one pass. */
+/** Returns the first `most` items in sorted order. The sort is stable and takes little more than one pass. */
 export function firstOf<T>(items: Iterable<T>, most: number, compare: (a: T, b: T) => number): readonly T[] {
   const found: T[] = [];
   let last: T | undefined;
   for (const item of items) {
     if (last !== undefined && compare(item, last) >= 0) continue;
     found.push(item);
-    // Sort only now and then: keeping the list sorted would move every entry on each insert.
+    // Sort only sometimes: keeping the list sorted would move all entries for each insertion.
     if (found.length < 2 * most) continue;
     found.sort(compare).length = most;
     last = found.at(-1);

@@ -8,9 +8,9 @@ import { lapsedUntil, possibleCandidates, type Standing, type View } from './vie
 export interface Verdict {
   readonly reason: Reason;
   readonly actions?: readonly Action[];
-  /** Moments at which the verdict may change by itself. */
+  /** Times at which the verdict may change without an event. */
   readonly recheckAt?: readonly (Instant | undefined)[];
-  /** When the holder counts as late, if it does not renew before. */
+  /** When the holder counts as late, unless it renews before. */
   readonly lateAt?: Instant;
   readonly isRound?: boolean;
   readonly isAsking?: boolean;
@@ -22,7 +22,7 @@ export function isPingPending(view: View, { observation: { ping } }: Standing): 
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }
 
-/** Returns the earliest deadline of a pending answer; Infinity when none is pending. */
+/** Returns the earliest deadline of a pending answer; Infinity if none is pending. */
 export function ackDeadline(view: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { state, observation } of view.standings) {
@@ -32,7 +32,10 @@ export function ackDeadline(view: View): Instant {
   return first;
 }
 
-/** Returns when the first live candidate other than the holder stops counting as alive; Infinity when there is none. */
+/**
+ * Returns when the first live candidate, except the holder, stops counting as alive; Infinity if there is
+ * none.
+ */
 export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
@@ -41,7 +44,7 @@ export function livenessExpiry({ standings, input: { memory, settings } }: View)
   return first;
 }
 
-/** Returns when the first candidate that is held back takes part again. */
+/** Returns when the first held-back candidate takes part again. */
 export function reinstatementTime({ standings, input, at }: View): Instant | undefined {
   const { withdrawals } = input.memory;
   let first: Instant | undefined;
@@ -53,7 +56,10 @@ export function reinstatementTime({ standings, input, at }: View): Instant | und
   return first;
 }
 
-/** Returns when the first priority with an end runs out, by the current difference of our two clocks (rule 16). */
+/**
+ * Returns when the first priority with an end runs out, by the current difference between our two clocks
+ * (rule 16).
+ */
 export function priorityEnd({ standings, now, at }: View): Instant | undefined {
   let first: Instant | undefined;
   for (const { candidate } of standings) {
@@ -63,18 +69,23 @@ export function priorityEnd({ standings, now, at }: View): Instant | undefined {
   return first;
 }
 
-/** Identifies the conflict of the candidates of `view`: who they are, and which strategies they ask for. */
+/**
+ * Identifies the conflict of the candidates in `view`: the candidates and the strategies that they ask for.
+ */
 export function conflictParties(view: View): string {
   return partiesOf(possibleCandidates(view));
 }
 
-/** Returns the conflict that was reported last, if it still has the same parties. */
+/** Returns the last reported conflict if it still has the same parties. */
 export function knownConflict(view: View): string | undefined {
   const { conflict } = view.input.memory;
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
-/** Identifies candidates and their strategies, in any order, by sums of hashes: sorting thousands takes too long. */
+/**
+ * Identifies candidates and their strategies, in any order, by sums of hashes. Sorting thousands of
+ * candidates would take too long.
+ */
 function partiesOf(candidates: readonly LeaseCandidate[]): string {
   let [sum, otherSum] = [0, 0];
   for (const { uid, binaryVersion, preference } of candidates) {
@@ -92,7 +103,7 @@ const START = 0x811c9dc5;
 const PRIME = 0x01000193;
 const OTHER_PRIME = 0x85ebca6b;
 
-/** Continues the hash `from`, so that "ab" and "c" differ from "a" and "bc". */
+/** Continues the hash `from`. "ab" followed by "c" has another hash than "a" followed by "bc". */
 function hashOf(text: string, from: number): number {
   let hash = from ^ text.length;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), PRIME);
@@ -101,7 +112,7 @@ function hashOf(text: string, from: number): number {
 
 const BACKOFF = { initialMs: 30_000, maxMs: 10 * 60_000 };
 
-/** Backs off when the holder or the server drops the fields that we write (rule 7). */
+/** Backs off if the holder or the server drops the fields that we write (rule 7). */
 export function decideIgnoredWrites(view: View): Verdict | undefined {
   const { count, lastAt } = view.input.memory.ignoredWrites;
   const retryAt = lastAt + backoffDelayMs(count, BACKOFF);

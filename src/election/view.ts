@@ -35,32 +35,41 @@ export interface ElectionInput {
   readonly name: string;
   readonly lease: Lease | undefined;
   readonly memory: LeaseMemory;
-  /** The candidates whose leaseName is the Lease's name, in its namespace, in any order. */
+  /** The candidates with the Lease's name and namespace, in any order. */
   readonly candidates: readonly ObservedCandidate[];
-  /** The second candidate of each name that two sources have. It takes no part, but is pinged too (rule 13). */
+  /**
+   * If two sources have a candidate with the same name: the second one. It takes no part, but is pinged too
+   * (rule 13).
+   */
   readonly twins?: readonly ObservedCandidate[] | undefined;
-  /** The Pod of the holder's candidate, where Pods are watched (rule 17). */
+  /** The Pod of the holder's candidate, if Pods are watched (rule 17). */
   readonly holderPod?: ObservedPod | undefined;
-  /** Until when candidates may be missing, because the server no longer serves a source that had some (rule 13). */
+  /**
+   * Until when candidates may be missing, because the server no longer serves a source that had candidates
+   * (rule 13).
+   */
   readonly hiddenUntil?: Instant | undefined;
-  /** Whether the server drops strategy and preferredHolder, by its last answer (rule 14); undefined before the first one. */
+  /**
+   * Whether the server drops strategy and preferredHolder, according to its last answer (rule 14); undefined
+   * before the first answer.
+   */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
 }
 
-/** The input of a decision, surveyed at one moment. Each policy gets it. */
+/** The input of a decision and its evaluation at one moment. Each policy gets it. */
 export interface View<T extends Tenure = Tenure> {
   readonly input: ElectionInput;
   readonly now: Now;
   readonly at: Instant;
   readonly tenure: T;
   readonly standings: readonly Standing[];
-  /** The twins of candidates. They take no part, but get housekeeping (rule 13). */
+  /** The standings of twins. They take no part, but get housekeeping (rule 13). */
   readonly twins: readonly Standing[];
-  /** A subset of the live candidates that has the same outcome as all live candidates. */
+  /** A subset of the live candidates. It has the same outcome as all of them. */
   readonly live: readonly LeaseCandidate[];
   readonly outcome: Outcome;
-  /** The outcome if every candidate that may still answer does answer. */
+  /** The outcome if all candidates that may still answer do so. */
   readonly outlook: Outcome;
 }
 
@@ -101,14 +110,14 @@ export type Tenure =
       /** When the holder has missed so many renewals that successors are pinged (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
-      /** True while the holder has not taken up its grant, so that it does not lead yet (rule 12). */
+      /** True while the holder has not taken up its grant. It does not lead yet (rule 12). */
       readonly isProvisional: boolean;
     }
   | {
       readonly kind: 'vacant';
       /**
-       * The reason of a grant. HolderEnded: rule 17. LeaseFenced: rule 14. GrantRevised: the holder of our grant is lost (rule
-       * 12).
+       * The reason of a grant. HolderEnded: rule 17. LeaseFenced: rule 14. GrantRevised: the holder of our
+       * grant is lost (rule 12).
        */
       readonly need:
         | 'LeaseMissing'
@@ -120,14 +129,16 @@ export type Tenure =
       readonly lease: Lease | undefined;
       /** Set while a former holder may still believe that it holds the Lease (rule 8). */
       readonly reservation: Reservation | undefined;
-      /** Since when there is proof that the holder has ended (rule 17). */
+      /** When there was first proof that the holder has ended (rule 17). */
       readonly endedAt?: Instant;
     };
 
-/** How long before an expiry candidates are pinged, in milliseconds: time for three waves of pings (rule 6). */
+/**
+ * How long before an expiry candidates are pinged, in milliseconds: enough for three waves of pings (rule 6).
+ */
 const ASK_AHEAD_MS = 3000;
 
-/** Returns the tenure at `at`, from what this process has seen of the Lease. */
+/** Returns the tenure at `at`, from the observations of the Lease by this process. */
 export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const { lease, memory, settings } = input;
   const { record } = memory;
@@ -151,13 +162,13 @@ export function surveyTenure(input: ElectionInput, at: Instant): Tenure {
   const end = holderEndIn(input);
   if (end?.kind !== 'ends' || end.at >= expiresAt) return { ...held, lateAt, expiresAt };
   if (at < end.at) return { ...held, lateAt: Math.min(lateAt, at), expiresAt: end.at };
-  // What other former holders may believe stays (rule 8).
+  // The beliefs of other former holders stay (rule 8).
   const others = withoutBelief(blockingBeliefs(memory), record.holder);
   const reservedNow = reservationFor(others, at);
   return { kind: 'vacant', need: 'HolderEnded', lease, reservation: reservedNow, endedAt: end.at };
 }
 
-/** Returns the input with a holder that has ended as withdrawn, as if it had released the Lease (rule 17). */
+/** Returns the input in which an ended holder is withdrawn, as if it had released the Lease (rule 17). */
 function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   if (tenure.kind !== 'vacant' || tenure.endedAt === undefined) return input;
   const { memory } = input;
@@ -165,7 +176,10 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   return { ...input, memory: { ...memory, withdrawals } };
 }
 
-/** Returns whether and when there is proof that the holder has ended; undefined where that is not judged (rule 17). */
+/**
+ * Returns whether there is proof that the holder has ended, and since when; undefined if this is not examined
+ * (rule 17).
+ */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPod, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
@@ -173,29 +187,31 @@ export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   return judgeHolderEnd({ lease, memory, candidate: holder?.candidate, pod: holderPod });
 }
 
-/** True when a holder that has not taken up its grant is gone, or does not answer. */
+/** True if a holder that has not taken up its grant is gone or does not answer. */
 function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, at: Instant): boolean {
   const grantee = candidates.find(({ candidate }) => candidate.name === holder);
   if (!grantee || grantee.candidate.isDeleting) return true;
   return isSilent(grantee.observation, at, settings);
 }
 
-/** True when the Lease names a strategy or a preferredHolder: it has elections, or had some before its candidates went away. */
+/**
+ * True if the Lease names a strategy or a preferredHolder. It has elections, or had some before its
+ * candidates went away.
+ */
 export function showsElection(lease: Lease | undefined): boolean {
   return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
 }
 
 /**
  * The current state of a candidate (rules 1 and 3).
- *
- * Live: takes part.
- * Awaiting: pinged, the election waits for its answer.
- * Idle: valid, but must answer a ping before it takes part.
- * Lapsed: let its grants expire; takes part only if no other candidate can lead.
- * Withdrawn: has just released the Lease; takes part only if no other candidate can lead.
- * Unresponsive: did not answer; takes no part until it renews.
- * Expired: no longer valid.
- * Deleting: gone.
+ * - Live: takes part.
+ * - Awaiting: pinged; the election waits for its answer.
+ * - Idle: valid, but must answer a ping before it takes part.
+ * - Lapsed: did not take up its grants; takes part only if no other candidate can lead.
+ * - Withdrawn: has just released the Lease; takes part only if no other candidate can lead.
+ * - Unresponsive: did not answer; takes no part until it renews.
+ * - Expired: no longer valid.
+ * - Deleting: marked for deletion.
  */
 export type CandidateState =
   | 'Live'
@@ -210,7 +226,7 @@ export type CandidateState =
 export interface Standing extends ObservedCandidate {
   readonly state: CandidateState;
   readonly isHolder: boolean;
-  /** True when a renewal or an ack shows that the candidate is alive, in any state. */
+  /** True if a renewal or an ack shows that the candidate is alive, in any state. */
   readonly isAlive: boolean;
 }
 
@@ -229,7 +245,7 @@ export function surveyStandings(input: ElectionInput, tenure: Tenure, now: Now):
   });
 }
 
-/** Returns the standings of twins. A twin takes no part in an election in any state (rule 13). */
+/** Returns the standings of twins. A twin never takes part in an election (rule 13). */
 export function surveyTwins(input: ElectionInput, { monotonic: at }: Now): readonly Standing[] {
   const { twins = [], memory, settings } = input;
   return twins.map((observed): Standing => {
@@ -248,7 +264,7 @@ function stateOf(
   const { settings } = input;
   // A candidate with the fence's name cannot be distinguished from the fence.
   if (candidate.isDeleting || candidate.name === FENCE) return 'Deleting';
-  // A valid holder's renewals count as its answer.
+  // The renewals of a valid holder count as its answer.
   if (isHolder) return 'Live';
   if (isWithdrawn(input, candidate.name, at)) return 'Withdrawn';
   const hasLapsed = isLapsed(input, candidate.name, at);
@@ -260,24 +276,27 @@ function stateOf(
   return ping && ping.ackedAt === undefined ? 'Awaiting' : 'Idle';
 }
 
-/** True when a candidate (or the holder) takes no part while another candidate can lead (rule 3). */
+/** True if a candidate or holder takes no part while another candidate can lead (rule 3). */
 export function isHeldBack(input: ElectionInput, name: string, at: Instant): boolean {
   return isWithdrawn(input, name, at) || isLapsed(input, name, at);
 }
 
-/** True when a candidate has released the Lease so recently that it takes no part while another can lead (rule 3). */
+/**
+ * True if a candidate has just released the Lease and takes no part while another candidate can lead (rule
+ * 3).
+ */
 function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
   const withdrawnAt = memory.withdrawals.get(name);
   return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;
 }
 
-/** True when a candidate has let so many grants lapse that it takes no part while another can lead (rule 7). */
+/** True if a candidate takes no part because of its lapses, while another candidate can lead (rule 7). */
 function isLapsed(input: ElectionInput, name: string, at: Instant): boolean {
   const trustedAgainAt = lapsedUntil(input, name, at);
   return trustedAgainAt !== undefined && at < trustedAgainAt;
 }
 
-/** Returns until when a candidate is held back for lapses, which count for the whole Lease (rule 7). */
+/** Returns until when a candidate is held back because of lapses. They count for the whole Lease (rule 7). */
 export function lapsedUntil(
   { memory, lease, settings }: ElectionInput,
   name: string,
@@ -290,7 +309,7 @@ export function lapsedUntil(
   const own = hasJustLapsed ? withLapse(earlier ?? NO_ATTEMPTS, memory, ranOutAt) : earlier;
   if (!own) return undefined;
   const ofLease = hasJustLapsed ? withLapse(lapsesOfLease, memory, ranOutAt) : lapsesOfLease;
-  // After another candidate's lapse, the first lapse of this one counts as its second.
+  // After a lapse of another candidate, the first lapse of this candidate counts as its second.
   const excess = Math.max(own.count, Math.min(ofLease.count, LAPSES_ALLOWED + 1)) - LAPSES_ALLOWED;
   if (excess <= 0) return undefined;
   return (
@@ -302,7 +321,7 @@ export function lapsedUntil(
   );
 }
 
-/** True when the candidate answered a ping that was sent at `since` or later. */
+/** True if the candidate answered a ping that was sent at `since` or later. */
 export function hasAnsweredSince({ ping }: CandidateObservation, since: Instant): boolean {
   return ping?.ackedAt !== undefined && ping.sentAt >= since;
 }

@@ -23,37 +23,37 @@ export interface WatchedLease {
 }
 
 /**
- * Renewals, by the monotonic clock of this process. The first one after the holder has acquired the Lease does not count: it comes
- * at once.
+ * Observed renewals, on the monotonic clock of this process. Does not count the first renewal after the
+ * holder acquired the Lease, because it follows at once.
  */
 export interface SeenRenewals {
   readonly count: number;
-  /** The first renewal that counts. */
+  /** The first counted renewal. */
   readonly firstAt: Instant;
   /** The last renewal, or the first sight of the holder. */
   readonly lastAt: Instant;
   /** The longest time without a renewal, in milliseconds. */
   readonly longestMs: number;
-  /** The last interval by the renewTimes, which the holder stamps with its own clock, in milliseconds. */
+  /** The last interval between two renewTimes, in milliseconds. The holder stamps them with its own clock. */
   readonly stampedMs: number;
 }
 
-/** What could not be read: it is unknown in the audit. */
+/** A part of the cluster that the audit could not read. It is unknown in the audit. */
 export interface UnreadPart {
   readonly what: 'pods' | 'leasecandidates' | 'renewals';
-  /** The answer of the server, such as `403 Forbidden`, or another error. */
+  /** The server's answer, such as `403 Forbidden`, or another error. */
   readonly why: string;
-  /** The right to grant, such as `list pods`; undefined if the cause is another one. */
+  /** The missing permission, such as `list pods`; undefined if there is another cause. */
   readonly grant: string | undefined;
 }
 
-/** Leases that are heartbeats and not elections. */
+/** Leases that are heartbeats, not elections. */
 export interface Heartbeats {
   readonly nodes: number;
   readonly apiServers: number;
 }
 
-/** What was seen of the Leases of a cluster. */
+/** The observations of the Leases of a cluster. */
 export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
   readonly heartbeats: Heartbeats;
@@ -82,17 +82,17 @@ export interface AuditRequest {
 }
 
 const NODE_LEASES = 'kube-node-lease';
-/** Each API server renews a Lease with this label, so that others know that it runs. */
+/** Each API server renews a Lease with this label, to show the other servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 const PAGE_DEADLINE_MS = 60_000;
-/** Small, as Pods are large. */
+/** Small, because Pods are large. */
 const PODS_PER_PAGE = 500;
-/** Longer than any audit: an open watch may stay silent where no Lease is renewed. */
+/** Longer than any audit: a watch is silent if no Lease is renewed. */
 const STALL_MS = 2 * 3_600_000;
 
 /**
- * Watches Leases for some time, then lists LeaseCandidates and Pods, so that these fit the last holders. Rejects with the errors
- * of the client if Leases cannot be listed; what else cannot be read is unknown.
+ * Watches Leases for some time, then lists LeaseCandidates and Pods, so that they match the last holders.
+ * Rejects with the client's error if Leases cannot be listed. Any other part that cannot be read is unknown.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;
@@ -150,7 +150,10 @@ async function watchLeases(request: AuditRequest): Promise<WatchedLeases> {
   return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
-/** Watches until the time is over. A watch that fails ends the observation: what it has shown until then counts. */
+/**
+ * Watches until the time is over. If the watch fails, the observation ends early, and keeps the results so
+ * far.
+ */
 async function followLeases(
   { client, clock, namespace, watchMs, signal }: AuditRequest,
   leases: Map<string, WatchedLease>,
@@ -188,7 +191,7 @@ function see(leases: Map<string, WatchedLease>, raw: KubernetesObject, at: Insta
   leases.set(key, seeLease(leases.get(key), raw, at));
 }
 
-/** Returns what is known of a Lease after this state of it was seen. */
+/** Returns the observation of a Lease after this state of it was seen. */
 export function seeLease(before: WatchedLease | undefined, raw: KubernetesObject, at: Instant): WatchedLease {
   const lease = decodeLease(raw, before?.lease);
   const isSameHolder =
@@ -229,13 +232,13 @@ function listCandidates(
   api: CandidateApiVersion,
   namespace: string,
 ): Promise<readonly LeaseCandidate[]> {
-  // Items of a list may lack their apiVersion, which tells the source.
+  // Items of a list may have no apiVersion. Add it, because it identifies the source.
   return listDecoded(client, resourcePaths.candidates(api, namespace), (raw) =>
     decodeLeaseCandidate({ ...raw, apiVersion: api }),
   );
 }
 
-/** Lists and decodes page by page: whole Pods of a large cluster would not fit into memory. */
+/** Lists and decodes page by page: all Pods of a large cluster would not fit into memory. */
 async function listDecoded<T>(
   client: KubernetesClient,
   path: string,
@@ -261,7 +264,9 @@ async function listDecoded<T>(
 
 type Read<T> = { readonly items?: readonly T[]; readonly unread?: UnreadPart };
 
-/** Reads a part of the cluster. A refusal, or a server without this resource, leaves it unknown. */
+/**
+ * Reads a part of the cluster. If the server refuses, or does not have this resource, the part is unknown.
+ */
 async function readUnlessRefused<T>(
   what: UnreadPart['what'],
   right: string,

@@ -7,27 +7,30 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** Maximum length of a hostname. The kubelet cuts a longer name of a Pod. */
+/** Maximum length of a hostname. The kubelet truncates a longer Pod name. */
 const LONGEST_HOSTNAME = 63;
 
-/** Maximum words between hyphens that are looked at: an identity may be any text. */
+/** Maximum number of words between hyphens that are examined: an identity may be any text. */
 const MAX_WORDS = 32;
 
-/** What the audit reads of a Pod. */
+/** The part of a Pod that the audit reads. */
 export interface AuditedPod extends Pod {
   readonly createdAt: MicroTime | undefined;
-  /** The hostname in identities: that inside the Pod, or its name where a program reads that from its environment. */
+  /**
+   * The hostname as identities contain it: the Pod's hostname, or the Pod's name if the program reads it from
+   * its environment.
+   */
   readonly hostname: string;
-  /** Empty if it is not scheduled. */
+  /** Empty if the Pod is not scheduled. */
   readonly node: string;
   readonly isOnHostNetwork: boolean;
-  /** All its containers have ended for good, as after an eviction. */
+  /** Whether all its containers have ended for good, for example after an eviction. */
   readonly hasEnded: boolean;
-  /** The workload that it is a replica of, such as `Deployment web`; undefined if there is none. */
+  /** The workload of this replica, such as `Deployment web`; undefined if there is none. */
   readonly workload: string | undefined;
 }
 
-/** Reads a Pod. Never throws: an invalid field counts as not set. */
+/** Decodes a Pod. Never throws: an invalid field counts as not set. */
 export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
   const { metadata } = raw;
   const spec = specOf(raw);
@@ -67,13 +70,16 @@ export class PodIndex {
     return this.#byUid.get(uid);
   }
 
-  /** Returns the Pod with this hostname in the namespace, else the only one in any namespace. */
+  /**
+   * Returns the Pod with this hostname in the namespace. If there is none, returns the only one in all
+   * namespaces.
+   */
   withHostname(hostname: string, namespace: string): AuditedPod | undefined {
     const pods = this.#byHostname.get(hostname) ?? [];
     return pods.find((pod) => pod.namespace === namespace) ?? (pods.length === 1 ? pods[0] : undefined);
   }
 
-  /** Returns the Pods of the namespace that are on the network of the node with this hostname. */
+  /** Returns the Pods of the namespace with hostNetwork, on the node with this hostname. */
   onHost(hostname: string, namespace: string): readonly AuditedPod[] {
     const pods = this.#byNode.get(firstLabel(hostname)) ?? [];
     return pods.filter((pod) => pod.namespace === namespace && isSameHost(pod.node, hostname));
@@ -88,31 +94,34 @@ export class PodIndex {
 }
 
 /**
- * How a Pod was found for a holder, the surest first. `owner`: the LeaseCandidate of the holder has its uid as owner. `uid`: the
- * identity has its name and the first 8 characters of its uid. `name`: the identity begins with its name, and it is not younger
- * than the leadership. `node`: the identity has the name of its node. `none`: no Pod was found. `unknown`: Pods could not be
- * listed.
+ * How the Pod of a holder was found, most certain first.
+ * - `owner`: the LeaseCandidate of the holder has the Pod's uid as owner.
+ * - `uid`: the identity contains the Pod's name and the first 8 characters of its uid.
+ * - `name`: the identity begins with the Pod's name, and the Pod is not younger than the leadership.
+ * - `node`: the identity contains the name of the Pod's node.
+ * - `none`: no Pod was found.
+ * - `unknown`: Pods could not be listed.
  */
 export type Sureness = 'owner' | 'uid' | 'name' | 'node' | 'none' | 'unknown';
 
-/** The Pod of a holder, as far as it is known. */
+/** The known facts about the Pod of a holder. */
 export interface HolderBinding {
   readonly sureness: Sureness;
   readonly pod: AuditedPod | undefined;
-  /** The container in which the leading program runs; undefined if it is not known. */
+  /** The container of the leading program; undefined if it is not known. */
   readonly container: string | undefined;
-  /** Why the holder's Pod is known to be gone: completes `Its Pod ...`. */
+  /** Why the holder's Pod is gone: completes `Its Pod ...`. Undefined unless it is known to be gone. */
   readonly gone: string | undefined;
 }
 
-/** A holder to look for. */
+/** The input of a search for the Pod of a holder. */
 export interface Holding {
   readonly lease: Lease;
   /** The LeaseCandidate of the holder. */
   readonly candidate: LeaseCandidate | undefined;
 }
 
-/** Finds the Pod and the container of the holder. `pods` is undefined if they could not be listed. */
+/** Finds the Pod and the container of the holder. `pods` is undefined if Pods could not be listed. */
 export function bindHolder(holding: Holding, pods: PodIndex | undefined): HolderBinding {
   if (pods === undefined) return unbound('unknown');
   const binding = bindByUid(holding, pods) ?? bindByName(holding, pods) ?? bindByNode(holding, pods);
@@ -156,8 +165,8 @@ function bindByName({ lease }: Holding, pods: PodIndex): HolderBinding | undefin
 }
 
 /**
- * With hostNetwork, a Pod has the hostname of its node, as others there have: the names of the Lease and of a container tell
- * which.
+ * With hostNetwork, all Pods on a node have its hostname. The names of the Lease and of a container show
+ * which Pod it is.
  */
 function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
@@ -170,7 +179,9 @@ function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
   return pod && others.length === 0 ? bound('node', pod) : unbound(onHost.length > 0 ? 'node' : 'none');
 }
 
-/** Whether a Lease is the lock of the coordinators, among them the one built into kube-apiserver. */
+/**
+ * Whether a Lease is a coordinator's lock, including the lock of the controller built into kube-apiserver.
+ */
 export function isCoordinatorLock({ namespace, name }: Lease): boolean {
   return namespace === coordinatorLease.namespace && name === coordinatorLease.name;
 }
@@ -187,15 +198,18 @@ function unbound(sureness: Sureness): HolderBinding {
   return { sureness, pod: undefined, container: undefined, gone: undefined };
 }
 
-/** Returns the host in `<host>_<uuid>`, as client-go and controller-runtime write it; otherwise the whole identity. */
+/**
+ * Returns the host in `<host>_<uuid>`, the format of client-go and controller-runtime. Returns any other
+ * identity unchanged.
+ */
 function hostIn(identity: string): string {
   const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
   return own.split('_', 1)[0] ?? own;
 }
 
 /**
- * Returns what may be the name of a Pod in an identity: the host, else a beginning of it, the longest first. Some programs add
- * their own name to the host: `<pod>-external-cert-manager-controller`.
+ * Returns the possible Pod names in an identity: the host, then the beginnings of the identity, longest
+ * first. Some programs add their own name to the host: `<pod>-external-cert-manager-controller`.
  */
 function podNamesIn(identity: string): readonly string[] {
   const words = hostIn(identity).split('-').slice(0, MAX_WORDS);
@@ -206,7 +220,7 @@ function hostnameOf(podName: string): string {
   return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
 }
 
-/** A node may have the first label of its hostname as its name, or the other way round. */
+/** The node may have only the first label of the hostname as its name, or the other way round. */
 function isSameHost(node: string, hostname: string): boolean {
   return node === hostname || firstLabel(node) === hostname || node === firstLabel(hostname);
 }
@@ -216,8 +230,9 @@ function firstLabel(hostname: string): string {
 }
 
 /**
- * Returns the workload of a Pod by its controller. A ReplicaSet counts as its Deployment, as several have replicas in a rolling
- * update. The controller of a static Pod is its node, and a Job has no replicas.
+ * Returns the workload of a Pod, from its controller. A ReplicaSet counts as its Deployment, because in a
+ * rolling update several ReplicaSets have replicas. A Pod of a node (static Pod) or of a Job has no other
+ * replicas.
  */
 function workloadOf(owners: unknown): string | undefined {
   const controller = objectsIn(owners).find((owner) => owner['controller'] === true);
@@ -235,7 +250,7 @@ function objectsIn(list: unknown): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter((each) => isJsonObject(each)) : [];
 }
 
-/** Why the end of a container cannot prove that the holder of a Lease has ended; `Applies` if it can. */
+/** Why the end of a container cannot prove that the holder of a Lease has ended. `Applies`: it can. */
 export type CrashEvidence =
   | 'Applies'
   | 'NoHolder'
@@ -252,7 +267,7 @@ export type CrashEvidence =
   | 'SharedProcesses'
   | 'ContainerUnknown';
 
-/** Returns whether the end of the holder's container could prove its end: the holder is bound to that container. */
+/** Returns whether the end of the holder's container could prove that the holder has ended. */
 export function crashEvidenceFor(
   { lease }: Holding,
   { sureness, pod, container }: HolderBinding,
@@ -265,7 +280,7 @@ export function crashEvidenceFor(
   if (sureness === 'node') return 'HostNetwork';
   if (sureness !== 'owner') {
     if (elector !== 'plain') return 'NoOwnerReference';
-    // Without the random part, a restarted container has the identity of the one before.
+    // Without the random part, a restarted container has the same identity as before.
     const isHostAndRandom = lease.holderIdentity?.startsWith(`${pod.hostname}_`);
     if (!isHostAndRandom) return 'NoHostInIdentity';
     if (lease.acquireTime === undefined) return 'NoAcquireTime';

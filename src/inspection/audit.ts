@@ -14,15 +14,21 @@ import {
 import type { Severity } from './findings.ts';
 
 /**
- * The elector of a holder. `participant`: renews as this project's participants do. `coordinated`: has a LeaseCandidate, or its
- * Lease names a strategy. `coordinator`: holds the lock of the coordinators. `plain`: any other.
+ * The elector of a holder.
+ * - `participant`: renews like this project's participants.
+ * - `coordinated`: has a LeaseCandidate, or its Lease names a strategy.
+ * - `coordinator`: holds a coordinator's lock.
+ * - `plain`: any other.
  */
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
-/** `held`: renewed within its duration. `untimed`: it has a holder, but no renewTime or duration to judge it by. */
+/**
+ * `held`: renewed within its duration. `untimed`: has a holder, but no renewTime or no duration, so its
+ * expiry is unknown.
+ */
 export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
-/** What is wrong with a Lease, the worst first. */
+/** The possible problems of a Lease, most severe first. */
 export const auditFindings = {
   HolderSilent: {
     severity: 'error',
@@ -90,7 +96,7 @@ export type AuditFindingName = keyof typeof auditFindings;
 export interface AuditFinding {
   readonly finding: AuditFindingName;
   readonly severity: Severity;
-  /** What is wrong with this Lease, in one or two sentences. */
+  /** The problem of this Lease, in one or two sentences. */
   readonly what: string;
   readonly meaning: string;
   readonly advice: string;
@@ -114,46 +120,49 @@ export interface LeaseAudit {
         readonly container: string | undefined;
       }
     | undefined;
-  /** How the Pod was found. */
+  /** How the audit found the Pod. */
   readonly foundBy: Sureness;
   /** Undefined without a holder. */
   readonly elector: Elector | undefined;
   readonly durationSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
-  /** The interval of the renewals that were seen; undefined if it is not known. */
+  /** The interval of the observed renewals; undefined if it is not known. */
   readonly renewsEverySeconds: number | undefined;
-  /** The time without a leader after a crash of the holder; undefined if nothing leads. */
+  /** The time without a leader after a crash of the holder; undefined if there is no leader. */
   readonly crashCostsSeconds: number | undefined;
-  /** Candidates or replicas besides the holder; undefined if they are not known. */
+  /** Candidates or replicas in addition to the holder; undefined if they are not known. */
   readonly standbys: number | undefined;
   readonly leaseTransitions: number;
   readonly crashEvidence: CrashEvidence;
-  /** The worst first. */
+  /** Most severe first. */
   readonly findings: readonly AuditFinding[];
 }
 
 /** The audit of a cluster. */
 export interface Audit {
   readonly watchedSeconds: number;
-  /** Those that hurt most first. */
+  /** The Leases with the most severe findings first. */
   readonly leases: readonly LeaseAudit[];
-  /** Leases that are no elections. */
+  /** Leases that are heartbeats, not elections. */
   readonly heartbeats: Heartbeats;
-  /** The renewals of all Leases. */
+  /** The renewals of all Leases together. */
   readonly renewalsPerSecond: number;
   readonly unread: readonly UnreadPart[];
 }
 
-/** The retry period of an elector whose renewals were not seen: the default of client-go, in seconds. */
+/** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
 const DEFAULT_RETRY_SECONDS = 2;
 const SLOW_FAILOVER_SECONDS = 30;
-/** The share of its duration after which a renewal is late. */
+/** A renewal is late after this share of the Lease's duration. */
 const LATE_SHARE = 2 / 3;
-/** A Lease without a leader for longer than this is left over, in seconds. */
+/** A Lease without a leader for longer than this counts as left over, in seconds. */
 const LEFT_OVER_SECONDS = 3600;
-/** How long a candidate is valid after its last renewal, by default, in microseconds. client-go renews every 5 minutes. */
+/**
+ * The default validity of a candidate after its last renewal, in microseconds. client-go renews every 5
+ * minutes.
+ */
 const CANDIDATE_VALIDITY = 30n * 60_000_000n;
-/** Fewer changes of the leader are no pattern. */
+/** With fewer changes of the leader, the audit does not report frequent changes. */
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 
@@ -178,7 +187,7 @@ export function auditOf(seen: AuditObservation): Audit {
   };
 }
 
-/** Everything that the findings about a Lease follow from. */
+/** The facts that the findings about a Lease depend on. */
 interface Facts {
   readonly watched: WatchedLease;
   readonly binding: HolderBinding;
@@ -187,7 +196,7 @@ interface Facts {
   readonly now: Now;
 }
 
-/** What a Lease is judged by. */
+/** The other objects that a Lease is compared with. */
 interface Surroundings {
   /** The candidates of the Lease. */
   readonly candidates: readonly LeaseCandidate[];
@@ -236,8 +245,8 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
 }
 
 /**
- * Returns the seconds since the last renewal: as this process has seen it, or, if it has seen none, by the renewTime and the
- * server's clock.
+ * Returns the seconds since the last renewal, as this process has seen it. If it has seen none, uses the
+ * renewTime and the server's clock.
  */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
@@ -245,7 +254,10 @@ function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | und
   return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - renewals.lastAt) / 1000);
 }
 
-/** Returns the mean interval of renewals, in seconds. A single one is measured by the two renewTimes of its holder. */
+/**
+ * Returns the mean interval of renewals, in seconds. If there was one renewal only, uses the two renewTimes
+ * of its holder.
+ */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
   const seconds = (count > 1 ? (lastAt - firstAt) / (count - 1) : stampedMs) / 1000;
@@ -261,8 +273,8 @@ function electorOf(lease: Lease, candidates: readonly LeaseCandidate[]): Elector
 }
 
 /**
- * Returns the time without a leader after a crash: the Lease expires, and a standby looks again, which it does as often as the
- * holder renews. A participant watches the Lease, and needs no look.
+ * Returns the time without a leader after a crash: until the Lease expires, and then until a standby polls
+ * it. A standby polls as often as the holder renews. A participant watches the Lease and does not poll.
  */
 function crashCosts(
   elector: Elector | undefined,
@@ -272,7 +284,7 @@ function crashCosts(
   return durationSeconds + (elector === 'participant' ? 0 : (everySeconds ?? DEFAULT_RETRY_SECONDS));
 }
 
-/** A program may have a candidate in both groups, with one name. */
+/** A program may have a candidate with the same name in both groups. */
 function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, since: MicroTime): number {
   const valid = candidates.filter(
     ({ name, isDeleting, renewTime = 0n }) => name !== holder && !isDeleting && renewTime >= since,
@@ -289,7 +301,7 @@ function evidenceFor(
   return elector === 'coordinator' ? 'CoordinatorLock' : crashEvidenceFor(holding, binding, elector);
 }
 
-/** Returns the findings, the worst first. */
+/** Returns the findings, most severe first. */
 function findingsOn(facts: Facts): readonly AuditFinding[] {
   const { record } = facts;
   const found = record.state === 'held' ? findingsOnHeld(facts) : [findingOnUnheld(facts)];
@@ -328,7 +340,7 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
   const { count, lastAt, longestMs } = watched.renewals;
   const silentMs = now.monotonic - lastAt;
   const found: Found[] = [];
-  // A holder that renews is there, whatever the clocks say of its Pod.
+  // A holder that renews is alive, even if its Pod's times suggest otherwise: clocks may differ.
   const isRenewing = count > 0 && silentMs < 2000 * (record.renewsEverySeconds ?? DEFAULT_RETRY_SECONDS);
   if (binding.gone !== undefined && !isRenewing) {
     const left = shortSeconds(Math.max(0, durationSeconds - renewedSecondsAgo));
@@ -365,7 +377,7 @@ function rankOf(finding: AuditFindingName | undefined): number {
   return finding === undefined ? ORDER.length : ORDER.indexOf(finding);
 }
 
-/** Compares by the worst finding, then by what a crash costs. */
+/** Compares by the most severe finding, then by the time without a leader after a crash. */
 function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
   return (
     rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||

@@ -98,7 +98,10 @@ function checkGate({ trial }: Evidence): Finding {
   };
 }
 
-/** What a coordinator without the additional permissions lacks, and the value of the chart that grants them. */
+/**
+ * The feature that a coordinator lacks without the additional permissions, and the value of the chart that
+ * grants them.
+ */
 const PURPOSES: Readonly<
   Record<NonNullable<Right['purpose']>, { readonly lacks: string; readonly value: string }>
 > = {
@@ -169,7 +172,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
   return [{ check, severity: 'ok', what: 'No clock is off by more than 2 s.' }];
 }
 
-/** Compares renewTimes with the later of the server's clock and ours: either may be slow. */
+/** Compares renewTimes with the later of two clocks, the server's and ours, because either may be slow. */
 function checkRenewTimes(
   { elections, now }: ObservedElections,
   ahead: ServerAhead | undefined,
@@ -207,7 +210,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
     // A Lease without candidates is left over from an uninstalled component.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
-    // A fence expires by itself.
+    // A fence ends when it expires.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
     const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
     const finding = { check, severity, what, meaning: REASONS[reason], advice } as const;
@@ -222,7 +225,10 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
   return [{ check, severity: 'ok', what }];
 }
 
-/** Returns the reason to report. At first sight most candidates look silent: a conflict counts before they are pinged. */
+/**
+ * Returns the reason to report. Without earlier observations most candidates seem silent. Therefore a
+ * conflict counts even before they are pinged.
+ */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

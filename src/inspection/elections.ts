@@ -20,7 +20,7 @@ import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects
 import { Reflector } from '../kubernetes/reflector.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
-/** A Lease, which may not exist yet, and all that is known about its election. */
+/** The observations of one election. The Lease may not exist yet. */
 export interface ObservedElection {
   readonly input: ElectionInput;
   /** The Lease from the server; undefined if it does not exist. */
@@ -28,16 +28,19 @@ export interface ObservedElection {
 }
 
 export interface ObservedElections {
-  /** The served LeaseCandidate APIs. Without one there are no candidates. */
+  /** The served LeaseCandidate APIs. If there are none, there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /** The APIs that these credentials may not list: their candidates are unknown. At least one API is never in this list. */
+  /**
+   * The APIs whose candidates these credentials may not list, so that they are unknown. Never contains all
+   * APIs.
+   */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
   /** The Leases with candidates or a strategy, by namespace and name. */
   readonly elections: readonly ObservedElection[];
 }
 
-/** The cluster to look at, and the durations of its coordinator. */
+/** The cluster to inspect, and the durations of its coordinator. */
 export interface ClusterScope {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -57,8 +60,8 @@ export async function servedCandidateApis(client: KubernetesClient): Promise<rea
 }
 
 /**
- * Reads all Leases, or the one called `leaseName` even if it does not exist, and their candidates once. Rejects with the errors
- * of the client.
+ * Reads Leases and their candidates once: all Leases, or the Lease with the name `leaseName`, even if it does
+ * not exist. Rejects with the errors of the client.
  */
 export async function observeElections(
   scope: ClusterScope & { readonly leaseName?: string },
@@ -115,7 +118,10 @@ export interface ListedCandidate {
   readonly candidate: LeaseCandidate;
 }
 
-/** Lists the candidates of these APIs. Rejects like {@link listObjects}, but with a refusal only if all APIs are forbidden. */
+/**
+ * Lists the candidates of these APIs. Rejects like {@link listObjects}. A refusal is an error only if the
+ * server refuses all APIs.
+ */
 export async function listCandidates(
   client: KubernetesClient,
   apis: readonly CandidateApiVersion[],
@@ -131,7 +137,7 @@ export async function listCandidates(
       try {
         const path = resourcePaths.candidates(apiVersion, namespace);
         const objects = await listObjects(client, path, query);
-        // Items of a list may lack their apiVersion, which identifies the source.
+        // Items of a list may have no apiVersion. Add it, because it identifies the source.
         return objects.map((raw) => {
           const candidate = decodeLeaseCandidate({ ...raw, apiVersion });
           return { apiVersion, raw, candidate };
@@ -150,14 +156,17 @@ export async function listCandidates(
 
 interface WatchRequest extends ClusterScope {
   readonly signal: AbortSignal;
-  /** Called for each error of the watch, which retries. */
+  /** Called for each error of the watch. The watch retries. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Interval of observations, in milliseconds: time alone can change a decision. */
+/** Interval of observations, in milliseconds. Needed because a decision can change without an event. */
 const LOOK_PERIOD_MS = 500;
 
-/** Yields the elections repeatedly until `signal` aborts. The first time is when the caches are complete. */
+/**
+ * Yields the elections repeatedly until `signal` aborts. Yields for the first time when the caches are
+ * complete.
+ */
 export async function* watchElections(
   request: WatchRequest,
 ): AsyncGenerator<{ readonly elections: readonly ObservedElection[]; readonly now: Now }> {
@@ -212,9 +221,9 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if this process had watched it since its renewTime. A coordinator counts from the first sight instead
- * (rule 8), to be safe before it grants a Lease. A command that observes once could not tell an expired Lease then. Only
- * here, a clock is compared with the holder's.
+ * Records a Lease as if this process had watched it since its renewTime. The coordinator counts from its
+ * first sight instead (rule 8), to be safe before it grants a Lease. In a command that observes only once, no
+ * Lease would be expired then. This is the only comparison of a clock with the holder's clock.
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -237,16 +246,25 @@ export function recordFirstCandidate(
   );
 }
 
-/** Tolerated difference of clocks, in milliseconds: harmless, and not distinguishable from a slow network. */
+/**
+ * Tolerated difference between clocks, in milliseconds. It is harmless, and cannot be distinguished from a
+ * slow network.
+ */
 export const TOLERATED_SKEW_MS = 2000;
 
-/** How far the server's clock is ahead of ours, in milliseconds: a range, as the server reports whole seconds. */
+/**
+ * The difference by which the server's clock is ahead of ours, in milliseconds. A range, because the server
+ * reports whole seconds.
+ */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/** A clock with the server's wall time if the two differ much: renewTimes come from machines of the cluster. */
+/**
+ * A clock. It has the server's wall time if the two clocks differ much, because renewTimes come from machines
+ * of the cluster.
+ */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
   #serverAheadMs: ServerAhead | undefined;
@@ -267,7 +285,7 @@ export class ClusterClock implements Clock {
     };
   }
 
-  /** The difference in the last answer; undefined before the first one. */
+  /** The difference according to the last answer; undefined before the first answer. */
   get serverAheadMs(): ServerAhead | undefined {
     return this.#serverAheadMs;
   }
@@ -302,12 +320,12 @@ export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: st
   };
 }
 
-/** Escapes a leaseName, which may contain selector syntax. */
+/** Escapes a leaseName: it may contain selector syntax. */
 function escaped(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
 }
 
-/** Returns the recorded elections, and those requested by name. */
+/** Returns the recorded elections, and those that the caller requested by name. */
 function electionsIn(
   records: ElectionRecords,
   rawLeases: ReadonlyMap<LeaseKey, KubernetesObject>,
@@ -320,12 +338,12 @@ function electionsIn(
 }
 
 function compareKeys(a: LeaseKey, b: LeaseKey): number {
-  // A slash sorts after "-" and ".": without this, kube-system/x would come before kube/x.
+  // "/" sorts after "-" and ".". Without this, kube-system/x would come before kube/x.
   const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Returns `now` moved back to `since`; unchanged if `since` is unknown or in the future. */
+/** Returns `now`, moved back to `since`. Returns `now` if `since` is unknown or in the future. */
 function past(now: Now, since: MicroTime | undefined): Now {
   const agoMs = since === undefined ? 0 : Math.max(0, Number(now.wall - since) / 1000);
   return { monotonic: now.monotonic - agoMs, wall: now.wall - BigInt(Math.round(agoMs * 1000)) };

@@ -24,7 +24,10 @@ export interface Evidence {
   readonly user: string;
   /** Undefined if these credentials may not read Leases or LeaseCandidates. */
   readonly elections: ObservedElections | undefined;
-  /** The namespace to which the credentials are limited, for example those of a coordinator; undefined for no limit. */
+  /**
+   * The namespace to which the permissions are limited, for example those of a coordinator; undefined for no
+   * limit.
+   */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
   /** The namespace in which the lock was read. */
@@ -41,7 +44,10 @@ type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** `namespace` is that of the trial Lease, and of the examination if not all namespaces may be read. */
+/**
+ * `namespace` is the namespace of the trial Lease. It is also the examined namespace if the user may not read
+ * all namespaces.
+ */
 interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
   readonly lockNamespace: string;
@@ -101,7 +107,7 @@ export interface Right {
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
   readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods';
   readonly verb: string;
-  /** Set where elections do not need the right. */
+  /** Set if elections do not need the permission. */
   readonly purpose?: 'labels' | 'crashEvidence';
   /** Undefined for all namespaces. */
   readonly namespace?: string;
@@ -133,22 +139,22 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
 /** The permissions for leader labels. */
 export const labelRights = rightsOnPods('labels', 'list', 'patch');
 
-/** The permissions to notice that a leader's container has ended (rule 17). */
+/** The permissions to detect that a leader's container has ended (rule 17). */
 export const podStatusRights = rightsOnPods('crashEvidence', 'list', 'watch');
 
 function rightsOnPods(purpose: NonNullable<Right['purpose']>, ...verbs: readonly string[]): readonly Right[] {
   return verbs.map((verb): Right => ({ group: '', resource: 'pods', verb, purpose }));
 }
 
-/** Returns a right in words. The API group is added only for this project's own. */
+/** Describes a permission. Adds the API group only if it is this project's own. */
 export function describeRight({ group, resource, verb, namespace, name }: Right): string {
   return `${verb} ${resource}${group === GROUP ? `.${group}` : ''}${name === undefined ? '' : `/${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
 
-/** The holder of the coordinator's lock, which decides the elections of the cluster. */
+/** The holder of the coordinator's lock. It decides the elections of the cluster. */
 export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
-  /** No holder, or an expired one. */
+  /** There is no holder, or it has expired. */
   | { readonly kind: 'none'; readonly formerHolder: string }
   /** These credentials may not read the lock. */
   | { readonly kind: 'unknown' };
@@ -171,7 +177,10 @@ export async function readLock(
   }
 }
 
-/** Keeps rights on candidates only for the served APIs; for all if those are unknown. */
+/**
+ * Keeps permissions for candidates only for the served APIs. Keeps all of them if the served APIs are
+ * unknown.
+ */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],
@@ -236,7 +245,7 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
     kind: 'SelfSubjectAccessReview',
     spec: { resourceAttributes: right },
   };
-  // A user who may not create reviews is anonymous, and has no permissions.
+  // A user without the permission to create reviews is anonymous and has no permissions.
   const review = await unlessForbidden(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }));
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;
@@ -247,7 +256,7 @@ interface OtherLock {
   readonly holder: string;
 }
 
-/** Returns the valid locks in other namespaces; none if Leases may not be listed. */
+/** Returns the valid locks in other namespaces. Returns none if these credentials may not list Leases. */
 async function readOtherLocks(
   client: KubernetesClient,
   clock: Clock,
@@ -273,7 +282,10 @@ async function readOtherLocks(
   }
 }
 
-/** Returns the lock's holder, by its renewTime and our clock: a command that observes once has no other information. */
+/**
+ * Returns the lock's holder, according to its renewTime and our clock: a command that observes only once has
+ * no other information.
+ */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

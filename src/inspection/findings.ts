@@ -24,7 +24,7 @@ export interface Finding {
   readonly check: CheckName;
   readonly severity: Severity;
   readonly what: string;
-  /** The meaning; undefined if all is well. */
+  /** The meaning; undefined if there is no problem. */
   readonly meaning?: string;
   /** Advice; undefined if there is nothing to do. */
   readonly advice?: string;
@@ -32,7 +32,7 @@ export interface Finding {
   readonly runbook?: string;
 }
 
-/** Elections that were observed, and when. */
+/** The observed elections, and the time of the observation. */
 export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
 
 /** The alerts with a runbook of the same name. */
@@ -58,7 +58,7 @@ export function runbookPath(name: RunbookName): string {
 
 const check = 'CoordinatorLock';
 
-/** Checks who holds the lock, and whether other coordinators hold locks elsewhere. */
+/** Checks which coordinator holds the lock, and whether other coordinators hold locks in other namespaces. */
 export function checkLock(evidence: Evidence): readonly Finding[] {
   return [...checkPlace(evidence), checkHolder(evidence), ...checkOthers(evidence)];
 }
@@ -124,7 +124,7 @@ export function checkPriorities({ elections, now }: ObservedAt): readonly Findin
   return findings;
 }
 
-/** Checks the namespace of the lock. A coordinator does nothing if that namespace is not allowed. */
+/** Checks the namespace of the lock. If it is not allowed, a coordinator does nothing. */
 function checkPlace({ lockNamespace, elections }: Evidence): readonly Finding[] {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return [];
@@ -186,7 +186,7 @@ function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): stri
   return 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.';
 }
 
-/** Checks for other locks: their holders elect leaders independently of each other. */
+/** Checks for other locks. Their holders elect leaders independently of each other. */
 function checkOthers({ lock, otherLocks }: Evidence): readonly Finding[] {
   const isHeld = lock.kind === 'ours' || lock.kind === 'builtIn';
   if (otherLocks.length === 0 || (!isHeld && otherLocks.length === 1)) return [];

@@ -68,13 +68,13 @@ export class InMemoryElection {
     recordDecision(this.#records, this.#key, decision, this.#at);
   }
 
-  /** Sends an action. Returns the written Lease, if it writes one. */
+  /** Sends an action. Returns the written Lease; undefined if the action writes no Lease. */
   send(action: Action): Lease | undefined {
     recordSending(this.#records, this.#key, action, this.#settings, this.#at);
     return isLeaseWrite(action) ? this.#made(action) : undefined;
   }
 
-  /** Observes the change of an action, before or after its answer. */
+  /** Observes the change of an action. This may be before or after its answer. */
   see(action: Action, lease: Lease | undefined): void {
     if (action.kind === 'DeleteCandidate') {
       this.removeCandidate(action.name);
@@ -98,7 +98,7 @@ export class InMemoryElection {
     );
   }
 
-  /** Simulates another client that writes the Lease, or deletes it (undefined). */
+  /** Simulates another client that writes the Lease. Undefined deletes it. */
   putLease(lease: Lease | undefined): void {
     const stored = lease && { ...lease, resourceVersion: this.#nextVersion() };
     this.#records.seeLease(this.#key, stored, this.#clock());
@@ -118,7 +118,7 @@ export class InMemoryElection {
     return this.#clock().monotonic;
   }
 
-  /** Returns the Lease after a write. Only the fields in the request body change. */
+  /** Returns the Lease after a write. Changes only the fields in the request body. */
   #made(action: CreateLease | UpdateLease): Lease | undefined {
     const { lease } = this;
     const { namespace, name } = splitLeaseKey(this.#key);

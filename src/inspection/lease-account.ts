@@ -49,7 +49,7 @@ export interface LeaseAccount {
   readonly ifLeaderDied: Rehearsal | undefined;
 }
 
-/** Explains a Lease, by the controller's own decision. */
+/** Explains a Lease, using the controller's own decision function. */
 export function accountFor(election: ObservedElection, coordinator: LockHolder, now: Now): LeaseAccount {
   const { input, rawLease } = election;
   const decision = decideElection(input, now);

@@ -38,15 +38,15 @@ export interface LeaseStatus {
   readonly name: string;
   /** The holderIdentity, valid or not; empty for no holder. */
   readonly holder: string;
-  /** Whether the Lease has not expired, by its renewTime and the clock of this command. */
+  /** Whether the Lease has not expired, according to its renewTime and the clock of this command. */
   readonly isHeld: boolean;
   readonly preferredHolder: string;
-  /** The strategy of the Lease, else the one that its candidates agree on. */
+  /** The strategy in the Lease. If there is none, the strategy that its candidates agree on. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
   /** The priorities of candidates, highest first. */
   readonly priorities: readonly PriorityCount[];
-  /** The conflicting strategies, assuming that silent candidates are alive; undefined without a conflict. */
+  /** The conflicting strategies, if all silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
   /** The reason of the coordinator's decision. */
   readonly reason: Reason;
@@ -58,13 +58,13 @@ export interface LeaseStatus {
   readonly renewedSecondsAgo: number | undefined;
 }
 
-/** Describes a Lease, by the controller's own decision. */
+/** Describes a Lease, using the controller's own decision function. */
 export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
   const { input } = election;
   return describeStatus(election, decideElection(input, now), surveyElection(input, now), now);
 }
 
-/** Like {@link statusOf}, for a caller that has the decision and its view. */
+/** Like {@link statusOf}, if the caller already has the decision and its view. */
 export function describeStatus(
   { input, rawLease }: ObservedElection,
   decision: Decision,
@@ -73,7 +73,7 @@ export function describeStatus(
 ): LeaseStatus {
   const { lease } = input;
   const { tenure } = view;
-  // Most candidates have not renewed just now, so the outcome assumes that they answer.
+  // Most candidates have not renewed just now. Therefore the outcome assumes that all of them answer.
   const { outlook: outcome } = view;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
   return {
@@ -105,17 +105,23 @@ export interface RankedCandidate {
   readonly renewedSecondsAgo: number;
   readonly isHolder: boolean;
   readonly isPreferred: boolean;
-  /** The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate. */
+  /**
+   * The criterion by which the candidate lost, or the state that excludes it; undefined for the best
+   * candidate.
+   */
   readonly lostBy: string | undefined;
   readonly why: string;
 }
 
-/** Returns the decision for the case that all pinged candidates answer: most candidates have not renewed just now. */
+/**
+ * Returns the decision that follows if all pinged candidates answer. Most candidates have not renewed just
+ * now, but are alive.
+ */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
-  // A leader yields only to a candidate with a better version. A holder that has not taken up its grant yields to any
-  // better candidate.
+  // A leader yields only to a candidate with a better version. A holder that has not taken up its grant
+  // yields to every better candidate.
   const outcome = isBeingRevised(decision) ? decideOutcome(possible) : view.outlook;
   const standings = decision.standings.map(
     (standing): Standing => (isPossible.has(standing.candidate) ? { ...standing, state: 'Live' } : standing),
@@ -123,7 +129,7 @@ export function assumeAnswers(view: View, decision: Decision): Decision {
   return { ...decision, actions: [], outcome, standings };
 }
 
-/** Ranks the candidates and explains their ranks: the next leader first. Returns at most `most`. */
+/** Ranks the candidates, the next leader first, and explains their ranks. Returns at most `most`. */
 export function rank(
   supposed: Decision,
   { standings }: Decision,
@@ -187,7 +193,7 @@ function countStates({ standings }: Decision): LeaseStatus['candidates'] {
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-/** Describes what must happen until the best candidate leads, with names and seconds if known. */
+/** Describes what must happen before the best candidate leads, with names and seconds if they are known. */
 function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: Now): string | undefined {
   const { reason, actions, standings } = decision;
   const general = waitsFor(reason);
@@ -237,7 +243,9 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/** Explains that the best candidate wins because of its priority, if a rival would win without it. */
+/**
+ * Explains that the best candidate wins because of its priority, if another candidate would win without it.
+ */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

@@ -68,9 +68,8 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
 }
 
 /**
- * Returns the rolling update in `text` (`name=binary/emulation`). The update replaces the candidate with that name, and
+ * Parses a rolling update (`name=binary/emulation`). It replaces the candidate with that name, and all
  * candidates whose names start with that name and a dash.
- *
  * @throws {SettingsError} if `text` is invalid.
  */
 export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
@@ -84,7 +83,7 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   return { names, binaryVersion, emulationVersion };
 }
 
-/** A rolling update: replaces these candidates by this version, one at a time. */
+/** A rolling update. It replaces these candidates by this version, one at a time. */
 export interface Rollout {
   readonly names: readonly string[];
   readonly binaryVersion: string;
@@ -94,7 +93,7 @@ export interface Rollout {
 /** The forecast of a rolling update under one strategy. */
 export interface RolloutForecast {
   readonly strategy: string;
-  /** Number of leader changes if the leader is always replaced last, and if it is always replaced next. */
+  /** The number of leader changes if the leader is always replaced last (`fewest`) or next (`most`). */
   readonly fewestHandOvers: number;
   readonly mostHandOvers: number;
   /** The leader at the end, if the leader is always replaced next; empty for none. */
@@ -171,8 +170,8 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
   const problem = problemWith('--add', text, 'scheduler-c=1.36.0/1.35.0');
   const { name, binaryVersion, emulationVersion } = nameAndVersions(text, problem);
   const present = input.candidates.map(({ candidate }) => candidate);
-  // A new version of a program asks for the program's former strategy. A new program asks for the strategy of the other
-  // candidates.
+  // A new version of a program asks for the program's former strategy. A new program asks for the strategy of
+  // the other candidates.
   const former = present.find((candidate) => candidate.name === name);
   const alike = former ?? present[0];
   return {
@@ -222,7 +221,7 @@ function manifestCandidates({ path, text }: Manifest, input: ElectionInput): rea
   });
 }
 
-/** Returns why the API server would refuse a candidate: a plan must not contain an impossible candidate. */
+/** Returns why the API server would refuse a candidate. A plan must not contain such a candidate. */
 function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCandidate): string | undefined {
   const strategies = preference.kind === 'strategy' ? [preference.strategy] : preference.strategies;
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];

@@ -23,30 +23,33 @@ export interface Rehearsal {
   readonly handOvers: number;
 }
 
-// The intervals of client-go's elector: a leader polls every 2 s, another elector every 2 to 4.4 s. A leader keeps trying
-// to renew for 15 s.
+// The intervals of client-go's elector. A leader polls every 2 s, and any other elector every 2 to 4.4 s. A
+// leader tries to renew for 15 s.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** A Lease without a holder counts as settled after this time without a change, because a candidate may always return. */
+/**
+ * A Lease without a holder counts as settled if nothing changes for this time, because a candidate may always
+ * return.
+ */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
-/** Longest wait for a Lease to expire. Some Leases last for minutes. */
+/** Maximum wait until a Lease expires. Some Leases last for minutes. */
 const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
- * Simulates the coordinator, with its own decisions, after each change in turn. Candidates answer pings, the holder renews
- * and yields, Leases expire. Each change starts when the effects of the earlier changes have settled. A crash as the first
- * change starts at once.
- *
- * A candidate that has not answered a ping stays silent, and a holder that has missed its renewals stays silent too.
+ * Simulates the coordinator, with its own decision function, after each of the changes. Candidates answer
+ * pings, the holder renews and yields, and Leases expire. Each change starts when the effects of the earlier
+ * changes have ended. If the first change is a crash, it starts at once.
+ * A candidate that has not answered a ping stays silent. A holder that has missed its renewals also stays
+ * silent.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);
-  // A crash may happen at any time. Other changes start when the Lease is settled.
+  // A crash may happen at any time. Any other change starts when the Lease is settled.
   if (changes[0]?.kind !== 'crash') rehearsal.runUntilSettled();
   for (const change of changes) {
     rehearsal.make(change);
@@ -64,7 +67,7 @@ export type Change =
   | { readonly kind: 'crash'; readonly name: string }
   /** The candidate gets a priority without an end. */
   | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
-  /** `successor` appears, then one of `names` stops: the leader first or the leader last. */
+  /** `successor` appears, then one of `names` stops. `leaderIs`: whether the leader stops next or last. */
   | {
       readonly kind: 'replace';
       readonly names: readonly string[];
@@ -254,7 +257,7 @@ class Rehearsing {
       ...lease,
       holderIdentity: '',
       leaseDurationSeconds: 1,
-      // The renewTime must be later than the last renewal, to look like a release.
+      // A renewTime after the last renewal makes the write look like a release.
       renewTime: this.#now.wall + 1n,
       strategy: undefined,
       preferredHolder: undefined,
@@ -301,7 +304,7 @@ class Rehearsing {
   }
 }
 
-/** Describes a write as seen from outside; undefined for a ping. */
+/** Describes a write as another client would see it; undefined for a ping. */
 function stepOf(action: Action): string | undefined {
   switch (action.kind) {
     case 'CreateLease':

@@ -3,7 +3,7 @@ import type { Reason } from '../election/decision.ts';
 import type { Priority } from '../election/model.ts';
 import type { CandidateState, Standing } from '../election/view.ts';
 
-/** What the coordinator does next about a Lease. If it does not do so, no coordinator is at work. */
+/** The next step of the coordinator for a Lease. If the step does not happen, no coordinator runs. */
 const nextSteps = {
   LeaseMissing: 'create it',
   LeaseExpired: 'give it to a new holder',
@@ -41,14 +41,14 @@ const awaited: Readonly<Record<Exclude<Reason, keyof typeof nextSteps>, string |
   CoordinatorLease: undefined,
 };
 
-/** Completes "the Lease waits for ..."; undefined if it waits for nothing. */
+/** Completes "the Lease waits for ..."; undefined if the Lease waits for nothing. */
 export function waitsFor(reason: Reason): string | undefined {
   return reason in nextSteps
     ? `the coordinator to ${nextSteps[reason as keyof typeof nextSteps]}`
     : awaited[reason as keyof typeof awaited];
 }
 
-/** What to do if a Lease keeps a reason that occurs in every election. */
+/** Advice for a reason that occurs in every election, if a Lease keeps it for long. */
 const lastingAdvice: Readonly<Partial<Record<Reason, string>>> = {
   ...Object.fromEntries(
     Object.keys(nextSteps).map((reason) => [reason, 'If this lasts, no coordinator is at work: run doctor.']),
@@ -85,7 +85,10 @@ export function adviceOn(reason: Reason): string | undefined {
   return advice[reason] ?? lastingAdvice[reason];
 }
 
-/** Returns the advice about a reason that shows a trouble by itself; undefined if the reason occurs in every election. */
+/**
+ * Returns advice about a reason that always shows a problem; undefined if the reason occurs in every
+ * election.
+ */
 export function adviceOnTrouble(reason: Reason): string | undefined {
   return advice[reason];
 }
@@ -117,7 +120,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   noneElectable: 'a version is missing or cannot be read',
 };
 
-/** Explanations of all values of `CandidateAccount.lostBy`. */
+/** The explanation of each value of `CandidateAccount.lostBy`. */
 export const lossTexts: Readonly<Record<string, string>> = { ...stateTexts, ...LOSSES };
 
 export function describeLoss(lostBy: string): string {

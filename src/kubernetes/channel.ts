@@ -25,37 +25,46 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer. The caller has to read the body to its end, or destroy it. */
+/** The head of an answer. The caller must read the whole body, or destroy it. */
 export interface IncomingAnswer extends Pick<IncomingMessage, 'headers'> {
   readonly statusCode: number;
   readonly body: Readable;
 }
 
-/** One complete HTTP answer. Of an error answer, at most {@link MAX_ERROR_BYTES} are read. */
+/** One complete HTTP answer. At most {@link MAX_ERROR_BYTES} of an error answer are read. */
 export interface WholeAnswer extends Pick<IncomingAnswer, 'statusCode' | 'headers'> {
   readonly text: string;
 }
 
-/** How long an idle connection is kept, in milliseconds: shorter than in usual load balancers and API servers. */
+/**
+ * How long an idle connection is kept, in milliseconds. Shorter than in common load balancers and API
+ * servers.
+ */
 export const KEEP_ALIVE_MS = 55_000;
 
 /**
- * Idle time before TCP keep-alive probes a connection, in milliseconds, as in client-node: load balancers forget idle
- * connections.
+ * Idle time before the first TCP keep-alive probe, in milliseconds, as in client-node: load balancers forget
+ * idle connections.
  */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** Maximum bytes that are read of an error answer: far more than an API server's explanation, but small enough to hold many. */
+/**
+ * Maximum bytes of an error answer that are read. Far more than an API server's explanation, but small enough
+ * to store many.
+ */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
-/** Connections to one server with the same TLS material: as many as there are requests at a time, kept alive and shared. */
+/**
+ * Connections to one server with the same TLS material. They are kept alive and shared. The maximum number is
+ * that of simultaneous requests.
+ */
 export class Channel {
   readonly #agent: HttpAgent;
   readonly #tunnels: ProxyTunnels | undefined;
   readonly #target: { readonly protocol: string; readonly hostname: string; readonly port: string };
   readonly #prefix: string;
 
-  /** Throws when the kind of proxy is not supported. */
+  /** Throws if this kind of proxy is not supported. */
   constructor({ server, tls, proxyUrl }: Endpoint) {
     const url = new URL(server);
     // Without the brackets of an IPv6 address.
@@ -65,12 +74,13 @@ export class Channel {
     const settings = {
       keepAlive: true,
       keepAliveMsecs: KEEP_ALIVE_DELAY_MS,
-      // Applies to idle connections only.
+      // This timeout applies only to idle connections.
       timeout: KEEP_ALIVE_MS,
     };
     this.#agent =
       url.protocol === 'https:' ? new HttpsAgent({ ...settings, ...tls }) : new HttpAgent(settings);
-    // Node's name contains the CA and the certificate, and would be built for each request.
+    // Use a short name: Node's own contains the CA and the certificate, and Node would build it for each
+    // request.
     this.#agent.getName = () => server;
     if (proxyUrl) this.#tunnels = connectThrough(this.#agent, proxyUrl);
   }
@@ -85,28 +95,29 @@ export class Channel {
         ...this.#target,
         method,
         path: this.#prefix + path,
-        // Node sends no length for the body of a DELETE, which servers then ignore.
+        // Node sends no length for the body of a DELETE. Servers then ignore the body.
         headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
         agent: this.#agent,
       });
-      // Node's own option `signal` takes a tenth of the time of a short request. After the answer, destroy() has no effect.
+      // Do not use Node's option `signal`: it takes a tenth of the time of a short request. After the answer,
+      // destroy() has no effect.
       signal.addEventListener('abort', () => call.destroy(signal.reason), { once: true });
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
       });
-      // Once the call is answered, its body fails instead.
+      // After the answer, errors go to its body instead.
       call.on('error', reject);
       call.end(body);
     });
   }
 
-  /** Closes each connection when its last call has ended. No more requests may be sent. */
+  /** Closes each connection after its last call. The caller must send no more requests. */
   retire(): void {
     this.#agent.maxFreeSockets = 0;
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
   }
 
-  /** Closes all connections at once, even during calls. No more requests may be sent. */
+  /** Closes all connections at once, even during calls. The caller must send no more requests. */
   cut(): void {
     this.#tunnels?.cut();
     this.#agent.destroy();
@@ -133,19 +144,19 @@ export function isSuccess(statusCode: number): boolean {
   return statusCode < 300;
 }
 
-/** Bytes of one decompressed chunk: some dozens of list items. */
+/** Size of a decompressed chunk in bytes: some dozens of list items. */
 const PIECE_BYTES = 64 * 1024;
 
 /** Returns the answer with a decompressed body. The body fails with the same errors as the original body. */
 export function uncompressed(answer: IncomingAnswer): IncomingAnswer {
   if (answer.headers['content-encoding'] !== 'gzip') return answer;
   const body = createGunzip({ chunkSize: PIECE_BYTES });
-  // The reader of the body gets its errors.
+  // Ignore the error here: the reader of the body gets it.
   pipeline(answer.body, body, () => {});
   return { ...answer, body };
 }
 
-/** Reads an answer to its end. Cuts a long error answer off, and closes its connection. */
+/** Reads an answer to its end. Truncates a long error answer and closes its connection. */
 export function readWhole({ statusCode, headers, body }: IncomingAnswer): Promise<WholeAnswer> {
   const maxBytes = isSuccess(statusCode) ? Number.POSITIVE_INFINITY : MAX_ERROR_BYTES;
   const chunks: Uint8Array[] = [];
@@ -157,7 +168,7 @@ export function readWhole({ statusCode, headers, body }: IncomingAnswer): Promis
       if (bytes >= maxBytes) body.destroy();
     });
     body.on('error', reject);
-    // Follows the end, an error and destroy().
+    // Node emits `close` after the end, after an error, and after destroy().
     body.on('close', () => {
       const text = Buffer.concat(chunks, Math.min(bytes, maxBytes)).toString('utf8');
       resolve({ statusCode, headers, text });

@@ -19,7 +19,7 @@ export interface ApiRequest {
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Default `application/json`. A PATCH has to name the kind of patch. */
+  /** Default `application/json`. Required for a PATCH, because it names the kind of patch. */
   readonly contentType?:
     | 'application/json'
     | 'application/merge-patch+json'
@@ -30,18 +30,19 @@ export interface ApiRequest {
   /** Aborts the call, or its stream. */
   readonly signal?: AbortSignal;
   /**
-   * Takes the items of a list as they arrive, so that a long list is never in memory as a whole. No more items are read
-   * while the returned promise is pending. The answer does not contain the items that were taken. Must not throw.
+   * Takes the items of a list as they arrive, so that a long list is never completely in memory. The client
+   * reads no more items while the returned promise is pending. The answer does not contain these items. Must
+   * not throw.
    */
   readonly takeItems?: TakeItems;
   /**
-   * Sends the request only over an idle connection, and aborts it as soon as another request needs a connection. In both
-   * cases the call rejects with `ABORTED`. A request that is not sent is not observed. Not for lists and streams.
+   * Sends the request only over an idle connection. Aborts it when another request needs a connection. In
+   * both cases the call rejects with `ABORTED`. An unsent request is not observed. Not for lists and streams.
    */
   readonly isBackground?: boolean;
 }
 
-/** One finished call, for metrics. A watch counts as finished when its response has begun. */
+/** One finished call, for metrics. A watch counts as finished when its answer begins. */
 export interface ApiCallObservation {
   readonly method: string;
   readonly verb: string;
@@ -51,7 +52,10 @@ export interface ApiCallObservation {
   readonly durationMs: number;
 }
 
-/** The Date of an answer by the server's clock, and when the call was sent and answered by our clock, in microseconds. */
+/**
+ * The Date header of an answer, by the server's clock. Also when the call was sent and answered by our clock,
+ * in microseconds.
+ */
 export interface HeardDate {
   /** The value of the HTTP Date header, in whole seconds. */
   readonly date: string;
@@ -65,15 +69,15 @@ export interface KubernetesClient {
   /** Resolves to the answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}. Never retries. */
   request(request: ApiRequest): Promise<JsonObject>;
   /**
-   * Resolves to the answer's body as it arrives. The deadline covers only the beginning. The caller has to iterate or abort
-   * the body, otherwise its connection stays open. Rejects, and the iteration throws, like {@link
-   * KubernetesClient.request}.
+   * Resolves to the answer's body as a stream. The deadline covers only its beginning. The caller must
+   * iterate over the body or abort it, otherwise the connection stays open. Rejects like {@link
+   * KubernetesClient.request}, and the iteration throws the same errors.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Ends streams at once, gives requests in flight `graceMs` (default one second), then aborts them. Calls that have not
-   * been sent fail with `CLIENT_CLOSED`. When the promise resolves, no call is in flight, even if the server does not
-   * answer.
+   * Ends streams at once. Waits `graceMs` (default one second) for requests in flight, then aborts them.
+   * Calls that were not sent fail with `CLIENT_CLOSED`. When the promise resolves, no call is in flight, even
+   * if the server does not answer.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -81,7 +85,7 @@ export interface KubernetesClient {
 export interface ClientOptions {
   /** Configuration and authentication; see `loadKubeConfig`. */
   readonly kubeConfig: ClusterConfig;
-  /** Default: the clock of the system. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
   /** Default `coordinated-leader-election`. */
   readonly userAgent?: string;
@@ -98,8 +102,8 @@ const DEFAULT_CONNECTIONS = 16;
 const DEFAULT_GRACE_MS = 1000;
 
 /**
- * Creates a client for the cluster of the current context. Throws a {@link ConnectionError} when the context has no
- * cluster.
+ * Creates a client for the cluster of the current context. Throws a {@link ConnectionError} if the context
+ * has no cluster.
  */
 export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
@@ -122,7 +126,8 @@ class HttpClient implements KubernetesClient {
     const options = { clock: systemClock, userAgent: 'coordinated-leader-election', ...given };
     const cluster = options.kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
-    // A user name and password in the URL are neither shown nor sent: the user of the kubeconfig authenticates.
+    // A user name and password in the URL are removed. They are neither shown nor sent: the kubeconfig's user
+    // authenticates.
     this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
@@ -155,9 +160,9 @@ class HttpClient implements KubernetesClient {
       try {
         const { body, statusCode: status } = await this.#ask(request, deadline);
         deadline.stopTimer();
-        // The close event follows the end, an error or the destruction of the body.
+        // Node emits `close` after the end, an error or the destruction of the body.
         body.once('close', () => this.#endStream(deadline));
-        // An error before the iteration begins must not be an uncaught error; the iteration throws it later.
+        // Without a listener, an error before the iteration would be uncaught. The iteration throws it later.
         body.on('error', () => {});
         return { status, result: readChunks(body, (error) => explainFailure(error, request, deadline)) };
       } catch (error) {
@@ -167,7 +172,10 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  /** Sends a list without a turn: a list may take a minute, and each namespace may have several. */
+  /**
+   * Sends a list without taking a turn: a list may take a minute, and there may be several for each
+   * namespace.
+   */
   async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
     const { body, statusCode: status } = await this.#ask(request, deadline);
     const chunks = readChunks(body, (error) => explainFailure(error, request, deadline));
@@ -207,7 +215,7 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Runs one call within its deadline, converts errors to our error classes, and observes the result. */
+  /** Runs one call within its deadline. Converts errors to our error classes and observes the result. */
   async #carryOut<T>(request: ApiRequest, deadline: Deadline, run: Run<T>): Promise<T> {
     const startedAt = this.#options.clock.now();
     try {
@@ -223,10 +231,10 @@ class HttpClient implements KubernetesClient {
     }
   }
 
-  /** Resolves to the beginning of a successful answer. Rejects with the error of any other answer. */
+  /** Resolves to a successful answer when its body begins. Rejects with the error of any other answer. */
   async #ask(request: ApiRequest, deadline: Deadline): Promise<IncomingAnswer> {
     const { headers, tls } = await deadline.race(this.#authenticate(request));
-    // A closed client must not open new connections, because it would not close them.
+    // A closed client must not open new connections: it would never close them.
     this.#assertOpen(request);
     const { clock, hear } = this.#options;
     const sentAt = clock.wallTime();
@@ -237,7 +245,8 @@ class HttpClient implements KubernetesClient {
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       signal: deadline.signal,
     });
-    // The race is needed too: an abort does not reach a request whose connection is being opened through a proxy.
+    // The race is necessary: an abort has no effect on a request whose connection is being opened through a
+    // proxy.
     const answer = uncompressed(await deadline.race(sent));
     const { date } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
@@ -265,7 +274,7 @@ class HttpClient implements KubernetesClient {
       accept: 'application/json',
       'user-agent': this.#options.userAgent,
     };
-    // The API server compresses answers of 128 KiB and more: Leases and candidates shrink to a thirteenth.
+    // The API server compresses answers of 128 KiB and more. Leases and candidates shrink to a thirteenth.
     if (request.takeItems) headers['accept-encoding'] = 'gzip';
     if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
     return headers;
@@ -290,7 +299,7 @@ export interface RequestTarget {
 /** Query parameters. Undefined parameters are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Returns verb and resource for a method, path and query. They do not contain names or namespaces. */
+/** Returns verb and resource of a method, path and query. Contains no names and no namespaces. */
 export function describeTarget(method: string, path: string, query: Query = {}): RequestTarget {
   const { resource, named } = parsePath(path);
   return { verb: verbOf(method, named, query), resource };

@@ -12,7 +12,7 @@ export interface Cluster {
   readonly proxyUrl?: string;
 }
 
-/** The fields of a kubeconfig's user that this project reads. The ClusterConfig authenticates the user. */
+/** The fields of a kubeconfig's user that this project reads. The ClusterConfig uses them to authenticate. */
 export interface User {
   readonly name: string;
   readonly certData?: string;
@@ -37,8 +37,8 @@ export interface Context {
 }
 
 /**
- * What a client needs to know about a cluster and its user. A `KubeConfig` of client-node is one. The type is written out,
- * because users of this package's types may lack the types of client-node's dependencies.
+ * The cluster and user of a client. A `KubeConfig` of client-node has this type. The type does not import
+ * client-node, because users of this package may not have the types of client-node's dependencies.
  */
 export interface ClusterConfig {
   getCurrentCluster(): Cluster | null;
@@ -55,8 +55,8 @@ export function namespaceOf(config: ClusterConfig): string {
 }
 
 /**
- * A cluster and a user whose credentials are in the configuration or in files: a certificate, a token, a password. All other
- * users need client-node, see `kubeconfig.ts`.
+ * A cluster, and a user whose credentials are in the configuration or in files: a certificate, a token or a
+ * password. All other users need client-node, see `kubeconfig.ts`.
  */
 export class StaticConfig implements ClusterConfig {
   readonly #cluster: Cluster;
@@ -87,7 +87,7 @@ export class StaticConfig implements ClusterConfig {
     return name === this.#context.name ? this.#context : null;
   }
 
-  /** Reads the files each time, because they may be replaced. */
+  /** Reads the files each time, because another program may replace them. */
   async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
     const { caFile, caData, skipTLSVerify, tlsServerName } = this.#cluster;
     const { certFile, certData, keyFile, keyData, username, password, impersonateUser } = this.#user;
@@ -107,7 +107,10 @@ export class StaticConfig implements ClusterConfig {
     };
   }
 
-  /** Returns the token, as client-go does: the last token of the file comes before the token in the kubeconfig. */
+  /**
+   * Returns the token, as client-go does: the last token in the file comes before the token in the
+   * kubeconfig.
+   */
   #token(): string | undefined {
     const { token, tokenFile } = this.#user;
     if (!tokenFile) return token;
@@ -130,7 +133,7 @@ function material(
   return file ? { [option]: readFileSync(file) } : {};
 }
 
-/** @throws {Error} when the file contains no token or cannot be read. */
+/** @throws {Error} if the file contains no token or cannot be read. */
 function readToken(file: string): string {
   const token = readFileSync(file, 'utf8').trim();
   if (token === '') throw new Error(`the file ${file} has no token`);

@@ -3,8 +3,8 @@ import type { ConnectionOptions } from 'node:tls';
 import { Channel, type Endpoint } from './channel.ts';
 
 /**
- * Keeps one channel while the TLS material stays the same. When it changes (a rotated CA or client certificate), opens
- * another channel and closes each old connection after its last call.
+ * Keeps one channel while the TLS material is the same. When it changes (a rotated CA or client certificate),
+ * opens another channel and closes each old connection after its last call.
  */
 export class ConnectionPools {
   readonly #endpoint: Omit<Endpoint, 'tls'>;
@@ -14,7 +14,7 @@ export class ConnectionPools {
     this.#endpoint = endpoint;
   }
 
-  /** Throws when the kind of proxy is not supported. */
+  /** Throws if this kind of proxy is not supported. */
   use(tls: ConnectionOptions): Channel {
     if (this.#current?.tls === tls) return this.#current.channel;
     const fingerprint = fingerprintOf(tls);
@@ -28,21 +28,24 @@ export class ConnectionPools {
     return this.#current.channel;
   }
 
-  /** Closes all connections at once, even during calls. No connection may be used after that. */
+  /** Closes all connections at once, even during calls. The caller must not use a connection after that. */
   cut(): void {
     this.#current?.channel.cut();
     this.#current = undefined;
   }
 }
 
-/** Returns a hash, so that no second copy of key material is kept just for the comparison. Buffers hash by their content. */
+/**
+ * Returns a hash for the comparison, so that there is no second copy of key material. Buffers are hashed by
+ * their content.
+ */
 function fingerprintOf(tls: ConnectionOptions): string {
   return createHash('sha256').update(JSON.stringify(tls)).digest('base64');
 }
 
 /**
- * Limits the requests in flight. Further requests wait in a queue, first in, first out. An aborted request leaves this
- * queue. Lists and watches take no turns, because each of them may last for long.
+ * Limits the requests in flight. Further requests wait in a queue, first in, first out. An aborted request
+ * leaves the queue. Lists and watches take no turns, because each may last for a long time.
  */
 export class Turns {
   #free: number;
@@ -55,15 +58,15 @@ export class Turns {
     this.#free = atOnce;
   }
 
-  /** True when a request could start at once, without the end of another request. */
+  /** True if a request could start at once, without waiting for another request to end. */
   get isFree(): boolean {
     return this.#free > 0;
   }
 
   /**
-   * Waits for a turn. Resolves to the function that ends the turn, once. Rejects with the reason of `signal` if it aborts before.
-   *
-   * @param giveWay aborts a background request, when another request waits for its turn
+   * Waits for a turn. Resolves to the function that ends the turn; call it once. Rejects with the reason of
+   * `signal` if `signal` aborts first.
+   * @param giveWay aborts a background request, because another request waits for a turn
    */
   async take(signal: AbortSignal, giveWay?: () => void): Promise<() => void> {
     signal.throwIfAborted();
@@ -80,7 +83,7 @@ export class Turns {
     };
   }
 
-  /** Aborts one background request for each request that has to wait. The aborted request ends its own turn. */
+  /** Aborts one background request for each waiting request. The aborted request ends its own turn. */
   #abortBackground(): void {
     const [giveWay] = this.#background;
     if (!giveWay) return;
@@ -104,7 +107,7 @@ export class Turns {
     });
   }
 
-  /** Gives a finished turn to the next request in the queue. */
+  /** Passes a finished turn to the next request in the queue. */
   #pass(): void {
     const [start] = this.#waiting;
     if (start) start();

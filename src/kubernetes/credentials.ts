@@ -7,19 +7,22 @@ import type { Clock, Instant } from '../support/clock.ts';
 import { messageOf, shortened } from '../support/text.ts';
 import type { Cluster, ClusterConfig } from './cluster-config.ts';
 
-/** The credentials of a request: headers to send, and TLS material to connect with. */
+/** The credentials of a request: headers, and TLS material for the connection. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: ConnectionOptions;
 }
 
 /**
- * How long credentials are reused, in milliseconds. Reading them opens files and may run a plugin, which is too expensive
- * for every request. A rotation takes effect this much later.
+ * How long credentials are reused, in milliseconds. Reading them for every request would be too expensive: it
+ * opens files and may run a plugin. A rotation takes effect after this time.
  */
 const REUSE_MS = 1_000;
 
-/** Gets credentials from a configuration, at most once at a time and once per {@link REUSE_MS}. */
+/**
+ * Gets credentials from a configuration, at most once per {@link REUSE_MS}. Concurrent calls share one
+ * result.
+ */
 export class CredentialSource {
   readonly #kubeConfig: ClusterConfig;
   readonly #cluster: Cluster;
@@ -33,7 +36,10 @@ export class CredentialSource {
     this.#clock = clock;
   }
 
-  /** Rejects with the error of the authentication method: an unreadable file, or a plugin's name and message. */
+  /**
+   * Rejects with the error of the authentication method: for an unreadable file, or with the name and message
+   * of a plugin.
+   */
   get(): Promise<Credentials> {
     if (this.#current && this.#clock.now() - this.#current.since < REUSE_MS) {
       return Promise.resolve(this.#current.credentials);
@@ -58,7 +64,7 @@ export class CredentialSource {
 
 async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
-    // Like kubectl: without TLS (`kubectl proxy`), credentials are not sent, because anyone could read them.
+    // Without TLS (`kubectl proxy`), do not send credentials, as in kubectl: the network could read them.
     return { headers: {}, tls: {} };
   }
   const options: RequestOptions = {};
@@ -70,10 +76,10 @@ async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): P
   return { headers: headersOf(options), tls: tlsOf(options) };
 }
 
-/** Maximum characters of a plugin's message: a plugin may write any amount. */
+/** Maximum characters of a plugin's message: its length is not limited. */
 const LONGEST_EXPLANATION = 1000;
 
-/** Returns an error that names the plugin. The library's error has only the plugin's error output, without its name. */
+/** Returns an error that names the plugin. The library's error contains only the plugin's error output. */
 function pluginFailure(command: string, cause: unknown, ending: string | undefined): Error {
   // A SyntaxError of the library quotes the beginning of the output, which may be the token.
   const isNoJson = cause instanceof SyntaxError;
@@ -95,7 +101,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // A token file usually ends with a newline, which a header must not contain.
+    // A token file usually ends with a newline. A header must not contain it.
     if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
   }
   return headers;
@@ -104,7 +110,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
 function tlsOf(options: RequestOptions): ConnectionOptions {
   const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
   const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
-  // For Node, undefined is not always the same as no option.
+  // Remove undefined options: Node does not always treat them as absent.
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
@@ -115,8 +121,8 @@ interface Started {
 const started = new AsyncLocalStorage<Started>();
 
 /**
- * Runs `work`, which may start a process and does not report how it ended. `explain` makes the error of a failure. Its
- * argument is the exit code or the signal of the process, if the process failed.
+ * Runs `work`, which may start a process and does not report how the process ended. `explain` creates the
+ * error of a failure. If the process failed, its argument is the exit code or the signal.
  */
 export async function explainingProcess(
   work: () => Promise<void>,
@@ -124,7 +130,7 @@ export async function explainingProcess(
 ): Promise<void> {
   const own: Started = {};
   const note = (message: unknown) => {
-    // Other tasks may start processes at the same time.
+    // Ignore processes of other tasks, which may start at the same time.
     if (started.getStore() === own) Object.assign(own, message);
   };
   subscribe('child_process', note);
@@ -140,6 +146,6 @@ export async function explainingProcess(
 function endingOf(process: ChildProcess | undefined): string | undefined {
   if (process?.signalCode) return process.signalCode;
   const { exitCode } = process ?? {};
-  // A negative code means that the process did not start; the error says so.
+  // A negative code means that the process did not start. The error contains the reason.
   return typeof exitCode === 'number' && exitCode > 0 ? `exit code ${exitCode}` : undefined;
 }

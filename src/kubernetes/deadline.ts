@@ -2,7 +2,7 @@ import type { Clock } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 
-/** Limits one call: aborts it when its time is over, or when the caller's own signal aborts. */
+/** Limits one call: aborts it at the deadline, or when the caller's own signal aborts. */
 export class Deadline {
   /** Maximum duration of the call, in milliseconds. */
   readonly durationMs: number;
@@ -18,7 +18,7 @@ export class Deadline {
     this.#aborted = new Promise((_, reject) => {
       this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });
     });
-    // An abort without a race in progress must not be an unhandled rejection.
+    // Without this, an abort outside of a race would be an unhandled rejection.
     this.#aborted.catch(() => {});
     this.#cancelTimer = clock.setTimer(() => {
       this.#exceeded = true;
@@ -28,7 +28,7 @@ export class Deadline {
     else callerSignal?.addEventListener('abort', this.abort, { once: true });
   }
 
-  /** A signal that aborts at the deadline or with the caller's signal. */
+  /** A signal that aborts at the deadline, or with the caller's signal. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -38,7 +38,7 @@ export class Deadline {
     return this.#exceeded;
   }
 
-  /** Settles like `work`, but rejects at once on abort, even if `work` notices the abort later. */
+  /** Settles like `work`. Rejects at once on an abort, even if `work` reacts to the abort later. */
   race<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#aborted]);
   }
@@ -46,12 +46,12 @@ export class Deadline {
   /** Aborts the call now. */
   readonly abort = (): void => this.#controller.abort();
 
-  /** Lifts the time limit; the caller's signal still counts. */
+  /** Stops the timer of the deadline. The caller's signal still aborts the call. */
   stopTimer(): void {
     this.#cancelTimer();
   }
 
-  /** Ends the deadline: from now on neither the timer nor the caller's signal has an effect. */
+  /** Ends this deadline: afterwards neither the timer nor the caller's signal has an effect. */
   dispose(): void {
     this.#cancelTimer();
     this.#callerSignal?.removeEventListener('abort', this.abort);

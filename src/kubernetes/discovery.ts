@@ -11,11 +11,10 @@ export interface WantedResource<V extends string> {
 }
 
 /**
- * Returns the first of the apiVersions in which the server has the resource; undefined when there is none. Rejects like the
- * client: a discovery error is not NotFound.
- *
- * Each version has its own request: just after an upgraded server starts, the group's list of versions may still be the old
- * one.
+ * Returns the first of the apiVersions in which the server has the resource; undefined if there is none.
+ * Rejects like the client: a discovery error is not NotFound.
+ * Sends one request per version: just after the start of an upgraded server, the group's list of versions may
+ * be outdated.
  */
 export async function discoverServed<V extends string>(
   client: KubernetesClient,
@@ -24,7 +23,7 @@ export async function discoverServed<V extends string>(
 ): Promise<V | undefined> {
   for (const apiVersion of apiVersions) {
     const list = await getUnlessNotFound(client, `/apis/${apiVersion}`, signal);
-    // The server may serve a version for other resources only.
+    // The server may serve the version only for other resources.
     if (namesOf(list?.['resources']).includes(resource)) return apiVersion;
   }
   return undefined;
@@ -43,7 +42,7 @@ async function getUnlessNotFound(
   }
 }
 
-/** Returns the names of the objects in a list. Names that are not strings are skipped. */
+/** Returns the names of the objects in a list. Skips names that are not strings. */
 function namesOf(list: unknown): string[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((item: unknown) =>

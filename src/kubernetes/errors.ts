@@ -18,11 +18,11 @@ export class ApiError extends Error {
   readonly path: string;
   /** The HTTP status code. */
   readonly status: number;
-  /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' when the answer has none. */
+  /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;
   /**
-   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts applies it
-   * to lists and watches, the controller's sender.ts to writes.
+   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts
+   * applies it to lists and watches. The controller's sender.ts applies it to writes.
    */
   readonly retryAfterMs: number | undefined;
 
@@ -38,11 +38,10 @@ export class ApiError extends Error {
 }
 
 /**
- * There was no complete answer: the server may have acted on the request or not.
- *
- * `code` is Node's (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or one of ours:
- * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or the client's end), `CLIENT_CLOSED` (nothing was sent),
- * `CREDENTIALS` (not available), `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
+ * There was no complete answer. It is unknown whether the server acted on the request.
+ * `code` is Node's code (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or one of ours:
+ * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or the client's end), `CLIENT_CLOSED` (nothing was
+ * sent), `CREDENTIALS` (not available), `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
@@ -54,7 +53,10 @@ export class ConnectionError extends Error {
   }
 }
 
-/** True when the server refused a write because the object has changed since the decision: changed, deleted, or created. */
+/**
+ * True if the server refused a write because the object has been changed, deleted or created since the
+ * decision.
+ */
 export function isConflict(error: unknown): boolean {
   return (
     error instanceof ApiError &&
@@ -63,8 +65,8 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * Returns the kind of failure of a call, without its target. Equal failures have the same kind, so that each is reported
- * once.
+ * Returns the kind of a call's failure, without the target of the call. Equal failures have the same kind and
+ * are reported once.
  */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
@@ -79,12 +81,12 @@ const MAX_MESSAGE = 500;
 const MAX_REASON = 100;
 
 /**
- * Maximum Retry-After, in milliseconds. An absurd value must not stop watches, or leave a Lease without a leader, for
- * hours.
+ * Maximum Retry-After, in milliseconds. A wrong value must not stop watches, or leave a Lease without a
+ * leader, for hours.
  */
 const MAX_RETRY_AFTER_MS = 120_000;
 
-/** Converts an error response to an error: from its `Status` object if it has one, otherwise from its text. */
+/** Converts an error response to an error. Uses its `Status` object if it has one, otherwise its text. */
 export function apiErrorFromResponse(
   call: { readonly method: string; readonly path: string },
   status: number,
@@ -97,7 +99,7 @@ export function apiErrorFromResponse(
   return new ApiError({ ...call, status, message, retryAfterMs: secondsToMs(retryAfter) });
 }
 
-/** Converts a `Status` object to an error. Error responses and a watch's ERROR events contain one. */
+/** Converts a `Status` object to an error. Error responses and the ERROR events of a watch contain one. */
 export function apiErrorFromStatus(
   call: { readonly method: string; readonly path: string },
   statusObject: JsonObject,
@@ -119,7 +121,10 @@ export function apiErrorFromStatus(
   });
 }
 
-/** Parses seconds only, as Kubernetes sends them. A date, the other form of Retry-After, would need equal clocks. */
+/**
+ * Parses only seconds, as Kubernetes sends them. A date, the other format of Retry-After, would require
+ * synchronized clocks.
+ */
 function secondsToMs(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0
     ? Math.min(Number(seconds) * 1000, MAX_RETRY_AFTER_MS)

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.
 import { messageOf } from '../support/text.ts';
 import type { Cluster, Context, User } from './cluster-config.ts';
 
-/** The content of one kubeconfig, or of several. */
+/** The content of one or more kubeconfigs. */
 export interface Kubeconfig {
   readonly clusters: readonly Cluster[];
   readonly users: readonly User[];
@@ -14,11 +14,10 @@ export interface Kubeconfig {
 }
 
 /**
- * Reads a kubeconfig like client-go. Relative paths are relative to `directory`. Of two ways to say one thing, data counts
- * before a file. Returns undefined if the text is empty except for comments. Throws an {@link Error} without the text around
- * the error, which may contain tokens.
- *
- * client-node could read kubeconfigs, too, but loading it takes 0.3 s and 70 MiB.
+ * Parses a kubeconfig like client-go. Relative paths are relative to `directory`. If a setting exists as data
+ * and as a file, the data counts. Returns undefined if the text is empty except for comments. Throws an
+ * {@link Error} without the surrounding text, which may contain tokens.
+ * client-node could also parse kubeconfigs, but loading it takes 0.3 s and 70 MiB.
  */
 export function parseKubeconfig(text: string, directory: string): Kubeconfig | undefined {
   const content = parseJsonObject(text) ?? parseYaml(text);
@@ -33,7 +32,7 @@ export function parseKubeconfig(text: string, directory: string): Kubeconfig | u
   };
 }
 
-/** Loads the parser on demand, because most programs that run in a pod have no kubeconfig. */
+/** Loads the YAML parser only when it is needed: most programs in a pod have no kubeconfig. */
 function parseYaml(text: string): unknown {
   const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   let problem: string;
@@ -42,7 +41,7 @@ function parseYaml(text: string): unknown {
   } catch (error) {
     problem = messageOf(error);
   }
-  // The first line names the error and its place. The other lines quote the text.
+  // The first line names the error and its position. The other lines quote the text.
   throw new Error(problem.split('\n', 1).join('').replace(/:$/, ''));
 }
 
@@ -63,7 +62,7 @@ function clusterOf(entry: Section): Cluster {
 function userOf(entry: Section): User {
   const user = entry.sectionOrEmpty('user');
   const certificate = user.material('client-certificate');
-  // client-go does not use a key without a certificate.
+  // client-go ignores a key without a certificate.
   const key = certificate.data || certificate.file ? user.material('client-key') : {};
   const provider = user.optionalSection('auth-provider');
   return defined<User>({
@@ -95,7 +94,9 @@ function contextOf(entry: Section): Context {
   });
 }
 
-/** An object in a kubeconfig. Throws an error with the path of a field that is missing, or that has another type. */
+/**
+ * An object in a kubeconfig. Throws an error with the path of a field that is missing or has another type.
+ */
 class Section {
   readonly fields: JsonObject;
   readonly #path: string;
@@ -143,7 +144,7 @@ class Section {
     return !file || isAbsolute(file) ? file || undefined : join(this.#directory, file);
   }
 
-  /** Returns the data in the kubeconfig if there are any, otherwise the path of the file. */
+  /** Returns the data in the kubeconfig. If there are none, returns the path of the file. */
   material(field: string): { readonly data?: string | undefined; readonly file?: string | undefined } {
     const data = this.text(`${field}-data`);
     return data ? { data } : { file: this.file(field) };
@@ -158,7 +159,7 @@ class Section {
   }
 }
 
-/** Removes the fields that are undefined. */
+/** Removes undefined fields. */
 function defined<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

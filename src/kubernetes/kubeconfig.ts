@@ -11,17 +11,17 @@ import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
 /** Where to read the configuration. */
 export interface KubeConfigSource {
-  /** A file that the user named. No other source is read then. */
+  /** A file that the user named. Then no other source is read. */
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the file's current one. */
   readonly context?: string | undefined;
   /** Default: the environment of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where a pod's service account is mounted, for tests. */
+  /** The directory of a pod's service account, for tests. */
   readonly serviceAccountDirectory?: string;
 }
 
-/** The configuration cannot be used. The message says what is wrong and what to do. */
+/** The configuration cannot be used. The message contains the problem and what to do. */
 export class KubeConfigError extends Error {
   override readonly name: string = 'KubeConfigError';
 }
@@ -41,9 +41,9 @@ export class NoClusterError extends KubeConfigError {
 const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the cluster: in the given file, else in the files in $KUBECONFIG (merged; the first file that names something
- * wins), else in the pod's service account, else in ~/.kube/config. Throws {@link NoClusterError} when none of these
- * exists, and {@link KubeConfigError} when a configuration cannot be used.
+ * Finds the cluster in the first of these sources: the given file; the files in $KUBECONFIG (merged; the
+ * first file with a name wins); the pod's service account; ~/.kube/config. Throws {@link NoClusterError} if
+ * none of them exists, and {@link KubeConfigError} if a configuration cannot be used.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;
@@ -63,7 +63,7 @@ export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
 
 function readOnlyFile(file: string): Kubeconfig {
   const content = readFile(file);
-  if (!content) throw new KubeConfigError(`The kubeconfig ${file} is empty: give one that names a cluster`);
+  if (!content) throw new KubeConfigError(`The kubeconfig ${file} is empty: use a kubeconfig with a cluster`);
   return content;
 }
 
@@ -82,7 +82,10 @@ function readFile(file: string): Kubeconfig | undefined {
   }
 }
 
-/** Merges files like kubectl: skips missing and empty files, and the first file that names something wins. */
+/**
+ * Merges files like kubectl: skips missing and empty files. If several files define the same name, the first
+ * one wins.
+ */
 function merge(files: readonly string[]): Kubeconfig {
   const existing = files.filter((file) => existsSync(file));
   if (existing.length === 0) {
@@ -148,7 +151,10 @@ function choose(
   return configOf(cluster, user, { ...context, user: user.name });
 }
 
-/** Loads client-node, only for users with a credential plugin or an auth provider: it needs 0.3 s and 70 MiB. */
+/**
+ * Loads client-node only for users with a credential plugin or an auth provider: loading takes 0.3 s and 70
+ * MiB.
+ */
 function configOf(cluster: Cluster, user: User, context: Context): ClusterConfig {
   if (!user.exec && !user.authProvider) return new StaticConfig(cluster, user, context);
   const { KubeConfig } = createRequire(import.meta.url)('@kubernetes/client-node') as typeof ClientNode;
@@ -189,8 +195,8 @@ class ServiceAccountConfig extends StaticConfig {
 }
 
 /**
- * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service account: a
- * kubeconfig may be for another cluster.
+ * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service
+ * account: a kubeconfig may be for another cluster.
  */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;

@@ -5,12 +5,15 @@ import { ApiError, apiErrorFromStatus, ConnectionError } from './errors.ts';
 import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
-/** Items per page. A page costs the server 10 ms in addition to its objects, and the pages are read one after the other. */
+/**
+ * Items per page. Each page costs the server 10 ms in addition to its objects, and the client reads the pages
+ * one after the other.
+ */
 const DEFAULT_PAGE_SIZE = 5000;
 
-/** A complete list. Its items were given to the caller page by page. */
+/** A complete list. The caller got its items page by page. */
 export interface ObjectList {
-  /** The state of the server that the list shows. A watch starts from it. */
+  /** The server's state that the list shows. A watch starts from it. */
   readonly resourceVersion: string;
   readonly pages: number;
   /** The number of items in all pages. */
@@ -27,16 +30,16 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and when it begins again, which makes earlier items void. The returned function takes the
-   * items as they arrive, in parts and not validated: all items together would need several times the memory of the decoded
-   * ones. More items are read when its promise has resolved.
+   * Called when the list begins, and when it begins again: then earlier items are void. The returned function
+   * takes the items in parts as they arrive, not validated. All items together would need several times the
+   * memory of the decoded ones. The next items are read when the function's promise has resolved.
    */
   readonly begin: () => TakeItems;
 }
 
 /**
- * Lists page by page and resolves after the last page. If the server no longer has the state that the pages show (410), the
- * list begins again, once. Rejects like the client.
+ * Lists page by page. Resolves after the last page. If the server no longer has the state of the list (410),
+ * begins again, but only once. Rejects like the client.
  */
 export function listAllPages(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
   return listFromStart(client, request, true);
@@ -100,7 +103,7 @@ async function readPage(
       code: 'MALFORMED_ANSWER',
     });
   }
-  // A client that reads answers as a whole leaves the items in the answer.
+  // If the client reads answers as a whole, the items are still in the answer.
   if (items.length > 0) await takeItems(items);
   return { objects, resourceVersion, token: metadataText(list, 'continue') };
 }
@@ -110,28 +113,41 @@ export interface WatchRequest {
   readonly path: string;
   readonly query: Query;
   readonly resourceVersion: string;
-  /** Maximum silence of a watch before it ends, in milliseconds. */
+  /** Maximum time without data after which a watch ends, in milliseconds. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
   /** Called when the server has accepted the watch. */
   readonly onOpen: () => void;
   /** Called when bytes arrive. */
   readonly onActivity: () => void;
-  /** Called with each event in turn; not after `signal` has aborted. */
+  /** Called with each event in turn. Not called after `signal` has aborted. */
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-/** How a watch without an error ended: the server closed it, it stayed silent for too long, or `signal` aborted. */
+/**
+ * How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted.
+ */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
-/** Minimum time after which the server ends a watch, in seconds. As much again is random, to spread the watches. */
+/**
+ * Minimum time after which the server ends a watch, in seconds. A random time of up to the same length is
+ * added, to spread the watches.
+ */
 const MIN_TIMEOUT_SECONDS = 300;
-/** Deadline for the server to accept a watch, in milliseconds: up to 1.30, a server delays watches while it fills its cache. */
+/**
+ * Deadline for the server to accept a watch, in milliseconds. Servers up to 1.30 delay watches while they
+ * fill their cache.
+ */
 const OPEN_DEADLINE_MS = 30_000;
-/** Maximum bytes of a line. By default etcd accepts objects of 1.5 MiB: a longer line cannot be an event. */
+/**
+ * Maximum bytes of a line. By default etcd accepts objects of up to 1.5 MiB, so a longer line cannot be an
+ * event.
+ */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Runs one watch. Rejects like the client, with the error of an ERROR event, or for an invalid event. */
+/**
+ * Runs one watch. Rejects like the client, with the error of an ERROR event, or because of an invalid event.
+ */
 export async function runWatch(
   client: KubernetesClient,
   clock: Clock,
@@ -156,7 +172,8 @@ export async function runWatch(
     });
     request.onOpen();
     let lastBytes: Instant = clock.now();
-    // One timer for the whole watch, not one per chunk: the timer checks how long the silence is and sleeps for the rest.
+    // One timer for the whole watch, not one per chunk. It compares the silence with the limit and sleeps for
+    // the rest.
     const watchForStall = () => {
       const remainingMs = lastBytes + request.stallMs - clock.now();
       if (remainingMs <= 0) stall.abort();
@@ -185,9 +202,9 @@ export async function runWatch(
 const NEWLINE = 0x0a;
 
 /**
- * Cuts a stream of bytes into lines. It works on bytes, so that a character that is split between two chunks is decoded as
- * a whole. The rest after the last newline is kept for the next chunk. At the end of a stream, the rest is a truncated line
- * and is dropped.
+ * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks.
+ * The rest after the last newline is kept for the next chunk. At the end of a stream, the rest is a truncated
+ * line and is dropped.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
@@ -199,8 +216,8 @@ export class LineSplitter {
   }
 
   /**
-   * Returns the lines that `chunk` completes, without newlines and without empty lines. Throws a {@link ConnectionError}
-   * (`MALFORMED_ANSWER`) when a line is too long.
+   * Returns the lines that `chunk` completes, without newlines and without empty lines. Throws a {@link
+   * ConnectionError} (`MALFORMED_ANSWER`) if a line is too long.
    */
   push(chunk: Uint8Array): string[] {
     const bytes = asBuffer(chunk);
@@ -262,7 +279,7 @@ export function parseWatchEvent(line: string, path: string): WatchEvent {
       if (!isKubernetesObject(object)) throw malformed(path, line);
       return { type, object };
     case 'BOOKMARK': {
-      // A bookmark has no name, so that isKubernetesObject() does not accept it.
+      // A bookmark has no name, so isKubernetesObject() rejects it.
       const resourceVersion = metadataText(object, 'resourceVersion');
       if (!resourceVersion) throw malformed(path, line);
       return { type, resourceVersion };

@@ -1,18 +1,21 @@
 import { isJsonObject } from '../support/json.ts';
 
-/** The fields of metadata that this project reads. All other fields are kept, untyped. */
+/** The fields of metadata that this project reads. Objects keep all other fields, untyped. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
-  /** Null in Go's JSON when the time was never set. */
+  /** Null in Go's JSON if the time was never set. */
   readonly creationTimestamp?: string | null;
   readonly deletionTimestamp?: string | null;
   readonly [field: string]: unknown;
 }
 
-/** An object as the server sent it, including unknown fields. Items of a list may lack apiVersion and kind. */
+/**
+ * An object as the server sent it, including unknown fields. Items of a list may have no apiVersion and no
+ * kind.
+ */
 export interface KubernetesObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -25,8 +28,8 @@ const textFields = ['namespace', 'uid', 'resourceVersion'];
 const timeFields = ['creationTimestamp', 'deletionTimestamp'];
 
 /**
- * True when a JSON value is a valid object of the API: it has a name, and the fields that this project reads have the right
- * types.
+ * True if a JSON value is a valid API object: it has a name, and the fields that this project reads have the
+ * right types.
  */
 export function isKubernetesObject(value: unknown): value is KubernetesObject {
   if (!isJsonObject(value)) return false;
@@ -42,8 +45,8 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
 }
 
 /**
- * True when `object` is not newer than `seen`. Resource versions of one resource are compared as numbers. If one is not a
- * number, the result is false.
+ * True if `object` is not newer than `seen`. Compares resource versions of one resource as numbers. False if
+ * one of them is not a number.
  */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
   const version = object.metadata.resourceVersion;
@@ -51,7 +54,7 @@ export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | un
   return version !== undefined && (version === seenVersion || isOlderVersion(version, seenVersion));
 }
 
-/** True when one resourceVersion of a resource is older than another; false when they cannot be compared. */
+/** True if one resourceVersion of a resource is older than another; false if they cannot be compared. */
 export function isOlderVersion(version = '', than = ''): boolean {
   return /^\d+$/.test(version) && /^\d+$/.test(than) && BigInt(version) < BigInt(than);
 }

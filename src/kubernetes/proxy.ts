@@ -18,7 +18,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
 export class ProxyTunnels {
   readonly #proxy: URL;
   readonly #port: number;
-  /** Connections to the proxy that do not lead to their host yet. */
+  /** Connections to the proxy that do not reach their host yet. */
   readonly #opening = new Set<Socket>();
 
   constructor(proxyUrl: string) {
@@ -37,7 +37,7 @@ export class ProxyTunnels {
     const { protocol } = this.#proxy;
     const socket = this.#connect();
     const timeOut = () => socket.destroy(new Error('the proxy does not answer'));
-    // Each step has its own listener for errors. Between two steps, an error must not be an uncaught one.
+    // Each step has its own listener for errors. This listener prevents an uncaught error between two steps.
     const ignore = () => {};
     socket.setTimeout(TIMEOUT_MS, timeOut).on('error', ignore);
     this.#opening.add(socket);
@@ -80,7 +80,7 @@ export class ProxyTunnels {
   }
 
   async #askSocks(socket: Socket, host: string, port: number): Promise<void> {
-    // On demand: few clusters have such a proxy.
+    // Load this only when it is needed: few clusters have such a proxy.
     const { SocksClient } = await import('socks');
     if (socket.errored) throw socket.errored;
     const { username, password } = this.#proxyUser();

@@ -7,7 +7,7 @@ import { type ApiError, apiErrorFromResponse, ConnectionError } from './errors.t
 /** The call of the answer, for error messages. */
 type Call = Parameters<typeof describeCall>[0];
 
-/** Takes items of a list. More items are read when the returned promise has resolved. */
+/** Takes items of a list. The client reads more items after the returned promise has resolved. */
 export type TakeItems = (items: readonly unknown[]) => void | Promise<void>;
 
 /** Returns the error of a refused call, with the server's Retry-After: see ApiError.retryAfterMs. */
@@ -15,7 +15,10 @@ export function refusal({ method, path }: Call, { statusCode, headers, text }: W
   return apiErrorFromResponse({ method, path }, statusCode, headers['retry-after'], text);
 }
 
-/** Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) if the text is not one. */
+/**
+ * Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) if the text is not
+ * a JSON object.
+ */
 export function parseAnswer(call: Call, text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
@@ -32,8 +35,8 @@ export function parseAnswer(call: Call, text: string): JsonObject {
 }
 
 /**
- * Passes the items of a list to `take` as they arrive. Resolves to the list without them. Rejects like the chunks and
- * {@link parseAnswer}.
+ * Passes the items of a list to `take` as they arrive. Resolves to the list without its items. Rejects with
+ * the errors of the chunks and of {@link parseAnswer}.
  */
 export async function readList(
   call: Call,
@@ -63,8 +66,9 @@ const LIST = 1;
 const ITEMS = 2;
 
 /**
- * Splits the JSON of a list into its items and the rest, as it arrives. It works on bytes, so that a character that is
- * split between two chunks is decoded as a whole. It finds only where values begin and end; the JSON parser validates them.
+ * Splits the JSON of a list into its items and the rest, as it arrives. Works on bytes, because a character
+ * may be split between two chunks. It finds only the beginning and end of values. The JSON parser validates
+ * them.
  */
 export class ListSplitter {
   /** The bytes of the list without the items. */
@@ -82,7 +86,7 @@ export class ListSplitter {
     let items = '';
     let start = 0;
     let lastComma = -1;
-    // Local variables, for speed: the loop reads each byte of megabytes.
+    // Local variables are faster, and the loop reads each byte of megabytes.
     let [depth, isText, isEscaped] = [this.#depth, this.#isText, this.#isEscaped];
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at];
@@ -136,7 +140,10 @@ export class ListSplitter {
   }
 }
 
-/** Passes on the body of an answer. Leaving the iteration closes the connection. `failure` makes the error that it throws. */
+/**
+ * Yields the body of an answer. If the caller ends the iteration early, this closes the connection. `failure`
+ * creates the error that the iteration throws.
+ */
 export async function* readChunks(
   body: Readable,
   failure: (error: unknown) => Error,

@@ -5,14 +5,16 @@ import { isOlderVersion, metadataText } from './objects.ts';
 /**
  * How a reflector continues after a failed list or watch.
  * - `resume`: watches from the same resourceVersion.
- * - `refused`: the same, but the server itself refused this resourceVersion, for another reason than overload. After some
- *   refusals the reflector lists again.
- * - `relist`: lists again, because the watch cannot continue from its resourceVersion, or has hidden an event.
- * - `forgotten`: lists again, because the server no longer has the resourceVersion. This is normal after its restart.
+ * - `refused`: also watches from it, although the server refused it (not because of overload). After some
+ * refusals the reflector lists again.
+ * - `relist`: lists again, because the watch cannot continue from its resourceVersion, or may have missed an
+ * event.
+ * - `forgotten`: lists again, because the server no longer has the resourceVersion. This is normal after the
+ * server's restart.
  */
 export type Recovery = 'resume' | 'refused' | 'relist' | 'forgotten';
 
-/** The code of the error for a server that was set back. */
+/** Error code: the server's state is older than before. */
 const SET_BACK = 'SET_BACK';
 
 export function decideRecovery(error: unknown): Recovery {
@@ -27,7 +29,7 @@ export function decideRecovery(error: unknown): Recovery {
     case SET_BACK:
       return 'forgotten';
     case 'MALFORMED_ANSWER':
-      // It may have hidden an event. A broken connection does not make the resourceVersion doubtful.
+      // The watch may have missed an event. A broken connection does not make the resourceVersion doubtful.
       return 'relist';
     default:
       return 'resume';
@@ -47,16 +49,16 @@ interface WatchPlace {
 }
 
 /**
- * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link ConnectionError}
- * (`SET_BACK`) if it is, or like the client. A server whose etcd was restored from a backup accepts such a watch, but sends
- * nothing, not even bookmarks, until its resourceVersion is past the watch's again. The watch never shows the changes
- * before that.
+ * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link
+ * ConnectionError} (`SET_BACK`) if it is, and otherwise like the client. If etcd was restored from a backup,
+ * the server accepts such a watch. But the server sends nothing, not even bookmarks, until its
+ * resourceVersion is past that of the watch. The watch never shows the changes before that.
  */
 export async function assertNotSetBack(
   client: KubernetesClient,
   { path, query, resourceVersion, signal }: WatchPlace,
 ): Promise<void> {
-  // Without a resourceVersion, the answer is never older than any earlier answer of the server.
+  // Without a resourceVersion, the answer is never older than an earlier answer of the server.
   const answer = await client.request({ method: 'GET', path, query: { ...query, limit: 1 }, signal });
   const now = metadataText(answer, 'resourceVersion');
   if (!isOlderVersion(now, resourceVersion)) return;

@@ -8,23 +8,25 @@ import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { assertNotSetBack, decideRecovery } from './recovery.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 
-/** A change, in the server's order. The store already contains it. */
+/** A change, in the server's order. The store contains it already. */
 export interface ReflectorEvent<T> extends StoreChange<T> {
-  /** True for the first list: the object may be much older than the event. */
+  /** True for the first list: the object may be much older than this event. */
   readonly initial: boolean;
-  /** True when a list has shown the object. The list skips the states since the watch before it ended. */
+  /**
+   * True if a list has shown the object. A list does not show the states between the last watch and itself.
+   */
   readonly isListed: boolean;
 }
 
-/** What the reflector was doing when an error occurred, and when it retries. */
+/** What the reflector was doing when the error occurred, and when it retries. */
 export interface ReflectorErrorContext {
   readonly path: string;
   readonly during: 'list' | 'watch' | 'decode' | 'callback';
-  /** The delay before the next attempt, in milliseconds, if there is one. */
+  /** The delay before the next attempt, in milliseconds; absent if there is none. */
   readonly retryInMs?: number;
 }
 
-/** What a reflector does, for metrics. */
+/** Activities of a reflector, for metrics. */
 export type ReflectorObservation =
   /** A list begins. */
   | { readonly type: 'listing' }
@@ -32,71 +34,80 @@ export type ReflectorObservation =
   | { readonly type: 'watchStarted' }
   | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
 
-/** The options of a {@link Reflector}. Errors that a callback throws are reported to `onError` and have no other effect. */
+/**
+ * The options of a {@link Reflector}. If a callback throws an error, the reflector reports it to `onError`
+ * and continues.
+ */
 export interface ReflectorOptions<T> {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Path of the resource, in all namespaces or in one: `/apis/coordination.k8s.io/v1/leases`. */
+  /** Path of the resource, for all namespaces or for one: `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
-  /** Called once per state of an object, with its previous state. If it throws, the state is skipped. */
+  /**
+   * Called once per state of an object, with the former state. If it throws, the reflector skips the state.
+   */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
   readonly onError?: (error: unknown, context: ReflectorErrorContext) => void;
   /** Called each time the server answers 404. The reflector retries until it is stopped. */
   readonly onNotServed?: () => void;
-  /** Called when the first list is in the store and handled. */
+  /** Called when the first list is in the store and its events are handled. */
   readonly onSynced?: () => void;
   readonly observe?: (observation: ReflectorObservation) => void;
   /**
-   * Maximum silence of a watch before it is started again, in milliseconds; default 90,000, because bookmarks come every
-   * minute.
+   * Maximum silence of a watch before the reflector restarts it, in milliseconds; default 90,000, because
+   * bookmarks come every minute.
    */
   readonly stallMs?: number;
 }
 
 const DEFAULT_STALL_MS = 90_000;
-/** Deadline of each page of a list, in milliseconds; long, because a busy server answers slowly. */
+/** Deadline of each page of a list, in milliseconds. Long, because a busy server answers slowly. */
 const PAGE_DEADLINE_MS = 60_000;
 /**
- * A watch that the server closes within this time, without an event, counts as failed, to prevent a busy loop. In
- * milliseconds.
+ * If the server closes a watch within this time and without an event, the watch counts as failed, to prevent
+ * a busy loop. In milliseconds.
  */
 const SHORT_WATCH_MS = 1_000;
-/** The maximum delay is short: a coordinator without a watch cannot elect. */
+/** The maximum delay is short, because a coordinator without a watch cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
-/** Maximum refusals of a watch from one resourceVersion. After that, the reflector lists again. */
+/** Maximum number of refused watches from one resourceVersion. After that, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/** Minimum time between a list and a list for a doubt, in milliseconds. It limits the cost of wrong doubts. */
+/**
+ * Minimum time between a list and another list because of a doubt, in milliseconds. Limits the cost of wrong
+ * doubts.
+ */
 const RELIST_INTERVAL_MS = 60_000;
 /**
- * Time without a watch after which the reflector lists again, in milliseconds. The server's storage may have been restored
- * from a backup meanwhile, and may already be past the watch's resourceVersion again: the watch would never show the
- * changes before it.
+ * Time without a watch after which the reflector lists again, in milliseconds. In this time, the server's
+ * storage may have been restored from a backup and may have passed the watch's resourceVersion again. The
+ * watch would never show the changes before that.
  */
 const UNWATCHED_MS = 10_000;
 /**
- * Minimum time between two 410 answers that are treated as separate outages, in milliseconds. A server that always answers
- * 410 does so more often, because a reflector waits 10 s at most.
+ * Minimum time between two 410 answers that count as separate outages, in milliseconds. A server that always
+ * answers 410 does so more often, because a reflector waits at most 10 s.
  */
 const FORGOTTEN_ANEW_MS = 20_000;
 
-/** Where the next watch continues. */
+/** The position from which the next watch continues. */
 interface Place {
-  /** The newest resourceVersion of the list, an event or a bookmark. */
+  /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
   /** When the list began. */
   readonly listedAt: Instant;
-  /** True when a watch has already continued from the list: since then, another server may answer. */
+  /** True after a watch has continued from the list. From then on, another server may answer. */
   isResumed: boolean;
-  /** How often the server has refused a watch from this resourceVersion. */
+  /** Number of watches from this resourceVersion that the server has refused. */
   refusals: number;
 }
 
 /**
- * Keeps a store in sync with a resource of the server, and recovers from every error by itself until it is stopped. It
- * lists once, then follows the changes with one watch after the other: a server ends each watch after some minutes. After
- * each failure it waits. It lists again when its place is lost or doubtful. Then the handler gets the difference.
+ * Keeps a store in sync with a resource of the server. Recovers from every error until it is stopped. First
+ * it lists, then it follows the changes with one watch after the other: a server ends each watch after some
+ * minutes. It waits after each failure. If its resourceVersion is lost or doubtful, it lists again, and the
+ * handler gets the differences.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
@@ -111,7 +122,7 @@ export class Reflector<T> {
   #watchEnd: AbortController | undefined;
   #lastActivity: Instant | undefined;
   #unwatchedSince: Instant | undefined;
-  /** True after a watch stayed silent for too long. Then only data of a watch counts as activity. */
+  /** True after a watch was silent for too long. Then only data of a watch counts as activity. */
   #isSilent = false;
   #forgottenAt: Instant | undefined;
 
@@ -128,32 +139,35 @@ export class Reflector<T> {
   }
 
   /**
-   * When the server last sent data, on the monotonic clock; undefined before the first. After a watch stayed silent for too
-   * long, only data of a watch counts.
+   * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch
+   * was silent for too long, only data of a watch counts.
    */
   get lastActivity(): Instant | undefined {
     return this.#lastActivity;
   }
 
-  /** Since when no watch is open, so that changes are not seen; undefined before the start, and while a watch is open. */
+  /**
+   * Since when no watch is open, so that changes are not seen; undefined before the start and while a watch
+   * is open.
+   */
   get unwatchedSince(): Instant | undefined {
     return this.#unwatchedSince;
   }
 
-  /** True when the first list is in the store and handled. */
+  /** True after the first list is in the store and its events are handled. */
   hasSynced(): boolean {
     return this.#synced;
   }
 
-  /** Starts the reflector, once. It cannot start again after {@link Reflector.stop}. */
+  /** Starts the reflector. Call it once: the reflector cannot restart after {@link Reflector.stop}. */
   start(): void {
     this.#unwatchedSince ??= this.#options.clock.now();
     this.#running ??= this.#run();
   }
 
   /**
-   * Stops the reflector in any state. When the promise resolves, no event is delivered any more and no request is in
-   * flight.
+   * Stops the reflector in any state. After the promise has resolved, no event is delivered and no request is
+   * in flight.
    */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -161,8 +175,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Lists everything again, after evidence that the store differs from the server and that the watch does not correct it.
-   * Has no effect soon after another list.
+   * Lists everything again. For evidence that the store differs from the server and that the watch does not
+   * correct it. Does nothing shortly after another list.
    */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
@@ -199,8 +213,8 @@ export class Reflector<T> {
   }
 
   /**
-   * True for the first 410 for some time, which is normal after an outage of the server: the reflector continues at once.
-   * Repeated ones count as failures.
+   * True for a 410 if there was none for some time. This is normal after an outage of the server, and the
+   * reflector continues at once. Repeated 410 answers count as failures.
    */
   #isForgottenAnew(): boolean {
     const now = this.#options.clock.now();
@@ -209,7 +223,10 @@ export class Reflector<T> {
     return last === undefined || now - last >= FORGOTTEN_ANEW_MS;
   }
 
-  /** A list during the time without a watch is recent enough: if only watches fail, the reflector must not list repeatedly. */
+  /**
+   * If there was a list during the time without a watch, do not list again: when only watches fail, the
+   * reflector must not list repeatedly.
+   */
   #isOutOfTouch({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;
     return since !== undefined && listedAt < since && this.#options.clock.now() - since >= UNWATCHED_MS;
@@ -241,7 +258,7 @@ export class Reflector<T> {
   }
 
   #takeItems(items: readonly unknown[]): void {
-    // An answer can arrive in the same turn as stop() is called.
+    // An answer can arrive in the same turn in which stop() is called.
     if (this.#stopping.signal.aborted) return;
     this.#answered();
     for (const item of items) {
@@ -311,7 +328,7 @@ export class Reflector<T> {
   #deliver(changes: readonly StoreChange<T>[], isListed: boolean): void {
     const initial = !this.#synced;
     for (const { type, object, previous } of changes) {
-      // A handler may itself have called stop().
+      // A handler may have called stop().
       if (this.#stopping.signal.aborted) return;
       this.#guard(() => this.#options.handler({ type, object, previous, initial, isListed }));
     }
@@ -343,7 +360,7 @@ export class Reflector<T> {
     try {
       onError?.(error, { path, ...context });
     } catch {
-      // An error in onError has no handler: drop it and keep the store in sync.
+      // There is no handler for an error in onError. Drop the error and keep the store in sync.
     }
   }
 }

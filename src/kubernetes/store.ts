@@ -5,7 +5,7 @@ export interface StoreChange<T> {
   readonly type: 'added' | 'modified' | 'deleted';
   /** The current state of the object; after a deletion, its last known state. */
   readonly object: T;
-  /** The state in the store before; undefined for an added object. */
+  /** The former state in the store; undefined for an added object. */
   readonly previous: T | undefined;
 }
 
@@ -13,23 +13,25 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** The number of the last list that contained the object, or that came before it. */
+  /**
+   * The number of the last list that contained the object. For a newer object: of the last list before it.
+   */
   list: number;
 }
 
 /**
- * Converts an object of the API to one of the domain; undefined when it cannot be decoded. `previous` is the known state,
- * so that unchanged parts can be shared.
+ * Converts an API object to a domain object; undefined if decoding fails. `previous` is the known state,
+ * whose unchanged parts the result can share.
  */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
 
 /**
- * The objects that are known to be on the server. Each update returns what it has changed. An object with another uid under
- * the same name is another object.
+ * The objects that are known to be on the server. Each update returns what it has changed. If an object has
+ * another uid than the known object of that name, it is another object.
  */
 export class ObjectStore<T> {
   readonly #decode: Decoder<T>;
-  /** Entries by namespace and name: a combined key would be one more string per object. */
+  /** Entries by namespace, then by name. A combined key would need another string per object. */
   readonly #namespaces = new Map<string, Map<string, Entry<T>>>();
   #list = 0;
 
@@ -41,7 +43,7 @@ export class ObjectStore<T> {
     for (const entries of this.#namespaces.values()) for (const { object } of entries.values()) yield object;
   }
 
-  /** Adds one object. A known resourceVersion, or an object that cannot be decoded, changes nothing. */
+  /** Adds an object. Does nothing if its resourceVersion is known, or if decoding fails. */
   put(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
@@ -51,7 +53,7 @@ export class ObjectStore<T> {
     return changesBetween(known, entry);
   }
 
-  /** Removes one object. Its last state is the given one, or the stored one if the given one cannot be decoded. */
+  /** Removes an object. Its last state is the given one. If that cannot be decoded, it is the stored one. */
   remove(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
@@ -66,7 +68,10 @@ export class ObjectStore<T> {
     this.#list++;
   }
 
-  /** Removes the objects that the list did not contain. There must be no other changes since {@link ObjectStore.beginList}. */
+  /**
+   * Removes the objects that the list did not contain. Do not make other changes after {@link
+   * ObjectStore.beginList}.
+   */
   endList(): StoreChange<T>[] {
     return [...this.#unlisted()].flatMap(([namespace, name, known]) => {
       this.#delete(namespace, name);

@@ -11,7 +11,7 @@ import { type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
-/** The result of a drain, which is also the command's JSON and YAML output. */
+/** The result of a drain. Also the JSON and YAML output of the command. */
 export interface DrainOutcome {
   readonly candidates: readonly {
     readonly namespace: string;
@@ -20,7 +20,7 @@ export interface DrainOutcome {
   }[];
   /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
   readonly until: string | undefined;
-  /** The Leases that a drained candidate led. */
+  /** The Leases whose leaders are drained. */
   readonly leases: readonly MovedLease[];
 }
 
@@ -34,13 +34,12 @@ export interface MovedLease {
   readonly why: string | undefined;
 }
 
-/** Below candidates without a priority, and below those that a user has put slightly lower. */
+/** Lower than the default priority, and than priorities that a user has set slightly below it. */
 const DRAINED = -1000;
 
 /**
- * Sets a low priority on candidates, and waits until other candidates lead the Leases that they led. Reports each Lease
+ * Sets a low priority on candidates. Then waits until their Leases have other leaders. Reports each Lease
  * whose leader has not moved, with the reason.
- *
  * @throws like the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
@@ -63,7 +62,7 @@ export async function drainCandidates(selection: Selection, request: MoveRequest
   const until = clock.wallTime() + BigInt(forMs) * 1000n;
   const isLed = ({ candidate: { namespace, leaseName, name } }: ListedCandidate) =>
     before.get(leaseKey(namespace, leaseName))?.leader === name;
-  // Write the priority of leaders last: no drained candidate may succeed another drained leader.
+  // Write the priorities of leaders last, so that no drained candidate succeeds another drained leader.
   for (const some of [selected.filter((one) => !isLed(one)), selected.filter(isLed)])
     await Promise.all(some.map((one) => setPriority(client, one, { by: 'drain', priority: DRAINED, until })));
   tell(

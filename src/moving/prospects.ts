@@ -6,10 +6,10 @@ import { describeLoss, listed, stateTexts } from '../inspection/wording.ts';
 
 const LARGEST = 2 ** 31 - 1;
 
-/** The states of candidates that may lead now, or after they answer a ping. */
+/** The states of candidates that can lead now or after a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
-/** Returns a priority above those of all other candidates, at least 1; undefined if there is none. */
+/** Returns a priority above those of all other candidates, at least 1; undefined if no int32 is higher. */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
     .filter(({ candidate }) => candidate.name !== name)
@@ -18,7 +18,10 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/** Returns the leader of a Lease whose holder has taken it up (rule 12); undefined if there is none. */
+/**
+ * Returns the leader of a Lease: its holder, after it has taken up the Lease (rule 12). Undefined if there is
+ * none.
+ */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
@@ -26,7 +29,10 @@ export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   return tenure.kind === 'held' && isTakenUp ? tenure.holder : undefined;
 }
 
-/** Returns why a candidate cannot lead its Lease in spite of its new priority; undefined if nothing is known to prevent it. */
+/**
+ * Returns why a candidate cannot lead its Lease although it has a new priority; undefined if no obstacle is
+ * known.
+ */
 export function obstacleTo(
   input: ElectionInput,
   name: string,
@@ -47,7 +53,10 @@ export function obstacleTo(
   return outlook.kind === 'leader' && outlook.leader.name === name ? undefined : describeLoss('NotElectable');
 }
 
-/** Returns why a Lease keeps its leader, which is in `drained`; undefined if another candidate may take over. */
+/**
+ * Returns why a Lease keeps its leader, which is one of `drained`; undefined if another candidate may take
+ * over.
+ */
 export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, now: Now): string | undefined {
   const { standings, outlook } = surveyElection(input, now);
   const general = obstacleIn(outlook);

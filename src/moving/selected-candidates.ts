@@ -11,16 +11,15 @@ import { isJsonObject } from '../support/json.ts';
 
 export type Selection =
   | { readonly kind: 'labels'; readonly selector: string }
-  /** Candidates whose ownerReference is a Pod on this node. */
+  /** Candidates with an ownerReference to a Pod on this node. */
   | { readonly kind: 'node'; readonly node: string }
   | { readonly kind: 'candidate'; readonly name: string }
   | { readonly kind: 'all' };
 
 /**
  * Returns the selected candidates of both sources.
- *
  * @param namespace empty for all namespaces.
- * @throws like the client. A source that the user may not list is skipped, unless the user may list none.
+ * @throws like the client. If the user may list only one source, skips the other.
  */
 export async function selectCandidates(
   client: KubernetesClient,

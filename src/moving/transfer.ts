@@ -11,14 +11,14 @@ import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.
 import { selectCandidates } from './selected-candidates.ts';
 import { setPriority, unsetPriority } from './write-priority.ts';
 
-/** The result of a transfer, which is also the command's JSON and YAML output. */
+/** The result of a transfer. Also the JSON and YAML output of the command. */
 export interface TransferOutcome {
   readonly namespace: string;
   readonly lease: string;
-  /** The candidate that was to become the leader. */
+  /** The candidate that should become the leader. */
   readonly candidate: string;
   readonly leads: boolean;
-  /** The leader before; undefined if there was none. */
+  /** The former leader; undefined if there was none. */
   readonly formerLeader: string | undefined;
   /** The new priority; undefined if none was set, or if it was removed again. */
   readonly priority: number | undefined;
@@ -28,7 +28,7 @@ export interface TransferOutcome {
   readonly why: string | undefined;
 }
 
-/** The options that all commands that move leaders share. */
+/** The options of all commands that move leaders. */
 export interface MoveRequest extends ClusterScope {
   /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
@@ -43,9 +43,8 @@ export interface MoveRequest extends ClusterScope {
 export const LOOK_PERIOD_MS = 1000;
 
 /**
- * Gives a candidate the highest priority of its Lease, and waits until it leads. Reports why it does not lead. If it is
- * known that the candidate cannot lead, writes nothing, or removes the written priority.
- *
+ * Gives a candidate the highest priority of its Lease and waits until it leads. Otherwise reports why it does
+ * not lead. If it is known that the candidate cannot lead, writes no priority or removes the written one.
  * @throws like the client.
  */
 export async function transferLease(
@@ -114,7 +113,7 @@ async function look(
   return { input: found.input, now };
 }
 
-/** Finds the candidate. If two have the same name, the native one counts (rule 13). */
+/** Finds the candidate. If two candidates have the same name, the native one counts (rule 13). */
 async function findTarget(lease: string, name: string, { client, namespace }: MoveRequest) {
   const found = await selectCandidates(client, namespace, { kind: 'candidate', name });
   const those = found.filter(({ candidate }) => candidate.leaseName === lease);

@@ -5,7 +5,7 @@ import type { ListedCandidate } from '../inspection/elections.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 
-/** The field manager of these writes in the server's field ownership. */
+/** The field manager of these writes (metadata.managedFields). */
 const FIELD_MANAGER = 'kubectl-cle';
 
 /** Sets the priority of a candidate. Resolves to false if the candidate no longer exists. */
@@ -38,7 +38,7 @@ async function patch(
     });
     return true;
   } catch (error) {
-    // The candidate is gone, or replaced by another one with the same name.
+    // The candidate is gone, or another candidate with the same name has replaced it.
     if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
     if (error instanceof ApiError && error.status === 403) {
       const [group = ''] = apiVersion.split('/');

@@ -16,7 +16,7 @@ export interface CandidateDescription {
   readonly binaryVersion: string;
   readonly emulationVersion: string;
   readonly strategy: string;
-  /** An int32; 0: no priority. */
+  /** An int32. 0 means no priority. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
   /** The owner of the LeaseCandidate, in the same namespace and cluster. */
@@ -47,7 +47,9 @@ export function newLeaseCandidate(
   };
 }
 
-/** Returns the patch that renews a LeaseCandidate of an earlier run and gives it the fields of a new one. */
+/**
+ * Returns the patch that renews a LeaseCandidate of an earlier run and sets its fields to those of a new one.
+ */
 export function adoptionPatch(
   object: KubernetesObject,
   apiVersion: CandidateApiVersion,
@@ -66,7 +68,10 @@ export function adoptionPatch(
   };
 }
 
-/** Returns the JSON merge patch of a renewal, which also answers the last ping. With the uid it fails on a re-created object. */
+/**
+ * Returns the JSON merge patch of a renewal, which also answers the last ping. Because of the uid, it fails
+ * on a re-created object.
+ */
 export function renewalPatch(object: KubernetesObject, wallTime: MicroTime): RequestBody {
   const { uid } = object.metadata;
   return {
@@ -79,7 +84,10 @@ export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }
 
-/** Returns a time after the ping, also if the local clock is behind, and other than the last renewTime, so that it changes. */
+/**
+ * Returns a time after the ping, even if the local clock is behind. It differs from the last renewTime,
+ * because a renewal must change it.
+ */
 function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
@@ -94,7 +102,7 @@ function declaredFields(
   return hasPriorityField(apiVersion) ? { ...declared, priority } : declared;
 }
 
-/** The native API drops unknown fields, so that the priority has to be an annotation. */
+/** The native API drops unknown fields, so the priority must be an annotation. */
 function hasPriorityField(apiVersion: CandidateApiVersion): boolean {
   return sourceOf(apiVersion) === 'custom';
 }
@@ -103,21 +111,24 @@ function priorityAnnotation({ priority }: CandidateDescription): RequestBody {
   return priority === 0 ? {} : { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
 }
 
-/** A priority set by a drain or a transfer stays: they remove it themselves. */
+/** Keeps a priority that a drain or a transfer has set: these commands remove it themselves. */
 function adoptedPriority(object: KubernetesObject, description: CandidateDescription): RequestBody {
   if (annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
   if (description.priority !== 0) return priorityAnnotation(description);
   return isPriorityOfParticipant(object) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
 }
 
-/** Returns whether only a participant has set the annotation. A participant never sets one with an end (rule 16). */
+/**
+ * Returns whether only participants have written the annotation. A participant never writes a priority with
+ * an end (rule 16).
+ */
 function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
   const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;
   return !hasEnd && owners.length === 1 && owners[0] === PARTICIPANT_FIELD_MANAGER;
 }
 
-/** The garbage collector deletes the LeaseCandidate with its Pod. */
+/** With this reference, the garbage collector deletes the LeaseCandidate together with its Pod. */
 function ownerReferencesOf({ pod }: CandidateDescription): RequestBody {
   if (!pod) return {};
   return { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid }] };

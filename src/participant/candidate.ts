@@ -10,13 +10,15 @@ import { PublishedCandidate } from './published-candidate.ts';
 
 export interface CandidateParts {
   readonly client: KubernetesClient;
-  /** Default: the clock of the system. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
   readonly description: CandidateDescription;
   readonly logger?: ParticipantLogger;
 }
 
-/** A LeaseCandidate is published in the first of these that the server has (rule 13). */
+/**
+ * In order of preference: a LeaseCandidate is published in the first version that the server has (rule 13).
+ */
 const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1beta1',
   'coordination.k8s.io/v1alpha2',
@@ -24,12 +26,18 @@ const SOURCES: readonly CandidateApiVersion[] = [
 ];
 /** The delay after a discovery that found no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
-/** After a discovery that failed: a program that stands again must not wait for long because of one lost connection. */
+/**
+ * Delay after a failed discovery. Short: a program that becomes a candidate again must not wait long because
+ * of one lost connection.
+ */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
-/** A program's LeaseCandidate, in the best version of the API that the server has. It moves with that version. */
+/**
+ * A program's LeaseCandidate, in the best version of the API that the server has. If a better version becomes
+ * available, it moves there.
+ */
 export class Candidate {
   readonly #parts: CandidateParts & { readonly clock: Clock };
   readonly #logger: ParticipantLogger;
@@ -39,9 +47,9 @@ export class Candidate {
   readonly #published = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
-  /** The one in the former API group. It is deleted when the current one is published. */
+  /** The LeaseCandidate in the former API group. It is deleted after the current one is published. */
   #former: PublishedCandidate | undefined;
-  /** The versions that the program may not use: a Role may allow only one group. */
+  /** The versions that the program has no permission to use: a Role may allow only one group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
   #isWithdrawn = false;
   readonly #withdrawing: (() => void)[] = [];
@@ -54,18 +62,21 @@ export class Candidate {
     this.#trouble = new TroubleLog(this.#logger, 'Cannot find out which LeaseCandidates are served');
   }
 
-  /** Resolves when the LeaseCandidate is created or renewed for the first time. */
+  /** Resolves when the LeaseCandidate is created, or renewed for the first time. */
   get published(): Promise<void> {
     return this.#published.promise;
   }
 
-  /** Stands until `signal` aborts. Resolves when the LeaseCandidate is deleted. Later calls return the same promise. */
+  /**
+   * Takes part until `signal` aborts. Resolves when the LeaseCandidate is deleted. Later calls return the
+   * same promise.
+   */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
     return this.#running;
   }
 
-  /** Deletes the LeaseCandidate, until {@link Candidate.stand}. Resolves when it is deleted. */
+  /** Deletes the LeaseCandidate until the next {@link Candidate.stand}. Resolves when it is deleted. */
   withdraw(): Promise<void> {
     this.#isWithdrawn = true;
     if (!this.#running) return Promise.resolve();
@@ -100,7 +111,10 @@ export class Candidate {
     return SOURCES.filter((apiVersion) => !this.#forbidden.has(apiVersion));
   }
 
-  /** Finds the best version, and moves there. Resolves with the delay until the next discovery. */
+  /**
+   * Finds the best version and moves the LeaseCandidate there. Resolves to the delay until the next
+   * discovery.
+   */
   async #discover(signal: AbortSignal): Promise<number> {
     try {
       const apiVersion = (await this.#served(this.#allowed, signal)) ?? (await this.#served(SOURCES, signal));
@@ -138,7 +152,8 @@ export class Candidate {
         this.#forbidden.add(apiVersion);
         this.#sleep.interrupt();
       },
-      // The server may have a better version now, with an old LeaseCandidate of this name, which would count (rule 13).
+      // The server may have a better version now. It may also have an old LeaseCandidate of this name in that
+      // version, which would count (rule 13).
       onReconnected: () => {
         if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },
@@ -155,7 +170,10 @@ export class Candidate {
     next.start();
   }
 
-  /** Called after the move: two candidates do less harm than none, since a leader without one yields to any other. */
+  /**
+   * Deletes the LeaseCandidate of the former group. Call this after the move: two candidates do less harm
+   * than none, because a leader without a candidate yields to any other.
+   */
   async #removeFormer(): Promise<void> {
     const former = this.#former;
     this.#former = undefined;

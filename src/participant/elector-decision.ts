@@ -3,22 +3,25 @@ import type { Instant } from '../support/clock.ts';
 import type { TermEnd } from './term.ts';
 
 export interface ElectorTiming {
-  /** Written into the Lease, in whole seconds. */
+  /** The duration in the Lease, in whole seconds. */
   readonly leaseDurationMs: number;
-  /** The elector stops leading when it has not renewed for this long. */
+  /** The elector stops leading if it has not renewed for this long. */
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
 }
 
-/** What an elector has seen of a Lease so far. Immutable: {@link observe} returns the next. */
+/** The observations of a Lease by an elector. Immutable: {@link observe} returns the next value. */
 export interface LeaseSight {
   /** Undefined: the Lease does not exist. */
   readonly lease: Lease | undefined;
   /** When the elector first saw the current record. Each renewal changes the record. */
   readonly since: Instant;
-  /** The greatest leaseTransitions seen so far; -1 before any. */
+  /** The greatest leaseTransitions so far; -1 before the first observation. */
   readonly maxTransitions: number;
-  /** Whether no term can have had the current leaseTransitions: the elector saw them rise by a grant that is not renewed yet. */
+  /**
+   * Whether it is certain that no term has had the current leaseTransitions: the elector saw the grant that
+   * increased them, and its holder has not renewed it yet.
+   */
   readonly isTokenUnused: boolean;
 }
 
@@ -28,7 +31,7 @@ export interface TermView {
   readonly fencingToken: number;
   /** When the last successful renewal was sent. */
   readonly renewedAt: Instant;
-  /** Whether the program was told to stop. */
+  /** Whether the program has been asked to stop. */
   readonly isOver: boolean;
 }
 
@@ -37,14 +40,17 @@ export interface ElectorView {
   readonly timing: ElectorTiming;
   readonly sight: LeaseSight | undefined;
   readonly term: TermView | undefined;
-  /** Why the elector must not lead; undefined if it may. */
+  /** Why the elector must not lead; undefined if it may lead. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
-  /** Whether another running program, or the program's own elector, has the same identity, and holds the Lease if it is named. */
+  /**
+   * Whether another running program, or the program's own elector, uses the same identity. If the Lease names
+   * this identity, that program holds it.
+   */
   readonly hasRival: boolean;
   readonly isRequestInFlight: boolean;
   /** The elector sends no request before this time. */
   readonly retryAt: Instant;
-  /** When the elector stops trying to release a Lease that it held when it was refused. */
+  /** When the elector stops trying to release a Lease that it held when it had to stop leading. */
   readonly releaseDeadline: Instant;
 }
 
@@ -57,7 +63,7 @@ export type ElectorStep =
   | { readonly kind: 'end'; readonly why: TermEnd }
   /** Removes the holder from the Lease. */
   | { readonly kind: 'release'; readonly lease: Lease }
-  /** Does nothing: the elector was refused, and holds nothing. */
+  /** Does nothing: the elector must not lead, and it holds nothing. */
   | { readonly kind: 'rest' };
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -67,7 +73,7 @@ const MAX_TRANSITIONS = 2 ** 31 - 1;
 export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   const { term } = view;
   if (!term) return decideFollowing(view, now);
-  // The program may still act as leader, so the Lease is neither renewed nor released: it expires.
+  // The program may still act as leader. Therefore do not renew and do not release the Lease: it expires.
   if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };
   return decideLeading(view, term, now);
 }
@@ -77,7 +83,7 @@ export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTi
   return renewedAt + leaseDurationMs;
 }
 
-/** Returns whether the Lease has another holder than the term's, or had one in between. */
+/** Returns whether the Lease has, or had in the meantime, another holder than the term's. */
 export function isTaken(
   { sight, identity }: Pick<ElectorView, 'sight' | 'identity'>,
   term: TermView,
@@ -88,14 +94,17 @@ export function isTaken(
   );
 }
 
-/** Returns whether another running program with this identity renewed: transitions grew without a grant. */
+/**
+ * Returns whether another running program with this identity has renewed: leaseTransitions has grown without
+ * a grant.
+ */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return (
     lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)
   );
 }
 
-/** Returns the sight after seeing `lease` at `at`. `lease` is undefined if it does not exist. */
+/** Returns the sight after the elector saw `lease` at `at`. `lease` is undefined if it does not exist. */
 export function observe(former: LeaseSight | undefined, lease: Lease | undefined, at: Instant): LeaseSight {
   if (former && isSameRecord(former.lease, lease)) return { ...former, lease };
   const transitions = lease?.leaseTransitions ?? -1;
@@ -105,7 +114,10 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
   return { lease, since: at, maxTransitions, isTokenUnused };
 }
 
-/** Returns whether the elector has seen the same record for the record's own duration. Its holder must not renew it any more. */
+/**
+ * Returns whether the elector has seen the same record for the record's duration. Its holder must not renew
+ * it any more.
+ */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }
@@ -117,15 +129,19 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 }
 
 /**
- * Returns the fencing token of a term that begins now: never that of an earlier term. The coordinator raises leaseTransitions
- * only when it grants the Lease to another holder. A coordinator built into an API server never does.
+ * Returns the fencing token of a term that begins now. It differs from those of all earlier terms. The
+ * coordinator increases leaseTransitions only if it grants the Lease to another holder. A coordinator that is
+ * built into an API server never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;
   return Math.min(maxTransitions + 1, MAX_TRANSITIONS);
 }
 
-/** Returns whether the Lease was granted and not renewed since: a renewal changes renewTime, and keeps acquireTime. */
+/**
+ * Returns whether the Lease was granted and not renewed since. A renewal changes renewTime and keeps
+ * acquireTime.
+ */
 export function isUnrenewedGrant(lease: Lease | undefined): boolean {
   return lease?.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
 }
@@ -138,7 +154,7 @@ function decideLeading(view: ElectorView, term: TermView, now: Instant): Elector
   if (refusal) return { kind: 'end', why: refusal };
   const lease = sight?.lease;
   if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };
-  // The term goes on if the Lease was deleted. Only the coordinator creates it again.
+  // If the Lease was deleted, the term continues. Only the coordinator creates the Lease again.
   if (view.isRequestInFlight || !lease) return { kind: 'await', until: deadline };
   const renewAt = Math.max(term.renewedAt + timing.retryPeriodMs, retryAt);
   if (now < renewAt) return { kind: 'await', until: Math.min(renewAt, deadline) };
@@ -148,24 +164,28 @@ function decideLeading(view: ElectorView, term: TermView, now: Instant): Elector
 function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   const { sight, identity, refusal, retryAt, hasRival } = view;
   if (view.isRequestInFlight) return { kind: 'await', until: NEVER };
-  // An expired Lease is not taken up: the coordinator has to grant it again.
+  // Do not take up an expired Lease: the coordinator must grant it again.
   const isOurs = sight?.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
   const lease = isOurs ? sight.lease : undefined;
   if (refusal && (!lease || now >= givesUpAt(view))) return { kind: 'rest' };
-  // Wakes up at the expiry, because the known holder changes then.
+  // Wake up at the expiry, because the known holder changes then.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
   if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
-  // Other candidates need not wait for the expiry, whether this is a new grant or a Lease from a former term.
+  // Release the Lease, so that other candidates do not wait until it expires. It may be a new grant, or a
+  // Lease from an earlier term.
   if (refusal || prefersAnother(lease, identity)) return { kind: 'release', lease };
   return { kind: 'takeUp', lease, fencingToken: nextFencingToken(sight) };
 }
 
-/** Returns whether a field of the Lease or a note on it asks the holder to yield to another (rule 14). */
+/** Returns whether a field or a note of the Lease asks the holder to yield to another candidate (rule 14). */
 function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
 }
 
-/** Each new record extends the time for the release: a withdrawn elector may be granted the Lease at any time. */
+/**
+ * Each new record extends the time for the release, because a withdrawn elector may get the Lease at any
+ * time.
+ */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }

@@ -25,10 +25,10 @@ import {
 } from './participant-telemetry.ts';
 import { type Lead, RunningTerm, type Term, type TermEnd } from './term.ts';
 
-/** What an {@link Elector} needs. */
+/** The parts of an {@link Elector}. */
 export interface ElectorParts {
   readonly client: KubernetesClient;
-  /** Default: the clock of the system. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
   readonly lease: Term['lease'];
   /** Unique among running programs. */
@@ -36,7 +36,7 @@ export interface ElectorParts {
   readonly timing: ElectorTiming;
   readonly logger?: ParticipantLogger;
   readonly metrics?: ParticipantMetrics | undefined;
-  /** Only follow the Lease, because the program leads by an elector of its own. Default false. */
+  /** Whether to only follow the Lease: the program has its own elector. Default false. */
   readonly isFollowing?: boolean;
   /** `resumeDelayMs` of the ParticipateOptions. Default 0. */
   readonly resumeDelayMs?: number | undefined;
@@ -44,12 +44,15 @@ export interface ElectorParts {
   readonly onChange?: () => void;
 }
 
-/** The delay after the first conflict, in milliseconds. It is short because the Lease has been read again. */
+/**
+ * The delay after the first conflict, in milliseconds. Short, because the elector has read the Lease again.
+ */
 const CONFLICT_DELAY_MS = 10;
 
 /**
- * Leads while a coordinator has granted it the Lease. An elector never takes a Lease by itself: it watches the Lease, takes up
- * a grant by renewing it, renews it, and releases it when the program has stopped leading.
+ * Leads while a coordinator grants it the Lease. An elector never takes a Lease on its own initiative. It
+ * watches the Lease, takes up a grant by a renewal, keeps renewing, and releases the Lease after the program
+ * has stopped leading.
  */
 export class Elector {
   readonly #parts: ElectorParts & { readonly clock: Clock };
@@ -66,9 +69,9 @@ export class Elector {
   #hasRival = false;
   #isStopping = false;
   #isWithdrawn = false;
-  /** Called when the Lease is released. */
+  /** Called after the Lease is released. */
   readonly #resigning: (() => void)[] = [];
-  /** What the callback threw. */
+  /** The error that the callback threw. */
   #failure: { readonly error: unknown } | undefined;
   #isRequestInFlight = false;
   #retryAt: Instant = Number.NEGATIVE_INFINITY;
@@ -85,20 +88,23 @@ export class Elector {
     this.#lead = lead;
     this.#logger = logger;
     this.#resumesAt = clock.now() + (parts.resumeDelayMs ?? 0);
-    // Shorter than the retry period: a leader has only a few attempts before the renew deadline.
+    // Shorter than the retry period, because a leader has only a few attempts before the renew deadline.
     const maxMs = resetAfterMs / 2;
     this.#conflicts = new Backoff({ initialMs: CONFLICT_DELAY_MS, maxMs, resetAfterMs }, clock);
     this.#failures = new Backoff({ initialMs: resetAfterMs / 8, maxMs, resetAfterMs }, clock);
     this.#follower = new LeaseFollower({
       ...this.#parts,
       logger,
-      // Leaves time for another attempt if a request hangs.
+      // Leaves time for another attempt after a request without an answer.
       deadlineMs: renewDeadlineMs / 2,
       onSeen: () => this.#seen(),
     });
   }
 
-  /** Resolves when the Lease was read for the first time, or does not exist. From then on the elector notices a grant at once. */
+  /**
+   * Resolves after the elector has read the Lease for the first time, or found that it does not exist. From
+   * then on the elector sees a grant at once.
+   */
   get synced(): Promise<void> {
     return this.#follower.synced;
   }
@@ -108,27 +114,33 @@ export class Elector {
     return holderSeen(this.#follower.sight, this.#parts.clock.now());
   }
 
-  /** The term whose callback has not ended. */
+  /** The term whose callback has not ended yet. */
   get term(): Term | undefined {
     return this.#term;
   }
 
-  /** Whether the callback still runs although the Lease has expired, so that another candidate may lead. */
+  /**
+   * Whether the callback is still running although the Lease has expired, so that another candidate may lead.
+   */
   get isOverrun(): boolean {
     const { clock, timing } = this.#parts;
     return this.#term?.isOver === true && clock.now() >= lapsesAt(this.#term, timing);
   }
 
   /**
-   * Takes part until `signal` aborts, or the callback ends during its term. Resolves when the Lease is released, or cannot be.
-   * Rejects with the error of the callback. Later calls return the same promise.
+   * Takes part until `signal` aborts, or until the callback ends during its term. Resolves when the Lease is
+   * released, or cannot be released. Rejects with the error of the callback. Later calls return the same
+   * promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
     return this.#running;
   }
 
-  /** Ends the term, if there is one, and releases the Lease. Resolves then. The elector may be granted the Lease again at once. */
+  /**
+   * Ends the term, if there is one, and releases the Lease. Resolves after the release. The coordinator may
+   * grant the Lease to the elector again at once.
+   */
   resign(): Promise<void> {
     if (!this.#running) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -137,7 +149,7 @@ export class Elector {
     return Promise.race([promise, this.#finished.promise]);
   }
 
-  /** Resigns, and releases each later grant until {@link Elector.stand}. Resolves when the Lease is released. */
+  /** Resigns. Also releases each later grant, until {@link Elector.stand}. Resolves after the release. */
   withdraw(): Promise<void> {
     this.#isWithdrawn = true;
     return this.resign();
@@ -172,7 +184,7 @@ export class Elector {
   #seen(): void {
     const { identity } = this.#parts;
     const lease = this.#follower.sight?.lease;
-    // Other programs may rely on what a former process with this identity has told them.
+    // Other programs may rely on answers of a former process with this identity.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
     this.#hasSeen = true;
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
@@ -192,10 +204,10 @@ export class Elector {
     this.#hasRival = true;
   }
 
-  /** Carries out the next steps, and sets a timer for the time at which the decision changes without an event. */
+  /** Carries out the next steps. Sets a timer for the time at which the decision changes without an event. */
   #decide(): void {
     this.#mustDecideAgain = true;
-    // A step may call back: a listener of the term's signal may call `resign`.
+    // A step may call this function again: a listener of the term's signal may call `resign`.
     if (this.#isDeciding) return;
     this.#isDeciding = true;
     try {
@@ -203,7 +215,7 @@ export class Elector {
         this.#mustDecideAgain = false;
         this.#cancelTimer?.();
         const now = this.#parts.clock.now();
-        // The rival has stopped renewing. The next grant to this identity may be meant for this elector.
+        // The rival has stopped renewing. The next grant to this identity may be for this elector.
         if (this.#follower.sight && hasExpired(this.#follower.sight, now)) this.#hasRival = false;
         this.#act(decideElector(this.#view(), now));
       }
@@ -256,7 +268,10 @@ export class Elector {
     this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(until - clock.now()));
   }
 
-  /** Sends one request. No other is sent while it is in flight, nor before `#retryAt` if it fails. Never rejects. */
+  /**
+   * Sends one request. Sends no other request while it is in flight. If it fails, sends none before
+   * `#retryAt`. Never rejects.
+   */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;
     this.#isRequestInFlight = true;
@@ -293,7 +308,8 @@ export class Elector {
     const { clock, lease, identity: holder, timing } = this.#parts;
     const { leaseDurationMs } = timing;
     const term = new RunningTerm({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt });
-    // The answer came too late, or the elector was refused or lost the Lease meanwhile: the term does not begin.
+    // The answer was too late, or the elector had to stop or lost the Lease in the meantime. The term does
+    // not begin.
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
     this.#count((metrics) => metrics.leads(true));
@@ -301,7 +317,7 @@ export class Elector {
     void this.#carryOut(term);
   }
 
-  /** Calls the callback, and releases the Lease after it. */
+  /** Calls the callback. Releases the Lease afterwards. */
   async #carryOut(term: RunningTerm): Promise<void> {
     try {
       if (await term.run(this.#lead)) this.#isStopping = true;
@@ -327,7 +343,7 @@ export class Elector {
     return this.#follower.write({ holderIdentity, leaseDurationSeconds, leaseTransitions });
   }
 
-  /** Writes the same as client-go's elector. */
+  /** Writes the same fields as client-go's elector. */
   async #release(): Promise<void> {
     await this.#follower.write({ holderIdentity: '', leaseDurationSeconds: 1 });
     this.#logger.info({ lease: this.#parts.lease }, 'Released the Lease');

@@ -22,13 +22,13 @@ export interface LeaseFollowerParts {
   readonly clock: Clock;
   readonly lease: Term['lease'];
   readonly logger: ParticipantLogger;
-  /** For each request, in milliseconds. */
+  /** Deadline of each request, in milliseconds. */
   readonly deadlineMs: number;
   /** Called after each change of `sight`. Must not throw. */
   readonly onSeen: () => void;
 }
 
-/** The fields of the Lease's spec that an elector sets, besides renewTime. */
+/** The fields of the Lease's spec that an elector sets, in addition to renewTime. */
 export interface LeaseFields {
   readonly holderIdentity: string;
   readonly leaseDurationSeconds: number;
@@ -52,7 +52,7 @@ export class LeaseFollower {
       client,
       clock,
       path: resourcePaths.leases(lease.namespace),
-      // A Role may be limited to this name.
+      // With this selector, a Role can allow only this Lease.
       query: { fieldSelector: `metadata.name=${lease.name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#handle(type === 'deleted', object),
@@ -71,7 +71,7 @@ export class LeaseFollower {
     return this.#sight;
   }
 
-  /** Resolves when the Lease was read for the first time, or does not exist. */
+  /** Resolves after the Lease was read for the first time, or was found missing. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -85,8 +85,8 @@ export class LeaseFollower {
   }
 
   /**
-   * Writes the fields and a new renewTime, if the Lease is still as it was last seen. Resolves with the time at which the
-   * request was sent. After a conflict it reads the Lease, and rejects.
+   * Writes the fields and a new renewTime, if the Lease has not changed since it was last seen. Resolves to
+   * the time at which the request was sent. After a conflict, reads the Lease and rejects.
    */
   async write(fields: LeaseFields): Promise<Instant> {
     const { client, clock, deadlineMs } = this.#parts;
@@ -99,11 +99,11 @@ export class LeaseFollower {
         method: 'PUT',
         path: this.#path,
         query: { fieldManager: PARTICIPANT_FIELD_MANAGER },
-        // Other fields stay, also unknown ones.
+        // Keep all other fields, including unknown ones.
         body: { ...lease, spec: { ...specOf(lease), ...fields, renewTime } },
         deadlineMs,
       });
-      // The watch may already have shown this state, or a later one.
+      // The watch may already have shown this state or a later one.
       if (isKubernetesObject(answer) && !isNotNewer(answer, this.#raw)) this.#see(answer, sentAt);
       return sentAt;
     } catch (error) {
@@ -121,7 +121,7 @@ export class LeaseFollower {
     else if (!isNotNewer(object, this.#raw)) this.#see(object, clock.now());
   }
 
-  /** Reads the Lease. Drops the answer if the Lease has changed in between. Never rejects. */
+  /** Reads the Lease. Drops the answer if the Lease has changed in the meantime. Never rejects. */
   async #read(): Promise<void> {
     const { client, clock, deadlineMs, logger } = this.#parts;
     const known = this.#raw;
@@ -143,7 +143,10 @@ export class LeaseFollower {
   }
 }
 
-/** Returns the first time from `wallTime` on that differs from renewTime and acquireTime: the write is a renewal. */
+/**
+ * Returns the first time, not before `wallTime`, that differs from renewTime and acquireTime: with it, the
+ * write is a renewal.
+ */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);
   const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];

@@ -14,66 +14,87 @@ export interface ParticipateOptions {
   readonly namespace?: string;
   /** The program's version as strict semver: `1.4.2`. */
   readonly binaryVersion: string;
-  /** The version that the program emulates, not above `binaryVersion`, which is the default. */
+  /** The version that the program emulates. Not above `binaryVersion`, which is the default. */
   readonly emulationVersion?: string;
   /** Default `OldestEmulationVersion`. */
   readonly strategy?: string;
   /**
-   * The name of the LeaseCandidate and of the holder, unique among running programs. Default: `<pod name>-<first 8 of the pod's
-   * uid>` if `pod` is given, else the host's name and a random part.
+   * The name of the LeaseCandidate and of the holder, unique among running programs. Default: `<pod
+   * name>-<first 8 of the pod's uid>` if `pod` is given, else the host's name and a random part.
    */
   readonly identity?: string;
   /**
-   * The Pod that the program runs in. It owns the LeaseCandidate, which is then deleted with it, if both are in one namespace.
-   * The default of the Pod's namespace is that of the service account that the program connects with. With a kubeconfig or a
-   * `client` it is not known, and has to be given.
+   * The Pod of the program. If the LeaseCandidate is in the same namespace, the Pod owns it, and Kubernetes
+   * deletes it with the Pod. The default of the Pod's namespace is that of the service account that the
+   * program uses. With a kubeconfig or a `client` there is no default, and the namespace is required.
    */
   readonly pod?: { readonly name: string; readonly uid: string; readonly namespace?: string };
   readonly labels?: Readonly<Record<string, string>>;
-  /** An int32, higher first, default 0. It counts before the version. A higher one preempts (rule 16). */
+  /**
+   * An int32, higher first, default 0. It counts before the version. A candidate with a higher priority
+   * preempts the leader (rule 16).
+   */
   readonly priority?: number;
   /** A kubeconfig file. Default: the file that kubectl uses; in a pod, the service account. */
   readonly kubeconfig?: string;
   /** The context to use instead of the file's current one. */
   readonly context?: string;
-  /** Used instead of a client made from a kubeconfig, and not closed. It requires `namespace`. */
+  /**
+   * A client to use instead of creating one from a kubeconfig. The participant does not close it. Requires
+   * `namespace`.
+   */
   readonly client?: KubernetesClient;
-  /** How long a renewal lasts, in milliseconds; default 15,000. Whole seconds. */
+  /** How long a renewal is valid, in milliseconds; default 15,000. Must be whole seconds. */
   readonly leaseDurationMs?: number;
-  /** How long after its last renewal was sent a leader stops, in milliseconds; default 10,000. Less than 90 % of `leaseDurationMs`. */
+  /**
+   * A leader stops if this time has passed since it sent its last successful renewal, in milliseconds;
+   * default 10,000. Less than 90 % of `leaseDurationMs`.
+   */
   readonly renewDeadlineMs?: number;
   /** The interval between renewals, in milliseconds; default 2,000. */
   readonly retryPeriodMs?: number;
-  /** Ends the term, then releases the Lease, then deletes the LeaseCandidate. */
+  /** When it aborts: ends the term, then releases the Lease, then deletes the LeaseCandidate. */
   readonly signal?: AbortSignal;
-  /** Errors that it throws are logged, or reported as a warning of the process. The same holds for `onObserved`. */
+  /**
+   * If it throws an error, the error is logged, or reported as a warning of the process. This also applies to
+   * `onObserved`.
+   */
   readonly logger?: ParticipantLogger;
   /** Gets client-go's metrics of leader election. All participants of a program can share one registry. */
   readonly metrics?: Registry;
-  /** Only publish the LeaseCandidate and follow the Lease: the program has an elector of its own, with this identity. */
+  /**
+   * Whether to only publish the LeaseCandidate and follow the Lease: the program has its own elector with
+   * this identity.
+   */
   readonly candidateOnly?: boolean;
   /**
-   * For how long after its start the participant leaves a Lease alone that it finds held under its own identity, in
-   * milliseconds; default 0. For a participant that tells other programs that they lead: they may rely on what a former
-   * process has told them.
+   * How long the participant waits at its start before it takes up a Lease that is held under its own
+   * identity, in milliseconds; default 0. For a participant that reports its leadership to other programs:
+   * they may rely on what a former process has reported.
    */
   readonly resumeDelayMs?: number;
   /** Called with the first state, and after each change. */
   readonly onObserved?: (state: ParticipantState) => void;
-  /** Default: the clock of the system. For tests. */
+  /** Default: the system clock. For tests. */
   readonly clock?: Clock;
 }
 
-/** The options of a {@link Participant}, which connects to nothing by itself. */
+/** The options of a {@link Participant}. It does not connect on its own, so `client` is required. */
 export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateOptions, 'client'>>;
 
-/** What a participant knows of its election, and its part in it. */
+/** A participant's view of its election, and its role in it. */
 export interface ParticipantState {
-  /** The holder of the Lease; undefined if there is none, or its record has expired by this program's observation. */
+  /**
+   * The holder of the Lease. Undefined if there is none, or if its record has expired according to this
+   * program's observation.
+   */
   readonly holder: string | undefined;
-  /** `leading` from the first renewal of a grant on; `ending` until the callback of a term that is over has ended. */
+  /**
+   * `leading`: from the first renewal of a grant. `ending`: the term is over, but its callback has not ended
+   * yet.
+   */
   readonly role: 'following' | 'leading' | 'ending';
-  /** Whether it stands as candidate: false after `withdraw`, until `stand`. */
+  /** Whether the participant is a candidate. False after `withdraw`, until `stand`. */
   readonly isStanding: boolean;
 }
 
@@ -94,10 +115,13 @@ const DEFAULT_TIMING: ElectorTiming = {
   renewDeadlineMs: 10_000,
   retryPeriodMs: 2000,
 };
-/** client-go's bound: a renewal with jitter has to fit into the deadline. */
+/** As in client-go: a renewal with jitter must be possible before the deadline. */
 const JITTER_FACTOR = 1.2;
 
-/** Validates the options and adds the defaults. @throws RangeError that says which option is wrong and what to do. */
+/**
+ * Validates the options and adds the defaults. @throws RangeError that names the invalid option and what to
+ * do.
+ */
 export function participantSettings(
   options: ParticipateOptions,
   surroundings: Surroundings,
@@ -122,14 +146,17 @@ export function participantSettings(
     priority,
     'is no whole number of 32 bits; give one such as 10 or -10',
   );
-  // The garbage collector looks for the owner only in the namespace of the LeaseCandidate, and would delete the LeaseCandidate
-  // each time that it is published.
+  // The garbage collector looks for the owner only in the LeaseCandidate's namespace. With an owner in
+  // another namespace, it would delete the LeaseCandidate after each publication.
   const owner = pod?.namespace === namespace && pod ? { name: pod.name, uid: pod.uid } : undefined;
   const description = { namespace, name, leaseName: lease, binaryVersion, emulationVersion, strategy };
   return { description: { ...description, priority, labels, pod: owner }, timing: timingOf(options) };
 }
 
-/** In a Pod the identity survives a restart of the container. Elsewhere each run of the program has its own. */
+/**
+ * In a Pod, the identity stays the same after a restart of the container. Elsewhere each run of the program
+ * has another identity.
+ */
 function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
   if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;
   const host = hostname

@@ -3,7 +3,7 @@ import { kindOfFailure } from '../kubernetes/errors.ts';
 import { warnProcess } from '../support/host.ts';
 import { messageOf } from '../support/text.ts';
 
-/** The log of a participant. A pino logger fits. */
+/** The log of a participant. A pino logger has this interface. */
 export interface ParticipantLogger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -14,8 +14,9 @@ export interface ParticipantLogger {
 export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * Returns a logger that writes to `logger` and never throws, so that a failing log does not stop a participant from leading or
- * releasing. It logs an error of `logger` there too. If that also fails, the process warns once.
+ * Returns a logger that writes to `logger` and never throws. Thus a failing log does not prevent a
+ * participant from leading or releasing. Also logs the error of `logger` there. If that fails too, the
+ * process emits one warning.
  */
 export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   if (logger === silent) return silent;
@@ -38,7 +39,7 @@ export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   return { debug: guard('debug'), info: guard('info'), warn: guard('warn'), error: guard('error') };
 }
 
-/** Calls a callback of the program. Logs its error with the message `thrown`. */
+/** Calls a callback of the program. If it throws, logs the error with the message `thrown`. */
 export function callSafely(logger: ParticipantLogger, thrown: string, call: () => void): void {
   try {
     call();
@@ -48,7 +49,7 @@ export function callSafely(logger: ParticipantLogger, thrown: string, call: () =
   }
 }
 
-/** Logs a failure when it first happens and when its kind changes, but not each repeat. */
+/** Logs a failure when it begins and when its kind changes, but does not log each repetition. */
 export class TroubleLog {
   readonly #logger: ParticipantLogger;
   readonly #message: string;
@@ -73,7 +74,7 @@ export class TroubleLog {
 
 export interface ParticipantMetrics {
   leads(isLeading: boolean): void;
-  /** A renewal met a conflict, and the Lease had to be read first. */
+  /** Counts a renewal that had a conflict, so that the Lease had to be read first. */
   slowpathExercised(): void;
 }
 

@@ -24,9 +24,10 @@ import {
 import type { Lead } from './term.ts';
 
 /**
- * Takes part in an election, and calls `lead` each time the program is elected. Resolves after the signal of the options has
- * aborted, or `lead` has returned during its term. Rejects with the error of `lead`, with a RangeError for an invalid option, or
- * with a KubeConfigError when there is no cluster to connect to. `await using` stops it at the end of the block.
+ * Takes part in an election. Calls `lead` each time the program is elected. Resolves after the options'
+ * signal has aborted, or after `lead` has returned during its term. Rejects with the error of `lead`, with a
+ * RangeError for an invalid option, or with a KubeConfigError if there is no cluster to connect to. `await
+ * using` stops it at the end of the block.
  */
 export function participate(options: ParticipateOptions, lead: Lead): Promise<void> & AsyncDisposable {
   const stopping = new AbortController();
@@ -56,8 +57,8 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
 }
 
 /**
- * A candidate and an elector under one identity. {@link participate} runs one; a program that resigns or withdraws makes its
- * own, with a client that it closes itself.
+ * A candidate and an elector with the same identity. {@link participate} creates and runs one. A program that
+ * resigns or withdraws creates one itself, with a client that the program closes.
  */
 export class Participant {
   readonly #options: ParticipantOptions;
@@ -66,13 +67,16 @@ export class Participant {
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
-  /** Whether the callback still runs although the Lease has expired. The candidate is withdrawn until it ends. */
+  /**
+   * Whether the callback is still running although the Lease has expired. Until it ends, the candidate is
+   * withdrawn.
+   */
   #isOverrun = false;
   readonly #stopping = new AbortController();
   #lastState: ParticipantState | undefined;
   #running: Promise<void> | undefined;
 
-  /** @throws RangeError when an option is invalid. */
+  /** @throws RangeError if an option is invalid. */
   constructor(options: ParticipantOptions, lead: Lead) {
     const { clock = systemClock, client, metrics, pod } = options;
     const logger = guardedLogger(options.logger ?? silent);
@@ -121,15 +125,19 @@ export class Participant {
   }
 
   /**
-   * Takes part until `signal` or that of the options aborts, or the callback ends during its term. Settles when the Lease is
-   * released and the LeaseCandidate deleted. Rejects with the error of the callback. Later calls return the same promise.
+   * Takes part until `signal` or the options' signal aborts, or until the callback ends during its term.
+   * Settles after the Lease is released and the LeaseCandidate is deleted. Rejects with the error of the
+   * callback. Later calls return the same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
     return this.#running;
   }
 
-  /** Ends the term and releases the Lease. Resolves then. The LeaseCandidate stays, but other candidates are elected first. */
+  /**
+   * Ends the term and releases the Lease. Resolves after the release. Keeps the LeaseCandidate, but the
+   * coordinator prefers other candidates.
+   */
   resign(): Promise<void> {
     return this.#elector.resign();
   }
@@ -162,13 +170,13 @@ export class Participant {
 
   async #run(signal: AbortSignal | undefined): Promise<void> {
     const candidacy = new AbortController();
-    // Not AbortSignal.any(): Node keeps its result for as long as the sources exist and have listeners.
+    // Do not use AbortSignal.any(): Node keeps its result as long as the sources exist and have listeners.
     const sources = [this.#options.signal, signal].filter((source) => source !== undefined);
     const stop = () => this.#stopping.abort();
     for (const source of sources) source.addEventListener('abort', stop);
     if (sources.some(({ aborted }) => aborted)) stop();
     const elector = this.#elector.run(this.#stopping.signal);
-    // A candidate can be elected as soon as it is published, so the elector has to see the Lease before.
+    // Publish the candidate only after the elector sees the Lease: a candidate can be elected at once.
     const standing = Promise.race([this.#elector.synced, elector.catch(() => {})]).then(() =>
       this.#candidate.run(candidacy.signal),
     );
@@ -219,10 +227,9 @@ export interface ConnectionOptions extends KubeConfigSource {
 }
 
 /**
- * Creates a participant's client. Returns it with the given namespace, or that of the configuration, and with the namespace of
- * this program's Pod, which is undefined if it is unknown or in another cluster.
- *
- * @throws KubeConfigError when there is no cluster to connect to.
+ * Creates a participant's client. Returns it with two namespaces: the given one, or that of the
+ * configuration; and that of this program's Pod, which is undefined if it is unknown or in another cluster.
+ * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {
   const { clock, userAgent = 'coordinated-leader-election-participant', namespace, ...source } = options;
@@ -231,7 +238,7 @@ export function connectParticipant(options: ConnectionOptions) {
     kubeConfig,
     ...(clock && { clock }),
     userAgent: `${userAgent}/${version}`,
-    // The elector sends one request at a time, and so does the candidate in each of its two groups.
+    // Requests in flight: at most one of the elector, and one of the candidate in each of its two groups.
     connections: 4,
   });
   const podNamespace = podNamespaceOf(kubeConfig);

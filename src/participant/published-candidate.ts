@@ -23,7 +23,7 @@ import {
 } from './candidate-body.ts';
 import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
 
-/** What a {@link PublishedCandidate} needs. Callbacks must not throw. */
+/** The parts of a {@link PublishedCandidate}. Callbacks must not throw. */
 export interface PublishedCandidateParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -32,25 +32,31 @@ export interface PublishedCandidateParts {
   readonly logger: ParticipantLogger;
   /** Called when the LeaseCandidate is created or renewed for the first time. */
   readonly onPublished: () => void;
-  /** Called once if the server forbids this program to publish. Attempts go on. */
+  /** Called once if the server forbids this program to publish. The program keeps trying. */
   readonly onForbidden: () => void;
-  /** Called when the watch starts again, perhaps with a server that serves other versions. */
+  /** Called when the watch restarts. The server may be another one and serve other versions. */
   readonly onReconnected: () => void;
   /** Called when the server does not serve this version of the API. */
   readonly onNotServed: () => void;
 }
 
-/** The interval between renewals without a ping, in milliseconds, as in client-go. */
+/** Interval of renewals without a ping, in milliseconds, as in client-go. */
 const RENEWAL_MS = 300_000;
-/** For each request, in milliseconds. An election waits 5 s for the answer to its ping. */
+/** Deadline of each request, in milliseconds. An election waits 5 s for the answer to a ping. */
 const DEADLINE_MS = 2500;
 const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
-/** Before a deleted LeaseCandidate is published again: another program may delete it again and again. */
+/** Delay before a deleted LeaseCandidate is published again: another program may delete it repeatedly. */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
-/** How long deleting is retried, in milliseconds. The coordinator deletes the LeaseCandidate later if that fails (rule 1). */
+/**
+ * How long the deletion is retried, in milliseconds. If it fails, the coordinator deletes the LeaseCandidate
+ * later (rule 1).
+ */
 const REMOVAL_MS = 5000;
 
-/** A program's LeaseCandidate in one version of the API: it is published, watched and renewed, and answers pings. */
+/**
+ * A program's LeaseCandidate in one version of the API. It publishes, watches and renews the object, and
+ * answers pings.
+ */
 export class PublishedCandidate {
   readonly apiVersion: CandidateApiVersion;
   readonly #parts: PublishedCandidateParts;
@@ -63,14 +69,14 @@ export class PublishedCandidate {
   readonly #trouble: TroubleLog;
   /** The LeaseCandidate as last seen; undefined if there is none. */
   #own: KubernetesObject | undefined;
-  /** Whether `#own` is unknown or outdated, so that it has to be read. */
+  /** Whether `#own` is unknown or outdated and must be read. */
   #isStale = true;
-  /** Whether the LeaseCandidate has this program's description. */
+  /** Whether the LeaseCandidate has the fields of this program. */
   #isAdopted = false;
   #isPublished = false;
   #isForbidden = false;
   #hasWatched = false;
-  /** The pingTime at the last renewal. */
+  /** The pingTime at the time of the last renewal. */
   #answeredPing: MicroTime | undefined;
   #running: Promise<void> | undefined;
 
@@ -88,14 +94,14 @@ export class PublishedCandidate {
       client,
       clock,
       path: resourcePaths.candidates(apiVersion, namespace),
-      // A Role may be limited to this name.
+      // With this selector, a Role can allow only this LeaseCandidate.
       query: { fieldSelector: `metadata.name=${name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#handle(type === 'deleted', object),
       onError: (error) => this.#watchTrouble.failed(error),
       onNotServed: () => parts.onNotServed(),
       observe: (observation) => {
-        // There is no event for a LeaseCandidate that was deleted before the watch started.
+        // If the LeaseCandidate was deleted before the watch started, there is no event.
         if (observation.type === 'listed' && observation.objects === 0 && this.#own) this.#invalidate();
         if (observation.type === 'watchStarted') this.#watchStarted();
       },
@@ -146,7 +152,8 @@ export class PublishedCandidate {
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
-      // A deletion may cross the answer to a renewal. An older event is late, or etcd was restored from a backup.
+      // A deletion may arrive before the answer to a renewal. An older event is late, or etcd was restored
+      // from a backup.
       this.#invalidate();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;
@@ -168,7 +175,7 @@ export class PublishedCandidate {
         await this.#renew();
         backoff.succeeded();
         this.#trouble.ended();
-        // A ping or a deletion that came during the renewal is handled at once.
+        // Handle a ping or a deletion that arrived during the renewal at once.
         if (!this.#isStale && !this.#isPinged()) await this.#sleep.until(clock.now() + RENEWAL_MS);
       } catch (error) {
         if (signal.aborted) return;
@@ -180,7 +187,10 @@ export class PublishedCandidate {
     }
   }
 
-  /** Returns whether another program wrote first. A 404 on creation is no race: the namespace is missing. */
+  /**
+   * Returns whether the write lost a race with another program. A 404 on creation is no race: the namespace
+   * is missing.
+   */
   #isRace(error: unknown): boolean {
     const wasThere = this.#own !== undefined;
     return isConflict(error) && (wasThere || (error instanceof ApiError && error.status === 409));
@@ -209,7 +219,10 @@ export class PublishedCandidate {
     this.#isPublished = true;
   }
 
-  /** Returns whether there is a new ping. pingTime may be before renewTime, because the coordinator's clock may be behind. */
+  /**
+   * Returns whether there is a new ping. Its pingTime may be before renewTime, because the coordinator's
+   * clock may be behind.
+   */
   #isPinged(): boolean {
     return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;
   }
@@ -233,7 +246,7 @@ export class PublishedCandidate {
     this.#keep(await this.#request({ method: 'PATCH', path: this.#path, contentType, body }));
   }
 
-  /** Deletes and creates the LeaseCandidate: leaseName is immutable. */
+  /** Deletes the LeaseCandidate and creates it again, because leaseName is immutable. */
   async #replace(): Promise<void> {
     await this.#delete();
     this.#own = undefined;
@@ -267,7 +280,7 @@ export class PublishedCandidate {
     });
   }
 
-  /** Keeps the answer to a write, unless the watch has already shown a later state. */
+  /** Stores the answer to a write, unless the watch has already shown a later state. */
   #keep(answer: unknown): void {
     if (isKubernetesObject(answer) && !isNotNewer(answer, this.#own)) this.#own = answer;
   }

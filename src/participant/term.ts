@@ -1,29 +1,32 @@
 import { type Clock, type Instant, SAFE_SHARE } from '../support/clock.ts';
 
-/** One time of leading. It begins with the first renewal of a grant. */
+/** One period of leadership. It begins with the first renewal of a grant. */
 export interface Term {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** The identity of the leader. */
   readonly holder: string;
   /**
-   * The Lease's leaseTransitions during this term, greater than in all earlier terms. A store that the leader writes to can
-   * reject a token that is lower than the greatest it has seen.
+   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends it to a
+   * store. The store can reject a token that is lower than the greatest one so far.
    */
   readonly fencingToken: number;
-  /** Aborts when the program has to stop leading. The reason is a {@link TermOver}. */
+  /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns for how many more milliseconds no other candidate can lead, by the monotonic clock. It also works after `signal`
-   * has aborted. The time is 90 % of the Lease's duration, from when the last renewal was sent: the clocks of two machines may
-   * run 5 % fast and 5 % slow. It is 0 once that time is over or another holder has the Lease, even if `signal` has not aborted
-   * yet because the event loop was blocked.
+   * Returns how many more milliseconds no other candidate can lead, by the monotonic clock. Also works after
+   * `signal` has aborted. The time is 90 % of the Lease's duration after the last renewal was sent: the
+   * clocks of two machines may run 5 % fast and 5 % slow. The result is 0 after that time, or if another
+   * holder has the Lease. A blocked event loop may delay the abort of `signal`, but not this result.
    */
   remainingMs(): number;
 }
 
 /**
- * Why a term is over. `yielded`: another holder is preferred. `resigned`: `resign` or `withdraw` was called. `stopped`: the
- * participant was stopped or the callback has ended. `lost`: the Lease was not renewed in time, or has another holder.
+ * Why a term is over.
+ * - `yielded`: another holder is preferred.
+ * - `resigned`: the program called `resign` or `withdraw`.
+ * - `stopped`: the participant was stopped, or the callback has ended.
+ * - `lost`: the Lease was not renewed in time, or has another holder.
  */
 export type TermEnd = 'yielded' | 'resigned' | 'stopped' | 'lost';
 
@@ -38,10 +41,10 @@ export class TermOver extends Error {
   }
 }
 
-/** What a program does while it leads. It has to end soon after the term's signal has aborted. */
+/** The work of a program while it leads. It must end soon after the term's signal has aborted. */
 export type Lead = (term: Term) => Promise<void>;
 
-/** What a {@link RunningTerm} needs. */
+/** The parts of a {@link RunningTerm}. */
 export interface RunningTermParts {
   readonly clock: Clock;
   readonly lease: Term['lease'];
@@ -52,7 +55,7 @@ export interface RunningTermParts {
   readonly renewedAt: Instant;
 }
 
-/** A term as its elector controls it. */
+/** A term, with the methods that its elector uses. */
 export class RunningTerm implements Term {
   readonly lease: Term['lease'];
   readonly holder: string;
@@ -81,19 +84,19 @@ export class RunningTerm implements Term {
     return this.signal.aborted;
   }
 
-  /** Another holder has the Lease, or may get it at any time. */
+  /** Call this when another holder has the Lease, or may get it at any time. */
   take(): void {
     this.#isTaken = true;
   }
 
-  /** Tells the program to stop leading. */
+  /** Asks the program to stop leading. */
   end(why: TermEnd): void {
     if (!this.isOver) this.#controller.abort(new TermOver(why));
   }
 
   /**
-   * Calls `lead`. Resolves when it has ended, with whether it ended before the term was over. Rejects with its error, except
-   * for the signal's reason, or an AbortError, after the term was over.
+   * Calls `lead`. Resolves after it has ended, to whether it ended before the term was over. Rejects with its
+   * error, but ignores the signal's reason and an AbortError after the term was over.
    */
   async run(lead: Lead): Promise<boolean> {
     try {

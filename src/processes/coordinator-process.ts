@@ -18,7 +18,10 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-server.ts';
 
-/** Events have one connection of their own and are written one at a time: they never delay elections or the lock. */
+/**
+ * Events have their own single connection and are written one at a time. So they never delay elections or the
+ * lock.
+ */
 const EVENT_CONNECTIONS = 1;
 /** Timeout of the startup check of the lock's namespace, in milliseconds. */
 const REFUSAL_TIMEOUT_MS = 5000;
@@ -97,7 +100,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
-  // Until then, more log lines may follow. The release of the lock is not awaited.
+  // Before this, there may be more log lines. Do not wait for the release of the lock.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), server?.close()]);
   logger.info('Stopped');
@@ -105,9 +108,8 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 }
 
 /**
- * Checks at startup that the API server allows the lock in its namespace. An API server that does not answer causes no
- * error: the coordinator cannot take the lock without it.
- *
+ * Checks at startup that the API server allows the lock in its namespace. If the server does not answer,
+ * there is no error: the coordinator cannot take the lock without it anyway.
  * @throws {Error} with advice.
  */
 async function refuseLock(
@@ -130,7 +132,7 @@ async function refuseLock(
   }
 }
 
-/** Creates the status page. Its code is loaded only if it is enabled. */
+/** Creates the status page. Loads its code only if the page is enabled. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
   const { StatusPage } = await import('../status-page/status-page.ts');
   return new StatusPage({

@@ -7,18 +7,18 @@ import type { Clock } from '../support/clock.ts';
 export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** The reason of a failure, or a state worth showing. */
+  /** The reason of a failure, or a useful detail of the state. */
   readonly message?: string;
   /** Shown in the report, but does not affect its result. */
   readonly informational?: boolean;
 }
 
-/** What the server serves. The functions are called for each request. */
+/** The content that the server serves. It calls these functions for each request. */
 export interface HttpServerParts {
   readonly clock: Clock;
-  /** If a check fails, the process should be restarted. Any answer shows that the event loop runs. */
+  /** If one of these checks fails, restart the process. Any answer shows that the event loop runs. */
   livenessChecks(): readonly HealthCheck[];
-  /** If a check fails, the process cannot work now. */
+  /** If one of these checks fails, the process cannot work at the moment. */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
   /** Undefined if the status page is disabled; absent if the program has none. */
@@ -31,7 +31,7 @@ interface ServedPage {
   has(path: string): boolean;
   /** Answers a GET or HEAD request for one of the page's paths. */
   answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Ends endless answers, such as event streams. */
+  /** Ends the answers that are streams. */
   close(): void;
 }
 
@@ -58,7 +58,7 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
   });
 }
 
-/** A server at a TCP address, or at another kind of address. */
+/** A running server. Its address is a TCP address or the path of a Unix socket. */
 export interface HttpServer<Address = ListenAddress> {
   /** The address, with the port that the system selected for port 0. */
   readonly address: Address;
@@ -83,17 +83,17 @@ interface AnswersParts {
   readonly takes: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Answers any other request. Must not reject. */
   readonly answer: (request: IncomingMessage) => Promise<Answer>;
-  /** Ends endless answers, such as event streams. */
+  /** Ends the answers that are streams. */
   readonly onClose: () => void;
 }
 
-/** The methods of {@link isReading}, for an Allow header. */
+/** The methods that {@link isReading} accepts, for the Allow header. */
 const READING = 'GET, HEAD';
 
-/** Grace period for answers in flight, in milliseconds: they must not delay the end of a pod. */
+/** Grace period for answers in flight, in milliseconds. Short, because it delays the end of a pod. */
 const CLOSE_WITHIN_MS = 1000;
 
-/** Makes a server listen. Resolves to its address. */
+/** Starts listening with a server. Resolves to its address. */
 export type Listen<Address> = (server: Server) => Promise<Address>;
 
 /** Listens on a TCP address. @throws {Error} with the address and advice, if the server cannot listen on it. */
@@ -115,7 +115,7 @@ export async function serveAnswers<Address>(
     address,
     close: () =>
       new Promise((resolve) => {
-        // Node counts unused connections, which browsers open in advance, as active.
+        // Node counts an unused connection as active. Browsers open such connections in advance.
         const cancel = parts.clock.setTimer(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
         server.close(() => {
           cancel();
@@ -162,7 +162,7 @@ const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>
   }),
 };
 
-/** Formats a report like Kubernetes' own verbose health endpoints. */
+/** Formats a report in the verbose format of Kubernetes' own health endpoints. */
 function healthReport(name: string, checks: readonly HealthCheck[]): Answer {
   const isHealthy = checks.every((check) => check.ok || check.informational);
   const lines = checks.map(({ name: check, ok, informational, message }) => {

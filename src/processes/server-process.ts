@@ -21,19 +21,18 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
-/** First line of a kubeconfig that this program wrote. Any other file must not be overwritten. */
+/** First line of a kubeconfig that this program wrote. The program must not overwrite any other file. */
 const KUBECONFIG_HEADER = '# Written anew by each start of: coordinated-leader-election serve\n';
 
-/** The written kubeconfigs, by their rights. */
+/** The paths of the written kubeconfigs, by their permissions. */
 interface Kubeconfigs {
   readonly admin: string | undefined;
   readonly readOnly: string | undefined;
 }
 
 /**
- * Serves the coordination API until a signal stops it. Messages for users go to the standard output, logs to the error
- * output.
- *
+ * Serves the coordination API until a signal stops it. Writes messages for users to the standard output, and
+ * logs to the error output.
  * @throws {Error} with advice, if a setting cannot be used.
  */
 export async function runServer(settings: ServeSettings, host: Host): Promise<void> {
@@ -90,7 +89,7 @@ async function start(
   }
 }
 
-/** Returns the directory of kubeconfigs: the data directory or a private temporary directory. */
+/** Returns the directory of kubeconfigs: the data directory, or a private temporary directory. */
 function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
@@ -105,7 +104,7 @@ function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   };
 }
 
-/** Refuses to overwrite another program's kubeconfig, before the server does any other work. */
+/** Refuses to overwrite another program's kubeconfig. Call this before the server does any other work. */
 function refuseToOverwrite(file: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8').startsWith(KUBECONFIG_HEADER)) return;
   throw new Error(
@@ -133,7 +132,7 @@ function writeKubeconfigs(
   };
 }
 
-/** Returns an address at which this machine reaches a server that listens on `host`. */
+/** Returns an address at which this machine can reach a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
@@ -165,7 +164,7 @@ function usageOf(
   ].join('\n');
 }
 
-/** The certificate of the server, and the clients that it admits. */
+/** The certificate of the server, and the tokens of its clients. */
 interface ServerCredentials {
   readonly tls: ServingCertificate;
   /** The CA certificate in PEM; undefined if the system trusts it. */
@@ -176,9 +175,8 @@ interface ServerCredentials {
 const TOKEN_BYTES = 24;
 
 /**
- * Reads the files that the settings name and generates the missing ones. Generated files are kept in the data directory, so
- * that kubeconfigs stay valid after a restart.
- *
+ * Reads the files that the settings name, and generates missing ones. Generated files stay in the data
+ * directory, so that kubeconfigs remain valid after a restart.
  * @throws {Error} that names the file or flag that cannot be used.
  */
 async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise<ServerCredentials> {
@@ -214,7 +212,8 @@ async function ownCertificate(directory: string | undefined, hosts: readonly str
   const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
   const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
   if (files && !isGood) {
-    // Write last the file that is read first: after an interrupted start, the set of files is recognized as incomplete.
+    // Write last the file that is read first: after an interrupted start, the missing file shows that the set
+    // is incomplete.
     writePrivateFile(files.ca, ca);
     writePrivateFile(files.key, key);
     writePrivateFile(files.cert, cert);

@@ -15,7 +15,7 @@ const run = runSettings.settings;
 const JUDGEMENT = 'Judgement, as the coordinator was started:';
 
 const clusterRows = {
-  kubeconfig: { ...run.kubeconfig, description: 'kubeconfig of the cluster to look at' },
+  kubeconfig: { ...run.kubeconfig, description: 'kubeconfig of the cluster to inspect' },
   context: run.context,
   ...inGroup('Cluster:', {
     namespace: {
@@ -24,7 +24,7 @@ const clusterRows = {
       placeholder: '<name>',
       default: undefined,
       defaultNote: "the context's, else default",
-      description: 'look into this namespace',
+      description: 'the namespace to inspect',
       parse: oneNamespace,
     },
   }),
@@ -37,7 +37,10 @@ const allNamespacesRow = inGroup('Cluster:', {
   allNamespaces: { ...toggle('all-namespaces', 'look into every namespace'), short: 'A' },
 });
 
-/** Settings that the commands share which judge by the coordinator's rules. The durations must equal those of the coordinator. */
+/**
+ * Settings of the commands that decide by the coordinator's rules. The durations must be equal to those of
+ * the coordinator.
+ */
 export const inspectionRows = {
   ...clusterRows,
   ...inGroup(JUDGEMENT, {
@@ -76,7 +79,7 @@ const auditRows = {
       flag: 'for',
       placeholder: '<duration>',
       default: '30s',
-      description: 'how long to watch renewals; 0s looks once',
+      description: 'how long to watch renewals; 0s: read once',
       parse: duration({ min: '0s', max: '1h' }),
     },
   }),
@@ -127,20 +130,20 @@ const planRows = {
     add: change(
       'add',
       '<name=binary/emulation>',
-      'a candidate that appears, or comes back with other versions; may be given several times',
+      'a candidate that appears, or restarts with other versions; may be given several times',
     ),
     remove: change('remove', '<name>', 'a candidate that is stopped and deleted; may be given several times'),
     priority: change(
       'priority',
       '<name=number>',
-      'a candidate that is given this priority; may be given several times',
+      'a candidate that gets this priority; may be given several times',
     ),
     rollout: {
       flag: 'rollout',
       placeholder: '<name=binary/emulation>',
       default: undefined,
       description:
-        'a rolling update of the candidates whose names begin so: how often the leader changes, under each strategy',
+        'a rolling update of the candidates whose names begin with NAME: how often the leader changes, for each strategy',
       parse: text,
     },
     file: {
@@ -175,11 +178,11 @@ const doctorRows = {
   ...inGroup(JUDGEMENT, {
     leaderLabel: {
       ...run.leaderLabel,
-      description: "examine also what it needs to keep a label on each leader's Pod",
+      description: "also check the permissions for labels on leaders' Pods",
     },
     isCrashEvidenceUsed: {
       ...run.isCrashEvidenceUsed,
-      description: "examine also what it needs to notice that a leader's container has ended",
+      description: 'also check the permissions for crash evidence from Pods',
     },
   }),
   ...outputRow('table', 'json', 'yaml'),

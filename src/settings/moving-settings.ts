@@ -11,7 +11,7 @@ const movingRows = {
       flag: 'for',
       placeholder: '<duration>',
       default: '1h',
-      description: 'when it ends by itself, at most 24h',
+      description: 'how long the priority lasts, at most 24h',
       parse: duration({ min: '1s', max: '24h' }),
     },
     timeoutMs: {
@@ -49,7 +49,7 @@ const transferRows = {
       placeholder: '<candidate>',
       default: '',
       defaultNote: 'has to be given',
-      description: 'name of the candidate that is to lead',
+      description: 'name of the candidate that should lead',
       parse: (given: string) => ({ value: given }),
     },
   }),
@@ -89,7 +89,10 @@ export const undrainSettings: SettingsTable<SettingsOf<typeof undrainRows>> = {
 };
 
 export type MovingSettings = SettingsOf<typeof inspectionRows & typeof movingRows>;
-/** The candidates to drain or undrain. Exactly one of `selector`, `node` and `candidate` is set, or none with --all. */
+/**
+ * The candidates to drain or undrain. Exactly one of `selector`, `node` and `candidate` is set. With --all,
+ * none is set.
+ */
 export type SelectionSettings = SettingsOf<typeof selectionRows>;
 export type TransferSettings = SettingsOf<typeof transferRows>;
 export type DrainSettings = SettingsOf<typeof drainRows>;

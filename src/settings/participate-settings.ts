@@ -17,12 +17,12 @@ import {
   wholeSeconds,
 } from './settings-table.ts';
 
-/** The labels, or the path of a file with them. */
+/** The labels, or the path of a file that contains them. */
 export type CandidateLabels =
   | { readonly given: Readonly<Record<string, string>> }
   | { readonly file: string };
 
-// The Kubernetes syntax of labels: an optional domain before the key. The value may be empty.
+// The Kubernetes syntax of labels. The key may have a domain as prefix. The value may be empty.
 const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
@@ -39,7 +39,10 @@ const candidateLabels: Parser<CandidateLabels> = (given) => {
   return { value: { given: labels } };
 };
 
-/** Parses a file of the downward API, `key="value"` per line. Throws with the first invalid line. */
+/**
+ * Parses a file of the downward API, with `key="value"` on each line. Throws an error that contains the first
+ * invalid line.
+ */
 export function labelsInFile(text: string): Readonly<Record<string, string>> {
   const labels: Record<string, string> = {};
   for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
@@ -79,13 +82,13 @@ const settings = {
       placeholder: '<name>',
       default: undefined,
       defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
-      description: 'name of the candidate, and of the holder when it leads; no two may have the same',
+      description: 'name of the candidate and of the holder; must be unique among running programs',
       parse: text,
     },
     binaryVersion: {
       flag: 'binary-version',
       placeholder: '<version>',
-      // Lower than the version of any later release. kube-apiserver refuses 0.0.0.
+      // Lower than every later release. kube-apiserver refuses 0.0.0.
       default: '0.0.1',
       description: "the program's version",
       parse: version,
@@ -95,7 +98,7 @@ const settings = {
       placeholder: '<version>',
       default: undefined,
       defaultNote: "the program's version",
-      description: 'the version that the program behaves as',
+      description: 'the version that the program emulates',
       parse: version,
     },
     strategy: {
@@ -103,14 +106,14 @@ const settings = {
       placeholder: '<name>',
       default: undefined,
       defaultNote: 'OldestEmulationVersion',
-      description: 'by which strategy the leader is to be chosen',
+      description: 'the strategy that chooses the leader',
       parse: text,
     },
     priority: {
       flag: 'priority',
       placeholder: '<number>',
       default: '0',
-      description: 'comes before versions; a leader gives way to a higher one',
+      description: 'counts before versions; a leader gives way to a candidate with a higher priority',
       parse: int32,
     },
     labels: {
@@ -135,7 +138,7 @@ const settings = {
       flag: 'lease-duration',
       placeholder: '<duration>',
       default: '15s',
-      description: 'how long after its last renewal the Lease is still the leader’s, in whole seconds',
+      description: 'how long the Lease is valid after its last renewal, in whole seconds',
       parse: wholeSeconds({ min: '3s', max: '1h' }),
     },
     renewDeadlineMs: {
@@ -143,7 +146,7 @@ const settings = {
       placeholder: '<duration>',
       default: '10s',
       description:
-        'how long after its last renewal the leader ends what it leads; the rest is the time to end it',
+        'how long after its last renewal the leader starts to stop; the rest of the lease duration is for stopping',
       parse: duration({ min: '1s', max: '1h' }),
     },
     retryPeriodMs: {
@@ -166,36 +169,36 @@ const settings = {
       flag: 'socket',
       placeholder: '<path>',
       default: undefined,
-      description: 'serve the name of the leader on a Unix socket, too',
+      description: 'also serve the name of the leader on a Unix socket',
       parse: socketPath,
     },
     leadByConnection: toggle(
       'lead-by-connection',
-      'be a candidate while a program has a GET /lead open, and release when it has closed it',
+      'be a candidate while a program keeps a GET /lead open, and release the Lease after it has closed the connection',
     ),
     file: {
       flag: 'file',
       placeholder: '<path>',
       default: undefined,
-      description: 'keep a file that tells who leads, and until when that holds',
+      description: 'keep a file with the leader and the time until which this is valid',
       parse: text,
     },
     readyUrl: {
       flag: 'ready-url',
       placeholder: '<url>',
       default: undefined,
-      description: 'be no candidate, and yield, while this URL does not answer 2xx',
+      description: 'yield and do not be a candidate while this URL does not answer 2xx',
       parse: httpUrl,
     },
     candidateOnly: toggle(
       'candidate-only',
-      'be a candidate and nothing else, for a program with a coordinated elector of its own',
+      'only publish the candidate, for a program that has its own coordinated elector',
     ),
   }),
   ...inGroup('Command:', {
     restart: toggle(
       'restart',
-      'when the command has ended by itself, release and stand again, rather than end as well',
+      'after the command has ended, release the Lease and become a candidate again, instead of exiting',
     ),
   }),
   logLevel: runSettings.settings.logLevel,
@@ -209,7 +212,7 @@ export const participateSettings: SettingsTable<ParticipateSettings> = {
   contradictionsIn: (given) => [...contradictoryTimes(given), ...contradictoryCandidate(given)],
 };
 
-/** Returns, in words, the settings that contradict a command, or the absence of a command. */
+/** Returns, in words, the settings that do not fit to a command or to the absence of a command. */
 export function contradictionsWith(
   command: readonly string[],
   given: ParticipateSettings,
@@ -228,14 +231,14 @@ export function contradictionsWith(
   );
 }
 
-/** The guard kills this long after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */
+/** Delay of the guard after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the wrapper, or by its
- * guard if the wrapper cannot do so. Both times are before another candidate can lead, and about a second before the Lease
- * expires.
+ * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the
+ * wrapper, or by its guard if the wrapper cannot. No other candidate can lead at either time. Both are about
+ * a second before the Lease expires.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

@@ -48,7 +48,7 @@ const settings = {
     dryRun: toggle('dry-run', 'decide and log, but write nothing to the cluster'),
     takeOver: toggle(
       'take-over',
-      'wait until the controller built into kube-apiserver lets go, rather than replace it',
+      'wait until the controller built into kube-apiserver releases the lock, instead of taking it by force',
       'true',
     ),
     lockNamespace: {
@@ -56,22 +56,22 @@ const settings = {
       placeholder: '<name>',
       default: coordinatorLease.namespace,
       description:
-        "keep the coordinator's lock in this namespace; another than kube-system only where the API server serves no LeaseCandidates of its own",
+        "namespace of the coordinator's lock; other than kube-system only if the API server does not serve native LeaseCandidates",
       parse: oneNamespace,
     },
     leaderLabel: toggle(
       'leader-label',
-      "keep a label on each leader's Pod, for a Service to select it; needs rights on Pods",
+      "keep a label on each leader's Pod, so that a Service can select it; needs permissions for Pods",
     ),
     isCrashEvidenceUsed: toggle(
       'watch-pods',
-      'watch Pods, and end the Lease of a leader whose container has ended before it expires; needs rights on Pods',
+      'watch Pods, and replace a leader whose container has ended before the Lease expires; needs permissions for Pods',
     ),
     workers: {
       flag: 'workers',
       placeholder: '<number>',
       default: '32',
-      description: 'Writes to Leases and candidates under way at once, at most',
+      description: 'maximum writes to Leases and candidates in flight',
       parse: wholeNumber({ min: 1, max: 256 }),
     },
     electionDurationMs: {
@@ -85,9 +85,10 @@ const settings = {
       flag: 'lease-duration',
       placeholder: '<duration>',
       default: '10s',
-      description: 'how long a Lease given to a new leader lasts until its first renewal, in whole seconds',
-      // A client-go elector polls its Lease about every 2 s: a shorter Lease would expire before the new holder reads it.
-      // If the holder of a longer Lease crashes before its first renewal, there is no leader until the Lease expires.
+      description: 'duration of a grant until the first renewal by the new leader, in whole seconds',
+      // A client-go elector polls its Lease about every 2 s. A shorter Lease would expire before the new
+      // holder reads it. With a longer Lease, a crash of the holder before its first renewal leaves the Lease
+      // without a leader for longer.
       parse: wholeSeconds({ min: '3s', max: '1h' }),
     },
     settleMs: {
@@ -95,14 +96,14 @@ const settings = {
       placeholder: '<duration>',
       default: '1s',
       description:
-        'how long the first election of a Lease waits for more candidates, at most; the wait ends when no candidate has appeared for 7.5 % of this time; 0s: no wait',
+        'maximum time for which the first election of a Lease waits for more candidates; it ends early if no candidate appears for 7.5 % of this time; 0s: no wait',
       parse: duration({ min: '0s', max: '1m' }),
     },
     candidateValidityMs: {
       flag: 'candidate-validity',
       placeholder: '<duration>',
       default: '30m',
-      description: 'how long a candidate counts after it last renewed',
+      description: 'how long a candidate is valid after its last renewal',
       parse: duration({ min: '1s', max: '168h' }),
     },
     candidateGcAfterMs: {
@@ -123,7 +124,7 @@ const settings = {
     },
     leaseMetrics: toggle(
       'lease-metrics',
-      'have series for each single Lease in /metrics; their number grows with the cluster',
+      'add series for each Lease to /metrics; their number grows with the cluster',
     ),
     statusPage: toggle(
       'status-page',

@@ -15,7 +15,8 @@ const settings = {
       flag: 'listen',
       placeholder: '<host:port>',
       default: '127.0.0.1:6443',
-      description: 'where to serve; a host that others can reach has to be named',
+      description:
+        'the address to listen on; the host is required, so that the server is not exposed by mistake',
       parse: boundAddress,
     },
     tlsCertificate: {
@@ -23,7 +24,7 @@ const settings = {
       placeholder: '<path>',
       default: undefined,
       defaultNote: 'generated, and kept in the data directory',
-      description: "the server's certificate, with those that vouch for it, in PEM",
+      description: "the server's certificate, followed by those of its issuers, in PEM",
       parse: text,
     },
     tlsKey: {
@@ -41,7 +42,7 @@ const settings = {
       repeatable: true,
       default: servedCandidates.join(),
       description:
-        'versions of LeaseCandidate to serve; without one of Kubernetes it is a server with the feature gate off, "none" serves none at all',
+        'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',
       parse: noneOrSome(servedCandidates),
     },
   }),
@@ -51,7 +52,7 @@ const settings = {
       placeholder: '<path>',
       default: undefined,
       defaultNote: 'none, everything is kept in memory',
-      description: 'keep all objects, and what is generated, in this directory',
+      description: 'store all objects and generated files in this directory',
       parse: text,
     },
   }),
@@ -61,7 +62,7 @@ const settings = {
       placeholder: '<path>',
       default: undefined,
       defaultNote: 'two tokens are generated, for all requests and for reads alone',
-      description: 'file of the bearer tokens that are let in',
+      description: 'file with the bearer tokens of clients',
       parse: text,
     },
     kubeconfigOut: {

@@ -2,19 +2,22 @@ import type { ListenAddress } from '../support/address.ts';
 import type { Environment } from '../support/host.ts';
 import { formatDurationMs, parseDurationMs } from '../support/text.ts';
 
-/** A setting. Flags, environment variables, defaults, help and errors follow from it. */
+/** A setting. Its flag, environment variable, default, help and errors are derived from this. */
 export interface Setting<T> {
-  /** Long flag without dashes. The environment variable follows from it, see {@link envName}. */
+  /** Long flag without dashes. The environment variable is derived from it, see {@link envName}. */
   readonly flag: string;
   /** One-letter flag without its dash, if kubectl has one. */
   readonly short?: string;
   /** The placeholder of the value in the help, such as `<duration>`; absent for a switch. */
   readonly placeholder?: string;
-  /** May be given several times. */
+  /** Whether it may be given several times. */
   readonly repeatable?: true;
-  /** The default as a user would write it; undefined if unset by default. */
+  /** The default, as a user would write it; undefined if there is no default. */
   readonly default: string | undefined;
-  /** Replaces the default in the help, if its text does not explain itself. An empty or missing default is "none". */
+  /**
+   * Replaces the default in the help if the default does not explain itself. "none" is used for an empty or
+   * missing default.
+   */
   readonly defaultNote?: string;
   /** The text for the help. For a switch that is on by default, it describes the `--no-` form. */
   readonly description: string;
@@ -52,7 +55,7 @@ export function toggle(flag: string, description: string, isOn: 'true' | 'false'
 /** The given flags, as text. A setting without a flag is absent. */
 export type GivenFlags<S> = { readonly [K in keyof S]?: string };
 
-/** Invalid settings, with all problems. Each problem names its flag or variable. */
+/** An error with all problems of the settings. Each problem names its flag or variable. */
 export class SettingsError extends Error {
   readonly problems: readonly string[];
 
@@ -64,9 +67,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service named "cle",
- * Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. For the same reason, unknown CLE_ variables
- * are ignored.
+ * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service
+ * named "cle", Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. Therefore unknown
+ * CLE_ variables are also ignored.
  */
 export function envName(
   { envPrefix }: Pick<SettingsTable<unknown>, 'envPrefix'>,
@@ -79,7 +82,10 @@ export function rowsOf<S>({ settings }: SettingsTable<S>): readonly (readonly [k
   return Object.entries(settings) as [keyof S, Setting<unknown>][];
 }
 
-/** Resolves each setting by flag, then variable, then default. Throws a {@link SettingsError} with all problems. */
+/**
+ * Resolves each setting: from its flag, otherwise its variable, otherwise its default. Throws a {@link
+ * SettingsError} with all problems.
+ */
 export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>, env: Environment): S {
   const problems: string[] = [];
 
@@ -96,17 +102,20 @@ export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>
 
   const resolved = Object.fromEntries(rowsOf(table).map(([key, setting]) => [key, resolve(key, setting)]));
   if (problems.length > 0) throw new SettingsError(problems);
-  // The table has a row for each key, and an invalid row has reported its problem above.
+  // The table has a row for each key. An invalid row has thrown above.
   const settings = resolved as S;
   const contradictions = table.contradictionsIn?.(settings) ?? [];
   if (contradictions.length > 0) throw new SettingsError(contradictions);
   return settings;
 }
 
-/** The least severe level that is logged. */
+/** The lowest level that is logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and says what is expected. */
+/**
+ * Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and contains the expected
+ * format.
+ */
 export type Parser<T> = (text: string) => { value: T } | { problem: string };
 
 // A namespace's name is a DNS label (RFC 1123).
@@ -121,7 +130,7 @@ export const boolean: Parser<boolean> = (given) => {
   return { problem: 'is neither true nor false' };
 };
 
-/** A decimal integer within bounds, both included. */
+/** A decimal integer within inclusive bounds. */
 export function wholeNumber({ min, max }: { min: number; max: number }): Parser<number> {
   return (given) => {
     const number = /^\d+$/.test(given) ? Number(given) : Number.NaN;
@@ -136,7 +145,7 @@ interface DurationBounds {
   readonly max: string;
 }
 
-/** A duration within bounds, both included, in milliseconds. */
+/** A duration within inclusive bounds, in milliseconds. */
 export function duration({ min, max }: DurationBounds): Parser<number> {
   const minMs = parseDurationMs(min) ?? 0;
   const maxMs = parseDurationMs(max) ?? 0;
@@ -149,7 +158,7 @@ export function duration({ min, max }: DurationBounds): Parser<number> {
   };
 }
 
-/** A duration of whole seconds within bounds, both included, in seconds. */
+/** A duration of whole seconds within inclusive bounds, in seconds. */
 export function wholeSeconds(bounds: DurationBounds): Parser<number> {
   const parseMs = duration(bounds);
   return (given) => {
@@ -167,7 +176,7 @@ export const names = (given: string): { value: readonly string[] } => ({
     .filter((name) => name !== ''),
 });
 
-/** Names of namespaces. An empty text means every namespace. */
+/** Names of namespaces. An empty text means all namespaces. */
 export const namespaces: Parser<readonly string[]> = (given) => {
   const { value: found } = names(given);
   const wrong = found.find((name) => !NAMESPACE.test(name));
@@ -193,7 +202,10 @@ export const listenAddress: Parser<ListenAddress | undefined> = (given) => {
   return { value: { host: groups['v6'] ?? (groups['host'] || '0.0.0.0'), port } };
 };
 
-/** `host:port` or `[ipv6]:port`. The host is required, so that an omission does not expose the server. */
+/**
+ * `host:port` or `[ipv6]:port`. The host is required: otherwise a missing host would expose the server to the
+ * network.
+ */
 export const boundAddress: Parser<ListenAddress> = (given) => {
   const result = given.startsWith(':') ? undefined : listenAddress(given);
   if (result && 'value' in result && result.value) return { value: result.value };

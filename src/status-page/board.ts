@@ -23,18 +23,21 @@ export interface LeaseSource {
 }
 
 /**
- * The entries of all Leases on the page, from the first reader to the last. An entry is updated when something about its
- * Lease has changed, or when time alone changes it.
+ * The entries of all Leases on the page. Exists while the page has readers. An entry is updated after a
+ * change of its Lease, or at the time when it changes without an event.
  */
 export class Board {
-  /** The LeaseEntries as JSON. */
+  /** The LeaseEntries, as JSON. */
   readonly rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
   readonly #clock: Clock;
   readonly #source: LeaseSource;
   /** Leases to update. */
   readonly #stale: Set<LeaseKey>;
   readonly #deadlines = new DeadlineHeap();
-  /** Milliseconds from a monotonic instant to the Unix epoch: constant, so that an unchanged entry stays equal. */
+  /**
+   * Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays
+   * equal.
+   */
   readonly #wallOffsetMs: number;
   #isLoaded = false;
 
@@ -45,12 +48,15 @@ export class Board {
     this.#stale = new Set(source.coordinatedLeases());
   }
 
-  /** The Lease or one of its candidates has changed. A renewal of a held Lease does not change its entry. */
+  /**
+   * Call this when the Lease or one of its candidates has changed. A renewal of a held Lease does not change
+   * its entry.
+   */
   seen(key: LeaseKey, isRenewalOnly: boolean): void {
     if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.touch(key);
   }
 
-  /** Something about the Lease may have changed. */
+  /** Call this when something about the Lease may have changed. */
   touch(key: LeaseKey): void {
     this.#stale.add(key);
   }
@@ -74,7 +80,7 @@ export class Board {
     return changed;
   }
 
-  /** Whether Leases wait for their update. */
+  /** Whether any Lease waits for its update. */
   get isStale(): boolean {
     return this.#stale.size > 0;
   }
@@ -101,7 +107,7 @@ export class Board {
   }
 }
 
-/** Reasons whose text counts down seconds. */
+/** Reasons whose text contains a countdown in seconds. */
 const COUNTING_DOWN: ReadonlySet<Reason> = new Set(['PreemptionPending', 'HolderLate']);
 const COUNTDOWN_MS = 1000;
 
@@ -109,8 +115,8 @@ const COUNTDOWN_MS = 1000;
 export const MAX_CANDIDATES = 100;
 
 /**
- * Builds the entry of a Lease, by the controller's own decision. `until` says until when it is valid without a change.
- *
+ * Builds the entry of a Lease, using the controller's own decision function. `until`: the end of the entry's
+ * validity if nothing changes.
  * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch.
  */
 export function describeLease(
@@ -177,7 +183,7 @@ function countBeyond(shown: readonly RankedCandidate[], { standings }: Decision)
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
-/** Whether a ping is in flight. Its timeout starts at a moment that causes no event. */
+/** Whether a ping is in flight. No event occurs when its timeout starts. */
 function hasPingInFlight({ standings }: Decision): boolean {
   return standings.some(
     ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,

@@ -9,7 +9,7 @@ interface BroadcastParts {
   readonly electionsAfter: (id: number) => Messages['elections'];
   readonly hello: HelloMessage;
   readonly state: () => StateMessage;
-  /** Called for an internal error. All streams end, and readers reconnect. */
+  /** Called for an internal error. All streams end, and the readers reconnect. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -27,19 +27,20 @@ export interface Sink {
 export const MAX_READERS = 16;
 /** Interval at which changes are sent, in milliseconds. */
 const TICK_MS = 250;
-/** Pause between two messages to a reader that catches up, in milliseconds, for other work. */
+/** Pause between two messages to a reader that is behind, in milliseconds. Other work runs in this time. */
 const PAUSE_MS = 5;
-/** Leases per turn: a few milliseconds of work, so that elections do not wait. */
+/** Leases per turn: a few milliseconds of work, so that elections do not have to wait. */
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
-/** A reader with more buffered bytes gets no messages for now. */
+/** A reader with more buffered bytes gets no messages for the moment. */
 const MAX_UNSENT_BYTES = 512 * 1024;
 /** A reader that reads nothing for this time is disconnected, in milliseconds. */
 const MAX_STALL_MS = 30_000;
 
 /**
- * Sends the board to all readers: first all of it, then changes, four times a second. A message has the current state of a
- * Lease, so that a slow reader misses only intermediate states. Without readers, the broadcast does no work.
+ * Sends the board to all readers: first the complete board, then changes, four times a second. A message
+ * contains the current state of a Lease, so a slow reader only misses intermediate states. Without readers,
+ * the broadcast does no work.
  */
 export class Broadcast {
   readonly #parts: BroadcastParts;
@@ -55,7 +56,7 @@ export class Broadcast {
     return this.#readers.size;
   }
 
-  /** Something about the Lease may have changed. */
+  /** Call this when something about the Lease may have changed. */
   touch(key: LeaseKey): void {
     this.#board?.touch(key);
   }
@@ -65,7 +66,10 @@ export class Broadcast {
     this.#board?.seen(key, isRenewalOnly);
   }
 
-  /** Starts a stream to `sink`. The returned function ends it. Undefined if there are too many streams. */
+  /**
+   * Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many
+   * streams.
+   */
   join(sink: Sink): (() => void) | undefined {
     if (this.#readers.size >= MAX_READERS) return undefined;
     const { clock, source, hello } = this.#parts;
@@ -123,11 +127,11 @@ export class Broadcast {
   }
 }
 
-/** A reader of the stream, and the changes that it has not received yet. */
+/** A reader of the stream, and the changes that were not sent to it yet. */
 class Reader {
   readonly #sink: Sink;
   readonly #clock: Clock;
-  /** Leases that have changed since their last message. A slow reader needs memory only for their keys. */
+  /** Leases that have changed since their last message. For a slow reader, only their keys are stored. */
   readonly #pending: Set<LeaseKey>;
   #isComplete = false;
   #stateJson = '';
@@ -143,7 +147,7 @@ class Reader {
     this.#roomAt = clock.now();
   }
 
-  /** Whether the first copy is not complete, or more Leases are pending than one message has. */
+  /** Whether the first copy is incomplete, or more Leases are pending than fit into one message. */
   get isBehind(): boolean {
     return !this.#isComplete || this.#pending.size > LEASES_PER_TURN;
   }
@@ -170,7 +174,7 @@ class Reader {
     this.send('beat', { now: Number(this.#clock.wallTime() / 1000n) });
   }
 
-  /** Sends what the reader does not know yet. */
+  /** Sends the changes that the reader does not have yet. */
   update(board: Board, stateJson: string, electionsAfter: BroadcastParts['electionsAfter']): void {
     if (stateJson !== this.#stateJson) this.#write('state', stateJson);
     this.#stateJson = stateJson;
@@ -185,7 +189,7 @@ class Reader {
     if (this.#clock.now() - this.#wroteAt >= BEAT_MS) this.sendBeat();
   }
 
-  /** Ends the stream. The connection of a slow reader is cut. */
+  /** Ends the stream. Closes the connection of a slow reader at once. */
   end(): void {
     if (this.hasRoom) this.#sink.end();
     else this.cut();
@@ -207,7 +211,7 @@ class Reader {
     this.#write('leases', `{"changed":[${changed.join()}],"gone":${JSON.stringify(gone)}}`);
   }
 
-  /** JSON has no line breaks here, so one `data` field holds it. */
+  /** This JSON has no line breaks, so it fits into one `data` field. */
   #write(event: keyof Messages, json: string): void {
     this.#sink.write(`event: ${event}\ndata: ${json}\n\n`);
     this.#wroteAt = this.#clock.now();

@@ -35,19 +35,19 @@ interface StatusPageParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** The path of the page. All its other files are below `/status/`. */
+/** The path of the page. The paths of all its other files begin with `/status/`. */
 const PAGE_PATH = '/';
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
-/** A watch restarts within this time, in milliseconds. After a longer gap its data may be outdated. */
+/** Maximum duration of a watch's restart, in milliseconds. After a longer gap the data may be outdated. */
 const WATCH_RESTART_MS = 3000;
 
-/** kubectl proxy forwards the Host header of the API server, which may be a public name. */
+/** kubectl proxy forwards the API server's Host header, which may be a public name. */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 
-/** The page may load only its own files and stream, and cannot insert text as markup. */
+/** The page may load only its own files and stream, and may not insert text as markup. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -69,10 +69,10 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 const TOO_MANY: Messages['refused'] = { why: `${MAX_READERS} pages are open already` };
-/** A refused page tries again after this time, in milliseconds. */
+/** Delay before a refused page reconnects, in milliseconds. */
 const REFUSED_RETRY_MS = 10_000;
 
-/** The compression level. A low one, for speed: the content is so repetitive that a higher level gains little. */
+/** The compression level. Low, for speed: the content is so repetitive that a higher level gains little. */
 const LEVEL = 3;
 
 /** A read-only page about a coordinator. */
@@ -84,7 +84,9 @@ export class StatusPage {
   readonly #hello: HelloMessage;
   #broadcast: Broadcast | undefined;
   #api: StateMessage['api'] = 'unknown';
-  /** Since when the caches get no changes, on the monotonic clock and in milliseconds since the Unix epoch. */
+  /**
+   * When the caches stopped getting changes, on the monotonic clock and in milliseconds since the Unix epoch.
+   */
   #blind: { readonly since: Instant; readonly at: number } | undefined;
 
   constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
@@ -122,7 +124,7 @@ export class StatusPage {
     }
   }
 
-  /** Sets the coordinator. Until then the page is empty. */
+  /** Sets the coordinator. Before this call, the page is empty. */
   watch({ controller, lock }: WatchedCoordinator): void {
     this.#broadcast = new Broadcast({
       clock: this.#clock,
@@ -168,7 +170,8 @@ export class StatusPage {
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : this.#clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Computed once: the two clocks drift, so that another value would count as a change and be sent again.
+    // Compute this only once. The two clocks drift, so another value would count as a change and be sent
+    // again.
     if (this.#blind?.since !== since) {
       this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
     }
@@ -180,7 +183,7 @@ export class StatusPage {
       'Content-Type': 'text/event-stream; charset=utf-8',
       // Disables the buffering of proxies.
       'X-Accel-Buffering': 'no',
-      // A closing server must not wait for the next request of this connection.
+      // Without this, a closing server would wait for the next request of this connection.
       Connection: 'close',
       Vary: 'Accept-Encoding',
       ...(acceptsGzip(request) && { 'Content-Encoding': 'gzip' }),
@@ -192,7 +195,7 @@ export class StatusPage {
     response.flushHeaders();
     const sink = acceptsGzip(request) ? compressedTo(response) : response;
     const leave = this.#broadcast?.join(sink);
-    // An EventSource retries by itself after a complete answer, but not after an error.
+    // An EventSource reconnects on its own after a complete answer, but not after an error.
     if (!leave) sink.end(`retry: ${REFUSED_RETRY_MS}\nevent: refused\ndata: ${pageJson(TOO_MANY)}\n\n`);
     response.once('close', () => leave?.());
   }
@@ -214,7 +217,7 @@ function acceptsGzip({ headers }: IncomingMessage): boolean {
   return /\bgzip\b/.test(headers['accept-encoding'] ?? '');
 }
 
-/** Returns a stream that compresses each message by itself, so that the page gets it at once. */
+/** Returns a stream that compresses each message separately, so that the page gets it at once. */
 function compressedTo(response: ServerResponse): Gzip {
   const gzip = createGzip({ level: LEVEL, flush: constants.Z_SYNC_FLUSH });
   pipeline(gzip, response, () => {});

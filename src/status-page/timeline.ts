@@ -26,7 +26,7 @@ export class Timeline {
     this.#clock = clock;
   }
 
-  /** Returns the remembered entries after this id, oldest first. */
+  /** Returns the remembered entries with a greater id, oldest first. */
   after(id: number): readonly ElectionEntry[] {
     return this.#entries.filter((entry) => entry.id > id);
   }
@@ -38,11 +38,11 @@ export class Timeline {
     for (const event of changeEvents(decision, input, lease)) this.#add(key, event, decision);
   }
 
-  /** Records a problem when it begins, and when it ends. */
+  /** Records a problem when it begins and when it ends. */
   decided(key: LeaseKey, decision: Decision, input: ElectionInput): void {
     const { resolvedTo, began } = this.#troubles.decided(key, decision);
     if (resolvedTo !== undefined) this.#add(key, resolutionEvent(resolvedTo, input), decision);
-    // A write is recorded once it has succeeded.
+    // A write is recorded after it has succeeded.
     if (began !== undefined && !resultOf(decision)) {
       this.#add(key, troubleEvent(decision, input, began), decision);
     }

@@ -12,18 +12,20 @@ export interface Messages {
   /** New and changed Leases, and the keys of deleted ones. */
   readonly leases: { readonly changed: readonly LeaseEntry[]; readonly gone: readonly string[] };
   readonly elections: readonly ElectionEntry[];
-  /** Sent when the first copy is complete: no other Leases exist. */
+  /** Sent after the first copy is complete: there are no other Leases. */
   readonly complete: { readonly leases: number };
-  /** Sent at the start, and while there is nothing else to send. */
+  /** Sent at the start, and later if there is nothing else to send. */
   readonly beat: { readonly now: number };
-  /** The only message of a stream that is refused. */
+  /** The only message of a refused stream. */
   readonly refused: { readonly why: string };
 }
 
-/** The first message of a connection: the meaning of all words. Data from before this message may be outdated. */
+/**
+ * The first message of a connection: the meaning of all words. Data from before this message may be outdated.
+ */
 export interface HelloMessage {
   readonly version: string;
-  /** When this replica started. It has no earlier elections. */
+  /** When this replica started. It does not know earlier elections. */
   readonly startedAt: number;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
@@ -36,7 +38,7 @@ export interface HelloMessage {
 
 export interface ReasonEntry {
   readonly advice?: string | undefined;
-  /** Set if users must know that the Lease stays in this state; `warn` if a user must act. */
+  /** Set if users should know that the Lease stays in this state. `warn` if a user must act. */
   readonly trouble?: 'info' | 'warn' | undefined;
   /** Whether the reason is one step of an election. */
   readonly isStep: boolean;
@@ -44,7 +46,7 @@ export interface ReasonEntry {
 
 /** The state of the replica that serves the page. */
 export interface StateMessage {
-  /** `dryRun` has no lock. The other values are states of the lock. */
+  /** `dryRun`: the replica has no lock. The other values are states of the lock. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
   /** The holder of the coordinator's lock, if known. */
   readonly lockHolder?: string | undefined;
@@ -52,11 +54,11 @@ export interface StateMessage {
   readonly api: 'unknown' | 'served' | 'notServed';
   /** Whether the first lists are complete. */
   readonly hasSynced: boolean;
-  /** Since when the caches get no changes; absent while they get changes, and before the first sync. */
+  /** When the caches stopped getting changes; absent while they get changes, and before the first sync. */
   readonly blindSince?: number | undefined;
 }
 
-/** The state of a Lease. Time alone does not change an entry. */
+/** The state of a Lease. An entry does not change without an event. */
 export interface LeaseEntry {
   /** `namespace/name` */
   readonly key: string;
@@ -65,7 +67,7 @@ export interface LeaseEntry {
   readonly isHeld: boolean;
   /** Whether there are candidates but no valid holder. */
   readonly isUnled: boolean;
-  /** When the Lease lost its leader; absent if that was not observed. */
+  /** When the Lease lost its leader; absent if the replica did not see that. */
   readonly unledSince?: number | undefined;
   /** Empty for none. */
   readonly preferredHolder: string;
@@ -76,7 +78,7 @@ export interface LeaseEntry {
   /** The leader and the reason, in words. */
   readonly verdict: string;
   readonly transitions: number;
-  /** Best candidate first; limited to what a page can show. */
+  /** Best candidate first. The number is limited to what a page can show. */
   readonly candidates: readonly CandidateEntry[];
   /** Number of candidates that are not shown, by state. */
   readonly more: Readonly<Partial<Record<CandidateState, number>>>;
@@ -90,7 +92,7 @@ export interface CandidateEntry {
   /** The end of the priority; absent if there is none. */
   readonly priorityUntil?: number | undefined;
   readonly state: CandidateState;
-  /** A word of `losses`; absent for the best candidate. */
+  /** One of the words in `losses`; absent for the best candidate. */
   readonly lostBy?: string | undefined;
   readonly isHolder: boolean;
   readonly isPreferred: boolean;
@@ -108,7 +110,7 @@ export interface ElectionEntry {
   readonly what: LeaseEvent['reason'];
   readonly isWarning: boolean;
   readonly text: string;
-  /** The candidates that were not chosen, and why. */
+  /** The candidates that were not chosen, with the reasons. */
   readonly passedOver: readonly PassedOver[];
   /** Number of further candidates that were not chosen. */
   readonly more: number;
@@ -116,12 +118,12 @@ export interface ElectionEntry {
 
 export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> & { readonly lostBy: string };
 
-/** JSON longer than this is checked for long texts. In characters. */
+/** Characters of JSON above which long texts are searched for. */
 const LARGE = 4 * 1024;
 
 /**
- * Encodes a message as JSON. Long texts are shortened, and characters that hide or reverse text are escaped. The page never
- * inserts text as markup.
+ * Encodes a message as JSON. Shortens long texts, and escapes characters that hide or reverse text. The page
+ * never inserts text as markup.
  */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);

@@ -16,16 +16,17 @@ export function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }
 
-/** Top-level domains that cannot be registered: they name hosts of the cluster, the machine or the local network. */
+/**
+ * Top-level domains that cannot be registered. They belong to hosts of the cluster, the machine or the local
+ * network.
+ */
 const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
 
 /**
- * Returns whether a request's Host header can only come from a client that addresses this server on purpose. Protects
- * against DNS rebinding.
- *
- * A website can point its own domain at the address of this server. The browser of a visitor then lets the website read the
- * answers of this server. A website's domain is never an IP address, a name without a dot, or a name in a private domain:
- * such hosts are allowed.
+ * Returns whether a request with this Host header may be answered. Protects against DNS rebinding.
+ * In this attack, a website points its own domain at the address of this server. A visitor's browser then
+ * lets the website read the server's answers. A website's domain is never an IP address, a name without a
+ * dot, or a name in a private domain: these hosts are allowed.
  */
 export function isAllowedHost(host: string | undefined): boolean {
   if (host === undefined) return false;
@@ -37,7 +38,7 @@ export function isAllowedHost(host: string | undefined): boolean {
   return labels.length === 1 || PRIVATE_DOMAINS.includes(labels.at(-1) ?? '');
 }
 
-/** The error of a server that cannot listen on the address of `--listen`, with advice. */
+/** The error if a server cannot listen on the address of `--listen`, with advice. */
 export function listenError(error: Error, { host, port }: ListenAddress): Error {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'address already in use; stop what listens there or choose another port',
@@ -48,16 +49,15 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
   const code = 'code' in error ? String(error.code) : '';
   const where = hostAndPort(host, port);
   const reason = reasons[code];
-  // An explained error does not need the system's message as its cause.
+  // If the message explains the error, omit the system's message.
   return reason === undefined
     ? new Error(`--listen ${where}`, { cause: error })
     : new Error(`--listen ${where}: ${reason}`);
 }
 
 /**
- * Starts `server`. Resolves to the port, which the system selects for port 0. The caller handles later errors of the server:
- * an unhandled one ends the process.
- *
+ * Starts `server`. Resolves to the port; for port 0 the system has selected it. The caller must handle later
+ * errors of the server: an unhandled error ends the process.
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {

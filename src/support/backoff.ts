@@ -10,9 +10,9 @@ interface BackoffRange {
 }
 
 /**
- * Returns the delay after this many consecutive failures, in milliseconds; 0 for none. The delay doubles with each failure.
- * Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is from 0 to 1; with 1
- * there is no jitter.
+ * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay
+ * doubles with each failure. Up to half of it is jitter, so that clients that failed together do not retry
+ * together. `chance` is from 0 to 1. With 1 there is no jitter.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
@@ -21,11 +21,11 @@ export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRa
 
 /** How the delay between attempts grows, and when it is reset. */
 export interface BackoffOptions extends BackoffRange {
-  /** A failure counts as the first one again after this time without failures, in milliseconds. */
+  /** After this time without a failure, the next failure counts as the first one, in milliseconds. */
   readonly resetAfterMs: number;
 }
 
-/** The backoff of one operation that is repeated for as long as the process runs. */
+/** The backoff of one operation that the process repeats until it ends. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #clock: Clock;
@@ -52,16 +52,21 @@ export class Backoff {
   }
 }
 
-/** A failure that repeats is reported at once and then at most this often, in milliseconds. */
+/**
+ * Minimum interval of reports of a repeated failure, in milliseconds. The first failure is reported at once.
+ */
 const REPEAT_AFTER_MS = 60_000;
 
-/** Returns whether a failure should be reported: it is new, or its last report is at least a minute old. */
+/** Returns whether to report a failure: it is new, or its last report is at least a minute old. */
 export function createThrottle(now: () => Instant): (what: string, error: unknown) => boolean {
   const count = createRepeatCounter(now);
   return (what, error) => count(what, error) !== undefined;
 }
 
-/** Like {@link createThrottle}, but returns the repeats since the last report, or undefined. */
+/**
+ * Like {@link createThrottle}, but returns the number of repetitions since the last report. Returns undefined
+ * if the failure should not be reported.
+ */
 export function createRepeatCounter(
   now: () => Instant,
 ): (what: string, error: unknown) => number | undefined {

@@ -1,6 +1,6 @@
 /**
- * A moment on the monotonic clock of this process, in milliseconds, with fractions. It never moves backward, and means nothing in
- * other processes. All ages and deadlines are measured with it (rule 2).
+ * A moment on the monotonic clock of this process, in milliseconds, with fractions. The clock never moves
+ * backward. An instant has no meaning in other processes. All ages and deadlines use this clock (rule 2).
  */
 export type Instant = number;
 
@@ -8,15 +8,21 @@ export type Instant = number;
 export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
-  /** The wall clock, in microseconds since the Unix epoch. It may jump: use it only for times that other programs read. */
+  /**
+   * The wall clock, in microseconds since the Unix epoch. It may jump. Use it only for times that other
+   * programs read.
+   */
   wallTime(): bigint;
-  /** Calls `callback` once after `delayMs`, or at once if `delayMs` is not positive. The returned function cancels it. */
+  /**
+   * Calls `callback` once after `delayMs`; at once if `delayMs` is not positive. The returned function
+   * cancels the call.
+   */
   setTimer(callback: () => void, delayMs: number): () => void;
-  /** A number in [0, 1), for jitter. */
+  /** A number from 0 (inclusive) to 1 (exclusive), for jitter. */
   random(): number;
 }
 
-/** Waits on `clock`. Resolves early when `signal` aborts, and never rejects. */
+/** Waits on `clock`. Resolves early when `signal` aborts. Never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -30,7 +36,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Waits for `work`, at most `ms` on `clock`. Rejects if `work` rejects in that time. */
+/** Waits for `work`, but at most `ms` on `clock`. Rejects if `work` rejects in that time. */
 export async function within(clock: Clock, ms: number, work: Promise<unknown> | undefined): Promise<void> {
   const waiting = new AbortController();
   try {
@@ -40,7 +46,10 @@ export async function within(clock: Clock, ms: number, work: Promise<unknown> | 
   }
 }
 
-/** A pause between two rounds of work that `interrupt` ends early. An interrupt before the pause skips it. */
+/**
+ * A pause between two rounds of work. `interrupt` ends it early. If `interrupt` was called before the pause,
+ * the pause is skipped.
+ */
 export class InterruptibleSleep {
   readonly #clock: Clock;
   #isInterrupted = false;
@@ -50,7 +59,10 @@ export class InterruptibleSleep {
     this.#clock = clock;
   }
 
-  /** Resolves at `instant`, or at once when `interrupt` is called or was called since the last sleep. */
+  /**
+   * Resolves at `instant`, or when `interrupt` is called. Resolves at once if `interrupt` was called after
+   * the last sleep.
+   */
   async until(instant: Instant): Promise<void> {
     if (!this.#isInterrupted) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -69,7 +81,8 @@ export class InterruptibleSleep {
 }
 
 /**
- * The share of a Lease's duration in which no other candidate can lead. The holder measures it on its own clock, from the
- * time at which it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 % fast: 0.95 / 1.05 is 0.905.
+ * The share of a Lease's duration in which no other candidate can lead. The holder measures it on its own
+ * clock, from the moment when it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 % fast:
+ * 0.95 / 1.05 is 0.905.
  */
 export const SAFE_SHARE = 0.9;

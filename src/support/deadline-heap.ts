@@ -13,13 +13,13 @@ export class DeadlineHeap {
   readonly #positions = new Map<string, number>();
   #order = 0;
 
-  /** The deadline of `key`, if it has one. */
+  /** Returns the deadline of `key`; undefined if it has none. */
   get(key: string): Instant | undefined {
     const position = this.#positions.get(key);
     return position === undefined ? undefined : this.#entries[position]?.at;
   }
 
-  /** Sets the deadline of `key` and replaces an earlier one. */
+  /** Sets the deadline of `key`. Replaces an earlier one. */
   set(key: string, at: Instant): void {
     this.delete(key);
     this.#entries.push({ key, at, order: this.#order++ });

@@ -5,23 +5,24 @@ export interface DueKeysOptions {
   readonly clock: Clock;
   /** Called when a key has become due. */
   readonly onDue: () => void;
-  /** Called at the deadline `at` of a key. Returns a later deadline; undefined: the key is due now. */
+  /** Called at the deadline `at` of a key. Returns a later deadline; undefined if the key is due now. */
   readonly postpone?: (key: string, at: Instant) => Instant | undefined;
 }
 
-/** A key that was taken, and for how long it was due, in ms. */
+/** A key, and how long it was due before it was taken, in ms. */
 export interface DueKey {
   readonly key: string;
   readonly waitedMs: number;
 }
 
 /**
- * Keys that are due now, first in, first out, and keys that become due at a deadline. A key is due once, however often it is
- * added. It has at most one deadline, which stays when the key is added. One timer serves all deadlines.
+ * Keys that are due now (first in, first out), and keys with a deadline at which they become due. A key is
+ * due only once, even if it is added several times. It has at most one deadline, and adding the key does not
+ * change it. One timer serves all deadlines.
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
-  /** The due keys, by when they became due. */
+  /** The due keys, ordered by when they became due. */
   readonly #due = new DeadlineHeap();
   readonly #later = new DeadlineHeap();
   #timer: { readonly at: Instant; readonly cancel: () => void } | undefined;
@@ -43,7 +44,9 @@ export class DueKeys {
     return true;
   }
 
-  /** Replaces the deadline of the key; undefined: it has none. A deadline that has passed makes the key due now. */
+  /**
+   * Replaces the deadline of the key; undefined removes it. If the deadline has passed, the key is due now.
+   */
   setDeadline(key: string, at: Instant | undefined): void {
     if (at === undefined || at <= this.#options.clock.now()) this.#later.delete(key);
     else this.#later.set(key, at);
@@ -72,13 +75,13 @@ export class DueKeys {
     this.#timer = undefined;
   }
 
-  /** A timer for a deadline that is gone costs nothing. */
+  /** A timer for a removed deadline does no harm: it finds no due key. */
   #arm(): void {
     const { clock } = this.#options;
     const at = this.#later.earliest;
     if (at === undefined || (this.#timer !== undefined && this.#timer.at <= at)) return;
     this.#timer?.cancel();
-    // Rounded up: timers drop fractions of a millisecond.
+    // Round up, because timers drop fractions of a millisecond.
     const cancel = clock.setTimer(() => this.#addDue(), Math.ceil(at - clock.now()));
     this.#timer = { at, cancel };
   }

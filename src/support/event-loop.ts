@@ -1,9 +1,9 @@
 import { type Clock, type Instant, sleep } from './clock.ts';
 
-/** Work in steps. It can be interrupted at each `yield`; the yield of `rest` always interrupts it. */
+/** Work in steps. Each `yield` allows an interruption. `yield 'rest'` always interrupts the work. */
 export type Steps<T> = Generator<'rest' | undefined, T, void>;
 
-/** Longest time that work runs before other work gets a turn, in milliseconds. */
+/** Longest time of one slice before other work gets a turn, in milliseconds. */
 const SLICE_MS = 5;
 
 export function atOnce<T>(steps: Steps<T>): T {
@@ -13,7 +13,7 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** Runs long work in slices, one for each turn of the event loop, which stays responsive. */
+/** Runs long work in slices, one per turn of the event loop, so that the event loop stays responsive. */
 export class Slices {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];
@@ -23,13 +23,13 @@ export class Slices {
     this.#clock = clock;
   }
 
-  /** Runs `steps`. Work that fits into one slice is complete when this returns. */
+  /** Runs `steps`. If the work fits into one slice, it is complete when this returns. */
   run<T>(steps: Steps<T>): T | Promise<T> {
     const first = this.#slice(steps);
     return first.done ? first.value : this.#finish(steps);
   }
 
-  /** Waits for a turn, after all work that waits already. */
+  /** Waits for a turn. Work that waits already comes first. */
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -64,12 +64,12 @@ export class Slices {
   }
 }
 
-/** Longest time that a series of small pieces of work may block the event loop, in milliseconds. */
+/** Longest time for which a series of small tasks may block the event loop, in milliseconds. */
 const MAX_TURN_MS = 10;
 /** A pause of this length ends a series, in milliseconds. */
 const PAUSE_MS = 1;
 
-/** Keeps a long series of small pieces of work from blocking the event loop. */
+/** Prevents a long series of small tasks from blocking the event loop. */
 export class EventLoopShare {
   readonly #clock: Clock;
   #busySince: Instant = Number.NEGATIVE_INFINITY;
@@ -79,7 +79,7 @@ export class EventLoopShare {
     this.#clock = clock;
   }
 
-  /** Does one piece of work, then gives other work a turn if the series has blocked the event loop for too long. */
+  /** Runs one task. If the series has blocked the event loop for too long, lets other work run afterwards. */
   async take(work: () => void): Promise<void> {
     const now = this.#clock.now();
     if (now - this.#workedAt > PAUSE_MS) this.#busySince = now;
@@ -89,7 +89,7 @@ export class EventLoopShare {
   }
 }
 
-/** Iterates over `items`, with pauses in which other work gets a turn. */
+/** Iterates over `items`, with pauses in which other work can run. */
 export async function* unhurried<T>(items: Iterable<T>, clock: Clock): AsyncGenerator<T, void, void> {
   let since = clock.now();
   for (const item of items) {

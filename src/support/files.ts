@@ -12,14 +12,17 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Writes a private file atomically. One with this content is left alone: a restart works on a full disk. */
+/**
+ * Writes a private file atomically. If the content is unchanged, writes nothing, so that a restart works on a
+ * full disk.
+ */
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
   writeWholeFile(file, unfinished, text, { mode: 0o600, flag: 'wx' });
 }
 
-/** Creates an empty file that only its owner may read. An existing file is left alone. */
+/** Creates an empty file that only its owner may read. Does not change an existing file. */
 export function createPrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -28,18 +31,24 @@ export function createPrivateFile(file: string): void {
   }
 }
 
-/** Creates a directory and its parents, accessible by the owner only. An existing directory is left alone. */
+/**
+ * Creates a directory and its parents, accessible only by the owner. Does not change an existing directory.
+ */
 export function makePrivateDirectory(directory: string): void {
   const existing = statSync(directory, { throwIfNoEntry: false });
   if (existing?.isDirectory()) return;
   if (existing) throw new Error(`${directory} is a file, not a directory`);
   const parent = dirname(directory);
   if (parent !== directory) makePrivateDirectory(parent);
-  // Not recursive: Node's own recursion never ends on a file system that refuses new directories, such as /proc.
+  // Not recursive: on a file system that refuses new directories, such as /proc, Node's own recursion never
+  // ends.
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Writes a file atomically: writes `unfinished` beside it, then renames `unfinished`. Removes `unfinished` on failure. */
+/**
+ * Writes a file atomically: writes the file `unfinished` in the same directory, then renames it. Removes it
+ * on failure.
+ */
 export function writeWholeFile(
   file: string,
   unfinished: string,
@@ -56,8 +65,7 @@ export function writeWholeFile(
 }
 
 /**
- * Calls `act`, and adds `what`, a file or a flag, to its error.
- *
+ * Calls `act`. If it throws, adds `what` (a file or a flag) to the error.
  * @throws {Error} that names `what`, with the original error as its cause.
  */
 export function withContext<T>(what: string, act: () => T): T {

@@ -8,25 +8,24 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Host {
   readonly clock: Clock;
   readonly env: Environment;
-  /** `isTTY` is true for a terminal, here and in the outputs. */
+  /** `isTTY` is true if it is a terminal. The same applies to the outputs. */
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
   /**
-   * Handles these signals from now on. The first signal of a kind aborts the returned AbortSignal, with the name of the
-   * signal as the reason. The second one ends the process at once.
+   * Handles these signals from now on. The first signal of a kind aborts the returned AbortSignal, with the
+   * signal's name as the reason. The second signal ends the process at once.
    */
   stopOn(...signals: readonly NodeJS.Signals[]): AbortSignal;
-  /** Calls `listener` for each of these signals, in place of the default action. */
+  /** Calls `listener` for each of these signals. Replaces the default action. */
   onSignals(signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): void;
   /**
-   * Sends a signal to a process, or to a process group if `pid` is negative. The signal 0 only checks that the target
-   * exists.
-   *
+   * Sends a signal to a process; to a process group if `pid` is negative. Signal 0 only checks that the
+   * target exists.
    * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;
-  /** Calls `undo` when the process ends, also by an uncaught error. The returned function cancels this. */
+  /** Calls `undo` when the process ends, even by an uncaught error. The returned function cancels this. */
   beforeExit(undo: () => void): () => void;
 }
 
@@ -40,7 +39,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 /** The environment of the process, for the library. Commands get it from main.ts. */
 export const processEnvironment: Environment = process.env;
 
-/** Emits a process warning, as Node itself does: for the library, which has no logger. */
+/** Emits a process warning, as Node does. Used by the library, which has no logger. */
 export function warnProcess(message: string): void {
   process.emitWarning(message, 'CoordinatedLeaderElectionWarning');
 }

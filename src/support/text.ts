@@ -14,7 +14,7 @@ export function parseDurationMs(text: string): number | undefined {
   for (const [, amount, unit] of text.matchAll(PART)) {
     totalMs += Number(amount) * MILLISECONDS[unit as Unit];
   }
-  // Floating point: 1.001 * 1000 is not 1001.
+  // Round, because 1.001 * 1000 is not 1001 in floating point.
   const wholeMs = Math.round(totalMs);
   return Number.isSafeInteger(wholeMs) && Math.abs(totalMs - wholeMs) < 1e-6 ? wholeMs : undefined;
 }
@@ -35,10 +35,10 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Formats an age in seconds as kubectl's tables do, with two or three digits. */
+/** Formats an age in seconds like kubectl's tables, with two or three digits. */
 export function humanDuration(ageSeconds: number): string {
   const seconds = Math.trunc(ageSeconds);
-  // Clocks of machines differ: an age of up to -1 s counts as 0.
+  // The clocks of machines differ, so an age between -1 s and 0 counts as 0.
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 2 * MINUTE) return `${seconds}s`;
@@ -53,15 +53,16 @@ export function humanDuration(ageSeconds: number): string {
 }
 
 /**
- * Characters that a terminal, a log or a page must not show as they are: control characters, direction marks, zero-width
- * characters and lone surrogates. They move the cursor, hide text or reverse it.
+ * Characters that are unsafe in a terminal, a log or a page: control characters, direction marks, zero-width
+ * characters and lone surrogates. They can move the cursor, or hide or reverse text.
  */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const HARMFUL_IN_JSON = new RegExp(HARMFUL.source.replace('\\p{Cc}', '\\x7f-\\x9f'), 'gu');
 
 /**
- * Makes text from the cluster safe to show on one line: a holderIdentity may contain any character. Control characters are
- * escaped as kubectl does, `^[` for an escape. Other harmful characters are escaped by their number, `\u202e`.
+ * Makes text from the cluster safe to show on one line: a holderIdentity may contain any character. Escapes
+ * control characters as kubectl does, for example `^[` for an escape. Escapes other unsafe characters by
+ * their number: `\u202e`.
  */
 export function printable(text: string): string {
   return text.replace(HARMFUL, (character) => {
@@ -76,22 +77,22 @@ export function printableLines(text: string, maxLength: number): string {
   return shortened(text.split('\n').map(printable).join('\n'), maxLength);
 }
 
-/** Escapes the harmful characters in JSON. The value stays the same. */
+/** Escapes the unsafe characters in JSON. The value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(HARMFUL_IN_JSON, numbered);
 }
 
-/** Cuts a text to `maxLength` characters. The last one is an ellipsis. */
+/** Truncates a text to `maxLength` characters. Its last character is then an ellipsis. */
 export function shortened(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  // The cut may leave one half of a surrogate pair: drop it.
+  // If half of a surrogate pair is left, drop it.
   return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 /** Longer than any name or sentence. */
 const MAX_CHARACTERS = 1000;
 
-/** Shortens all texts in a value. Only strings, arrays and plain objects are changed. */
+/** Shortens all texts in a value. Changes only strings, arrays and plain objects. */
 export function bounded(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, MAX_CHARACTERS);
   if (Array.isArray(value)) return value.map(bounded);
@@ -103,9 +104,9 @@ export function boundedFields(object: Readonly<Record<string, unknown>>): Record
   return Object.fromEntries(Object.entries(object).map(([field, value]) => [field, bounded(value)]));
 }
 
-/** The message of an error, or any other thrown value as text. */
+/** Returns the message of an error. Converts any other thrown value to text. */
 export function messageOf(error: unknown): string {
-  // Node tries every address of a name and reports the failures in an AggregateError without a message.
+  // Node tries all addresses of a name and reports the failures in an AggregateError without a message.
   if (error instanceof AggregateError && !error.message) return error.errors.map(messageOf).join(', ');
   return error instanceof Error ? error.message : String(error);
 }

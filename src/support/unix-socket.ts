@@ -1,15 +1,17 @@
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 
-/** Read and write for the owner and the group: containers of a pod often run as different users of one group. */
+/**
+ * The owner and the group may read and write: containers of a pod often run as different users of one group.
+ */
 const MODE = 0o660;
 
-/** The longest path of a Unix socket on Linux, in bytes. */
+/** The maximum length of a Unix socket's path on Linux, in bytes. */
 export const MAX_SOCKET_PATH_BYTES = 107;
 
 /**
- * Starts `server` on a Unix socket. Replaces the socket of a process that has crashed. `server.close()` removes the socket.
- *
+ * Starts `server` on a Unix socket. Replaces the socket that a crashed process has left behind.
+ * `server.close()` removes the socket.
  * @throws {Error} with the path and advice, if the server cannot listen there.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
@@ -45,7 +47,7 @@ function accepts(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    // Any other failure than ECONNREFUSED, such as a full backlog, comes from a process that listens.
+    // Any failure except ECONNREFUSED, such as a full backlog, shows that a process listens.
     socket.once('error', (error) => resolve(!('code' in error && error.code === 'ECONNREFUSED')));
   });
 }

@@ -3,7 +3,7 @@ import type { WatchedResource } from '../controller/controller-event.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 
-/** A completed call to the API server. A watch is completed when its answer begins. */
+/** A completed call to the API server. A watch counts as completed when its answer begins. */
 export interface ApiCall {
   readonly method: string;
   /** The Kubernetes verb: get, list, watch, create, ... */
@@ -102,14 +102,17 @@ export function createApiMetrics(registry: Registry, clock: Clock) {
     reflectorFailed({ path, during }: { readonly path: string; readonly during: FailingStep }) {
       failures.inc({ resource: path.slice(path.lastIndexOf('/') + 1), during });
     },
-    /** Sets the function that returns when the server last sent anything about `resource`. Called for each scrape. */
+    /**
+     * Sets the function that returns when the server last sent data about `resource`. It is called for each
+     * scrape.
+     */
     watchStaleness(ask: typeof lastHeard) {
       lastHeard = ask;
     },
   };
 }
 
-/** The result of an Event: written, refused by the server, or dropped because there were too many. */
+/** The result of an Event: written, refused by the server, or dropped because the queue was full. */
 const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;
 
 export type EventMetrics = ReturnType<typeof createEventMetrics>;

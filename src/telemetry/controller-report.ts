@@ -15,10 +15,10 @@ export const NOT_SERVED_ADVICE =
   'and later), coordination.k8s.io/v1alpha2=true (1.32) or coordination.k8s.io/v1alpha1=true (1.31). Looking again every 10 s.';
 
 const TWINS =
-  `Two LeaseCandidates have one name, one in coordination.k8s.io and one in ${GROUP}: the one that was last seen to renew or to answer counts. ` +
+  `Two LeaseCandidates have the same name, one in coordination.k8s.io and one in ${GROUP}: the candidate with the last observed renewal counts. ` +
   'Delete the other one, and see that the program publishes only one';
 
-/** Log message for a priority annotation that cannot be parsed. */
+/** Log message for an invalid priority annotation. */
 export const UNREADABLE_PRIORITY =
   'A priority cannot be read, and does not count. Set the annotation priority to a whole number of 32 bits, such as 100, and ' +
   'priority-until, if there is to be an end, to a time such as 2026-01-01T12:00:00Z';
@@ -91,7 +91,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
       case 'lockChanged': {
         const { kind, holder, activeAt } = event.state;
         metrics.lock.changed(event.state);
-        // Elections in flight are completed by the next coordinator.
+        // The next coordinator completes the elections in progress.
         if (kind !== 'active') decisions.standDown();
         const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
         logger.info({ state: kind, holder, startsInMs }, 'The coordinator lock changed');
@@ -101,7 +101,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
         reportLock(event.event, logger, metrics, isNew);
         break;
       case 'lockWatchFailed':
-        // A lost watch only delays: the lock is also read every 2 s.
+        // A lost watch causes only a delay, because the lock is also read every 2 s.
         metrics.lock.callFailed('watch');
         if (isNew('lock watch', event.error))
           logger.warn(
@@ -164,7 +164,7 @@ function reportLock(
   }
 }
 
-/** Logs failed Events, once per error and not once per Event. */
+/** Logs failed Events, once per kind of error, not once per Event. */
 export function createEventFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {

@@ -37,21 +37,21 @@ interface ReportParts {
   readonly logger: Logger;
   readonly metrics: ElectionMetrics;
   readonly now: () => Instant;
-  /** In a dry run nothing is written. Each decision that would change something is logged. */
+  /** True in a dry run, which writes nothing: each decision that would change something is logged. */
   readonly isDryRun: boolean;
-  /** Records an Event about a Lease. Must neither throw nor wait. */
+  /** Records an Event about a Lease. Must not throw and must not wait. */
   readonly recordEvent: (event: LeaseEvent) => void;
 }
 
 /**
- * Turns decisions into log lines, metrics and Events: one line per decision that changed something, one per trouble
- * when it begins.
+ * Turns decisions into log lines, metrics and Events: one log line per decision that changed something, and
+ * one per problem when it begins.
  */
 export class DecisionReport {
   readonly #parts: ReportParts;
   readonly #timer = createElectionTimer();
   readonly #troubles = new TroubleWatch();
-  /** In a dry run: the last decision that was logged for each Lease. */
+  /** In a dry run: the last logged decision of each Lease. */
   readonly #planned = new Map<string, string>();
   readonly #countedPings = new WeakSet<Ping>();
   readonly #repeatsOf: ReturnType<typeof createRepeatCounter>;
@@ -79,7 +79,7 @@ export class DecisionReport {
     }
   }
 
-  /** This process has lost the lock or stops. */
+  /** Call this when the process has lost the lock or stops. */
   standDown(): void {
     this.#timer.standDown();
   }
@@ -129,7 +129,10 @@ export class DecisionReport {
     this.#timer.forgotten(key);
   }
 
-  /** Failed pings and deletions are logged once per error, not once per candidate: an outage fails all of them. */
+  /**
+   * Logs failed pings and deletions once per kind of error, not once per candidate: in an outage all of them
+   * fail.
+   */
   #tellFailure(lease: string, action: Action, error: unknown): void {
     const { logger } = this.#parts;
     const told = { lease, action: action.kind, err: error };
@@ -161,7 +164,8 @@ export class DecisionReport {
     if (reason === 'StrategyConflict') metrics.strategyConflicted();
     if (isUndecided(reason)) metrics.ended('undecided', reason);
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
-    // A write is reported once it has succeeded. A Lease with an invalid name cannot exist, so it can have no Event.
+    // A write is reported after it has succeeded. A Lease with an invalid name cannot exist, so it has no
+    // Event.
     if (!resultOf(decision) && reason !== 'InvalidLeaseName')
       recordEvent(troubleEvent(decision, input, began));
   }
@@ -216,7 +220,7 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
   };
 }
 
-/** The durations of an election as the log has them, in whole milliseconds. */
+/** Returns the durations of an election for the log, in whole milliseconds. */
 function rounded({ needToDecisionMs, expiryToHolderMs }: Partial<ElectionTimes> = {}) {
   return {
     needToDecisionMs: needToDecisionMs && Math.round(needToDecisionMs),
@@ -224,7 +228,7 @@ function rounded({ needToDecisionMs, expiryToHolderMs }: Partial<ElectionTimes> 
   };
 }
 
-/** Number of items that are not named. */
+/** Number of items without a name in the text. */
 function beyond(all: readonly unknown[] | undefined): number | undefined {
   return all && all.length > MAX_NAMED ? all.length - MAX_NAMED : undefined;
 }

@@ -8,34 +8,34 @@ import { type ElectionResult, electionResults } from './election-result.ts';
 type WriteResult = 'ok' | 'conflict' | 'error';
 
 /**
- * Metrics of elections. No label holds the name of a Lease or candidate, so the number of series does not grow with the
- * cluster. Each label has a closed set of values, and each value starts at zero.
+ * Metrics of elections. No label contains the name of a Lease or candidate, so the number of series does not
+ * grow with the cluster. Each label has a fixed set of values. Each series starts at zero.
  */
 export interface ElectionMetrics {
   decided(reason: Reason): void;
-  /** A decision was delayed because the Lease was decided on too often. */
+  /** Counts a decision that was delayed because there were too many decisions about the Lease. */
   heldBack(): void;
   ended(result: ElectionResult, reason: Reason): void;
   leaderChanged(): void;
   preempted(): void;
-  /** A preferredHolder was removed because its candidate had failed. */
+  /** Counts a preferredHolder that was removed because its candidate had failed. */
   preemptionFailed(reason: Reason): void;
   preventedSkew(): void;
   pinged(): void;
-  /** A candidate did not answer a ping within electionDuration. */
+  /** Counts a candidate that did not answer a ping within electionDuration. */
   pingUnanswered(): void;
-  /** An action was applied, or failed. */
+  /** Counts an action that was applied or has failed. */
   wrote(action: Action['kind'], result: WriteResult): void;
-  /** A strategy conflict of a Lease has begun. */
+  /** Counts a strategy conflict when it begins. */
   strategyConflicted(): void;
-  /** A dead candidate was deleted. */
+  /** Counts a dead candidate that was deleted. */
   candidateCollected(): void;
   filledAfterExpiry(durationMs: number): void;
   decidedAfterNeed(durationMs: number): void;
   decisionFailed(): void;
 }
 
-/** From a decision without a wait to an election of a minute. */
+/** From a decision without a wait to an election that takes a minute. */
 export const ELECTION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60,
 ];
@@ -49,7 +49,10 @@ const ACTIONS: Readonly<Record<Action['kind'], true>> = {
 
 const WRITE_RESULTS: readonly WriteResult[] = ['ok', 'conflict', 'error'];
 
-/** Reasons for which a preferredHolder is removed before it leads. It is preferred again only with backoff. */
+/**
+ * Reasons for the removal of a preferredHolder before it leads. The coordinator sets it again only after a
+ * backoff.
+ */
 const PREEMPTION_FAILURES: readonly Reason[] = [
   'PreferredHolderGone',
   'PreferredHolderSilent',
@@ -76,47 +79,50 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
 
   const elections = labelled(
     'cle_elections_total',
-    'Elections that ended: somebody was granted the Lease, or got it instead of one that had not taken it up (revised), or ' +
-      'was preferred beside its holder, or it was delegated to whoever carries out its strategy, or nobody could be elected ' +
-      '(counted when that begins), or the write failed',
+    'Elections, by result: granted; revised (another candidate got the Lease before its new holder had taken it up); ' +
+      'preferred (the holder was asked to yield); delegated (another controller applies the strategy); undecided (no ' +
+      'candidate can be elected, counted when this begins); failed (the write failed)',
     ['result', 'reason'],
     Object.entries(electionResults).flatMap(([result, all]) => all.map((reason) => ({ result, reason }))),
   );
   const decisions = labelled(
     'cle_decisions_total',
-    'Decisions about a Lease, those that nothing is to be done among them',
+    'Decisions about a Lease, including decisions to do nothing',
     ['reason'],
     reasons.map((reason) => ({ reason })),
   );
   const heldBack = counter(
     'cle_decisions_held_back_total',
-    'Looks at a Lease that were put off, as its candidates are so many or it changes so often that it had used up its time',
+    'Decisions that were delayed, because the Lease has too many candidates or changes too often',
   );
-  const leaderChanges = counter('cle_leader_changes_total', 'Leases given to another holder than before');
+  const leaderChanges = counter(
+    'cle_leader_changes_total',
+    'Grants of a Lease to another holder than before',
+  );
   const preemptions = counter('cle_preemptions_total', 'Valid holders asked to yield to a better candidate');
   const failedPreemptions = labelled(
     'cle_preemptions_failed_total',
-    'Preferred holders taken off again before they led, and not because another is better',
+    'Preferred holders that were removed before they led, except those replaced by a better candidate',
     ['reason'],
     PREEMPTION_FAILURES.map((reason) => ({ reason })),
   );
   const skewPreventions = counter(
     'cle_skew_preventions_total',
-    'Elections whose winner, by OldestEmulationVersion, has a lower binaryVersion than another electable candidate that took part',
+    'Elections in which OldestEmulationVersion chose a candidate with a lower binaryVersion than another electable one',
   );
-  const conflicts = counter('cle_strategy_conflicts_total', 'Leases whose candidates came to disagree');
+  const conflicts = counter('cle_strategy_conflicts_total', 'Strategy conflicts that began');
   const pings = counter('cle_pings_total', 'Pings sent to candidates');
   const unanswered = counter('cle_pings_unanswered_total', 'Pings that no candidate answered in time');
   const writes = labelled(
     'cle_writes_total',
-    'Writes to the cluster; a conflict is one that was refused as the object had changed',
+    'Writes to the cluster; conflict: the server refused the write because the object had changed',
     ['action', 'result'],
     Object.keys(ACTIONS).flatMap((action) => WRITE_RESULTS.map((result) => ({ action, result }))),
   );
-  const collected = counter('cle_candidates_collected_total', 'Candidates deleted as long gone');
+  const collected = counter('cle_candidates_collected_total', 'Dead candidates that were deleted');
   const reconcileFailures = counter(
     'cle_reconcile_failures_total',
-    'Reconciles that ended in a way that nobody foresaw, and are repeated with backoff',
+    'Reconciles that failed with an unexpected error; they are retried with backoff',
   );
   const expiryToHolder = histogram(
     'cle_expiry_to_holder_seconds',
@@ -146,15 +152,15 @@ export function createElectionMetrics(registry: Registry): ElectionMetrics {
   };
 }
 
-/** Gauges over all Leases, surveyed for each scrape. */
+/** Gauges for all Leases. Each scrape surveys the Leases. */
 export interface SurveyMetrics {
-  /** Sets the function that surveys the Leases. It gets the redundancy that the last survey found. */
+  /** Sets the function that surveys the Leases. Its argument is the redundancy from the last survey. */
   watch(survey: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>): void;
 }
 
 /**
- * Age up to which a survey is reused, in milliseconds: it serves all gauges of a scrape, and limits the cost of many
- * scrapers.
+ * Maximum age of a reused survey, in milliseconds. All gauges of a scrape use the same survey, and many
+ * scrapers do not increase the cost.
  */
 const SURVEY_AGE_MS = 1000;
 
@@ -163,7 +169,10 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
   const registers = [registry];
   let ask: Parameters<SurveyMetrics['watch']>[0] | undefined;
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** Leases without a leader, whose loss was not observed, by the time at which they were found. */
+  /**
+   * Leases whose loss of the leader was not observed, with the time at which the survey found them without a
+   * leader.
+   */
   let foundUnled = new Map<string, Instant>();
 
   let asking: Promise<typeof last> | undefined;
@@ -248,8 +257,8 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
 }
 
 /**
- * Registers gauges with one series per Lease. They are off by default, as the number of series grows with the cluster.
- * A Lease without candidates has no series.
+ * Registers gauges with one series per Lease. They are off by default, because the number of series grows
+ * with the cluster. A Lease without candidates has no series.
  */
 export function registerLeaseMetrics(
   registry: Registry,
@@ -300,7 +309,7 @@ export function registerLeaseMetrics(
   });
 }
 
-/** Not `namespace`: Prometheus adds that label for the scraped pod, and would rename ours. */
+/** Not `namespace`: Prometheus adds that label for the scraped pod and would rename ours. */
 function nameOf({ namespace, name }: SurveyedElection['input']) {
   return { lease_namespace: namespace, lease: name };
 }

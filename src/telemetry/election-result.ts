@@ -21,11 +21,10 @@ const GRANTED = [
 
 /**
  * The results of elections, each with the reasons of its decisions.
- *
- * - granted: the Lease was granted to a candidate.
- * - revised: the Lease was granted to another candidate before its new holder had taken it up.
- * - preferred: the valid holder was asked to yield to a better candidate.
- * - delegated: the strategy belongs to another controller, and the Lease says so.
+ * - granted: a candidate got the Lease.
+ * - revised: another candidate got the Lease, before its new holder had taken it up.
+ * - preferred: the coordinator asked the valid holder to yield to a better candidate.
+ * - delegated: the strategy belongs to another controller, and the Lease names it.
  * - undecided: no candidate can be elected. Counted when this begins.
  * - failed: a candidate was elected, but the write of the Lease failed and is retried.
  */
@@ -40,7 +39,9 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/** Returns the result of an election after its writes have succeeded; undefined if no candidate was elected. */
+/**
+ * Returns the result of an election after its writes have succeeded; undefined if no candidate was elected.
+ */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -54,14 +55,17 @@ export function isUndecided(reason: Reason): boolean {
   return undecided.includes(reason);
 }
 
-/** Returns the former holder of a Lease that is granted, if it is known. */
+/** Returns the former holder of a granted Lease; undefined if it is not known. */
 export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
   const grant = grantOf(decision);
   const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
   return grant && (released ?? grant.former);
 }
 
-/** Whether OldestEmulationVersion chose a candidate although a newer one, with at least its priority, could lead. */
+/**
+ * Whether OldestEmulationVersion chose a candidate although a newer candidate, with at least the same
+ * priority, could lead.
+ */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
   const elected = grantOf(decision)?.holder ?? preferredBy(decision);
@@ -79,16 +83,19 @@ export function isSkewPrevention(decision: Decision): boolean {
 }
 
 export interface ElectionTimes {
-  /** From the time at which an election was needed and possible, to the decision. */
+  /** From the moment when an election is needed and possible, to the decision. */
   readonly needToDecisionMs: number;
-  /** From the expiry, or from the first electable candidate after it; undefined without an expiry. */
+  /**
+   * From the expiry to the new holder. If no candidate was electable at the expiry, from the first electable
+   * candidate. Undefined without an expiry.
+   */
   readonly expiryToHolderMs: number | undefined;
 }
 
-/** The last time at which no election was needed or possible. */
+/** The last time at which no election was needed, or none was possible. */
 interface Rest {
   readonly at: Instant;
-  /** Whether no candidate could have been elected. */
+  /** True if no candidate was electable. */
   readonly isFruitless: boolean;
 }
 
@@ -98,7 +105,10 @@ interface Course {
   readonly decidedAt: Instant;
 }
 
-/** Measures elections from the need for them to their end, one at a time for each Lease. */
+/**
+ * Measures the duration of elections, from the moment when they are needed. Measures one election at a time
+ * for each Lease.
+ */
 export function createElectionTimer() {
   const courses = new Map<string, Course>();
   return {
@@ -121,7 +131,7 @@ export function createElectionTimer() {
       const expiredAt = decision.reason === 'LeaseExpired' ? vacantSince(input, decidedAt) : undefined;
       return {
         needToDecisionMs: decidedAt - neededSince,
-        // Before the expiry, an election may have been needed because of a better candidate.
+        // An election may have been needed before the expiry, because of a better candidate.
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
       };
@@ -129,24 +139,27 @@ export function createElectionTimer() {
     forgotten(key: string): void {
       courses.delete(key);
     },
-    /** Another coordinator decides from now on: forget elections in progress. */
+    /** Forgets the elections in progress. Call this when another coordinator decides from now on. */
     standDown(): void {
       courses.clear();
     },
   };
 }
 
-/** Returns the state of a Lease for which no election is needed or possible at `at`. */
+/** Returns the Rest for a Lease that needs no election at `at`, or for which none is possible. */
 function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/** Returns since when an election is needed and possible. Without an earlier decision, that is now. */
+/**
+ * Returns the time from which on an election has been needed and possible. Without an earlier decision, this
+ * is now.
+ */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
 
-/** Reasons that users must know of, and their log level: a warning if an operator must act. */
+/** Reasons that users should know about, with their log level: a warning if an operator must act. */
 const TROUBLES: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
   PreemptionBackoff: 'warn',
   HolderHidden: 'warn',
@@ -161,7 +174,7 @@ const TROUBLES: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
   InvalidLeaseName: 'warn',
 };
 
-/** Steps of an election, such as a retry. They neither begin nor end a trouble. */
+/** Steps of an election, such as a retry. A problem neither begins nor ends with them. */
 const STEPS: ReadonlySet<Reason> = new Set<Reason>([
   'FirstElectionSettling',
   'RevisionPending',
@@ -187,16 +200,19 @@ export function isStep(reason: Reason): boolean {
   return STEPS.has(reason);
 }
 
-/** The trouble that a decision begins or ends; undefined for neither. */
+/** The problem that a decision begins or ends; undefined if there is none. */
 interface TroubleChange {
-  /** The strategy on which the candidates agree again. */
+  /** The strategy that the candidates agree on again. */
   readonly resolvedTo: string | undefined;
   readonly began: 'info' | 'warn' | undefined;
 }
 
 const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
 
-/** Detects when a trouble of a Lease begins, and when its candidates agree again. Each is reported once. */
+/**
+ * Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Each is
+ * reported once.
+ */
 export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();
@@ -214,7 +230,7 @@ export class TroubleWatch {
     return { resolvedTo, began: isNew ? level : undefined };
   }
 
-  /** The Lease was granted. The same trouble counts as new if it comes back. */
+  /** Call this after the Lease was granted. If the same problem occurs again, it counts as new. */
   granted(key: string): void {
     this.#told.delete(key);
   }

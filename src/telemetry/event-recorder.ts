@@ -9,13 +9,13 @@ import type { LeaseEvent } from './lease-event.ts';
 import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
 
 interface EventRecorderParts {
-  /** With connections of its own, so that Events never keep an election waiting. */
+  /** Has its own connections, so that Events never delay an election. */
   readonly client: Pick<KubernetesClient, 'request'>;
   readonly clock: Clock;
-  /** The host that Events name as their source. */
+  /** The host in the `source` of Events. */
   readonly host: string;
   readonly metrics: EventMetrics;
-  /** Called for an Event that the server refused. It is not retried. */
+  /** Called for an Event that the server refused. The Event is not retried. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -26,21 +26,24 @@ interface Recorded {
 
 const MAX_WAITING = 1000;
 
-/** Rate of Events of all Leases: enough for a burst of elections, and no load in a storm. */
+/** Rate limit of the Events of all Leases: enough for a burst of elections, but no heavy load. */
 const RATE = { burst: 100, perSecond: 20 };
 
-/** Elections come in bursts, and the server handles their writes before Events. */
+/** Delays Events, so that the server first handles the writes of a burst of elections. */
 const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
-/** Time to write the queued Events at the end, in milliseconds: they may say why the program stops. */
+/**
+ * Timeout for the queued Events at the end, in milliseconds: they may contain the reason why the program
+ * stops.
+ */
 const DRAIN_MS = 2000;
 
 const MAX_NAME = 253;
 
 /**
- * Makes a recorder that writes core/v1 Events, which `kubectl describe lease` shows, in the background, one at a time.
- * Namespaces take turns. Each namespace keeps its order.
+ * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease`
+ * shows them. Namespaces take turns. Events of one namespace stay in order.
  */
 export function createEventRecorder(parts: EventRecorderParts) {
   const { client, clock, metrics, onFailure } = parts;
@@ -97,7 +100,7 @@ export function createEventRecorder(parts: EventRecorderParts) {
         correlator.gone(event);
       }
     }
-    // Named by the time, as in client-go: unique among replicas, and within this process.
+    // Contains the time, as in client-go. It is unique within this process and among replicas.
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(event.lease.name, lastSuffix.toString(16));
@@ -115,7 +118,7 @@ export function createEventRecorder(parts: EventRecorderParts) {
   }
 
   return {
-    /** Queues an Event. Neither throws nor waits. */
+    /** Queues an Event. Does not throw and does not wait. */
     record(event: LeaseEvent): void {
       if (closing.signal.aborted || !correlator.admits(event, clock.now())) {
         metrics.ended('dropped');
@@ -125,7 +128,7 @@ export function createEventRecorder(parts: EventRecorderParts) {
       if (waiting.push(namespace, { event, time: clock.wallTime() }) === 'dropped') metrics.ended('dropped');
       writing ??= writeAll();
     },
-    /** Stops taking Events and writes the queued ones, for at most 2 s. */
+    /** Stops accepting Events. Writes the queued ones for at most 2 s. */
     async stop(): Promise<void> {
       closing.abort();
       await within(clock, DRAIN_MS, writing);
@@ -140,27 +143,30 @@ interface WrittenEvent {
   readonly count: number;
 }
 
-/** Number of remembered keys. A forgotten Event is written as a new one. */
+/** Maximum number of remembered keys. A forgotten Event is written as a new one. */
 const REMEMBERED = 4096;
 
 const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
-/** Limits Events as client-go's recorder does: equal Events increase the count of one Event, and each Lease has a rate limit. */
+/**
+ * Limits Events like client-go's recorder: equal Events increase the count of one Event, and each Lease has a
+ * rate limit.
+ */
 export function createEventCorrelator() {
   const buckets = createRecentMap<TokenBucket>(REMEMBERED);
   const events = createRecentMap<WrittenEvent>(REMEMBERED);
   return {
-    /** Takes one from the rate limit of the Lease. Returns whether the Event may be written. */
+    /** Uses one token of the Lease's rate limit. Returns whether the Event may be written. */
     admits({ lease }: LeaseEvent, at: Instant): boolean {
       const key = `${lease.namespace}/${lease.name}`;
       const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(LEASE_RATE, at), LEASE_RATE, at);
       buckets.set(key, bucket);
       return waitMs === 0;
     },
-    /** Returns the earlier Event with the same content, if there is one. */
+    /** Returns the earlier Event with the same content; undefined if there is none. */
     repeatedBy: (event: LeaseEvent): WrittenEvent | undefined => events.get(keyOf(event)),
     written: (event: LeaseEvent, written: WrittenEvent): void => events.set(keyOf(event), written),
-    /** Forgets an Event that the server has deleted, by default after an hour. */
+    /** Forgets an Event that the server has deleted. By default, the server does so after an hour. */
     gone: (event: LeaseEvent): void => events.delete(keyOf(event)),
   };
 }
@@ -223,14 +229,17 @@ function isNamespaceGoing(error: unknown): boolean {
   return error.status === 404 || (error.status === 403 && error.message.includes('is being terminated'));
 }
 
-/** A queue in which namespaces take turns. When it is full, the namespace with the most items loses one. */
+/**
+ * A queue in which namespaces take turns. If it is full, it drops an item of the namespace with the most
+ * items.
+ */
 class EventBacklog<T> {
   readonly #most: number;
   /** In the order of their turns. No list is empty. */
   readonly #byNamespace = new Map<string, T[]>();
   #size = 0;
 
-  /** @param most the length of the queue */
+  /** @param most the maximum length of the queue */
   constructor(most: number) {
     this.#most = most;
   }

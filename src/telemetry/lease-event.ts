@@ -21,7 +21,7 @@ type Happening =
   | 'StrategyResolved'
   | 'CandidateCollected';
 
-/** Something that happened to a Lease, for an Event on it. */
+/** Something that happened to a Lease. It becomes an Event. */
 export interface LeaseEvent {
   readonly lease: {
     readonly namespace: string;
@@ -32,7 +32,7 @@ export interface LeaseEvent {
   };
   readonly type: 'Normal' | 'Warning';
   readonly reason: Happening | Reason;
-  /** Contains no times or counts, so that repeats are equal. */
+  /** Contains no times and no counts, so that repeated Events are equal. */
   readonly message: string;
 }
 
@@ -52,7 +52,7 @@ export function changeEvents(
   });
 }
 
-/** Returns the Event for the begin of a trouble. */
+/** Returns the Event for the beginning of a problem. */
 export function troubleEvent(decision: Decision, input: ElectionInput, level: 'info' | 'warn'): LeaseEvent {
   return {
     lease: referTo(input),
@@ -62,13 +62,13 @@ export function troubleEvent(decision: Decision, input: ElectionInput, level: 'i
   };
 }
 
-/** Returns the Event for a Lease whose candidates agree again. */
+/** Returns the Event for a Lease whose candidates agree on a strategy again. */
 export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEvent {
   const message = `The candidates agree on ${strategy} again`;
   return { lease: referTo(input), type: 'Normal', reason: 'StrategyResolved', message };
 }
 
-/** Logs and Events name at most this many candidates and count the others (rule 9). */
+/** Maximum number of candidates that logs and Events name. They count the others (rule 9). */
 export const MAX_NAMED = 10;
 
 interface NamedCandidates {
@@ -76,7 +76,7 @@ interface NamedCandidates {
   readonly more: number;
 }
 
-/** Names the first candidates of a decision, as {@link rankCandidates} orders them. */
+/** Names the first candidates of a decision, in the order of {@link rankCandidates}. */
 export function nameCandidates(decision: Decision, most = MAX_NAMED): NamedCandidates {
   const standings = rankCandidates(decision, most);
   const named = explainCandidates({ ...decision, standings });

@@ -2,7 +2,7 @@ import type { Clock, Instant } from '../support/clock.ts';
 
 export type LimitedLevel = 'info' | 'warn' | 'error' | 'fatal';
 
-/** The number of dropped lines by message, and the most severe level among them. */
+/** The number of dropped lines with one message, and their most severe level. */
 interface LeftOut {
   readonly level: LimitedLevel;
   readonly lines: Readonly<Record<string, number>>;
@@ -10,7 +10,10 @@ interface LeftOut {
 
 const RATE = { burst: 20, perSecond: 1 };
 
-/** A namespace without a line of this message for this time has a budget beside the shared one, in milliseconds. */
+/**
+ * If a namespace had no line with this message for this time, its lines also have a second budget, in
+ * milliseconds.
+ */
 const QUIET_NAMESPACE_MS = 60_000;
 
 /** Number of remembered pairs of message and namespace. */
@@ -19,15 +22,16 @@ const MAX_REMEMBERED_NAMESPACES = 1000;
 /** Interval at which dropped lines are reported, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
 
-/** Limits memory if a message is not constant. */
+/** Limits memory if messages are not constant. */
 const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
 const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
 /**
- * Limits the log to a few lines per second. Each message may be written 20 times at once and then once a second. Each
- * message has its own budget, so that a frequent one does not hide a rare one. Namespaces that were quiet for a minute
- * share a second budget, so that no namespace silences another.
+ * Limits the log to a few lines per second. Each message may be written 20 times at once, and then once a
+ * second. Each message has its own budget, so that a frequent message does not hide a rare one. Namespaces
+ * that were quiet for a minute share a second budget, so that the lines of one namespace cannot suppress
+ * those of others.
  */
 export class LogBudget {
   readonly #clock: Clock;
@@ -39,13 +43,13 @@ export class LogBudget {
   #severity = 0;
   #cancelTelling: (() => void) | undefined;
 
-  /** @param tell reports the dropped lines, every ten seconds while there are any. Not limited itself. */
+  /** @param tell reports the dropped lines, every ten seconds if there are any. It is not limited itself. */
   constructor(clock: Clock, tell: (leftOut: LeftOut) => void) {
     this.#clock = clock;
     this.#tell = tell;
   }
 
-  /** Whether a line with this message may be written. If not, it is counted. */
+  /** Returns whether a line with this message may be written. Otherwise counts the line as dropped. */
   admits(level: LimitedLevel, message: string, namespace?: string): boolean {
     const isKnown = this.#buckets.has(message) || this.#buckets.size < MAX_MESSAGES;
     const key = isKnown ? message : OTHERS;
@@ -70,7 +74,7 @@ export class LogBudget {
     return waitMs === 0;
   }
 
-  /** Reports the dropped lines now, and cancels the timer. */
+  /** Reports the dropped lines now and cancels the timer. */
   tellNow(): void {
     this.#cancelTelling?.();
     this.#cancelTelling = undefined;
@@ -83,7 +87,7 @@ export class LogBudget {
   }
 }
 
-/** The rate of a token bucket: `burst` at once, then `perSecond`. */
+/** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */
 interface TokenBucketRate {
   readonly burst: number;
   readonly perSecond: number;
@@ -99,14 +103,14 @@ export function fullBucket({ burst }: TokenBucketRate, at: Instant): TokenBucket
   return { tokens: burst, at };
 }
 
-/** Takes a token. If there is none, returns the time until the next one in `waitMs`. */
+/** Takes a token. If there is none, `waitMs` is the time until the next one. */
 export function takeToken(
   bucket: TokenBucket,
   rate: TokenBucketRate,
   at: Instant,
 ): { readonly bucket: TokenBucket; readonly waitMs: number } {
   const tokens = Math.min(rate.burst, bucket.tokens + ((at - bucket.at) / 1000) * rate.perSecond);
-  // Tolerates rounding: after `waitMs` there must be a token.
+  // Tolerates rounding errors: after `waitMs` there must be a token.
   if (tokens < 1 - 1e-9) {
     return { bucket: { tokens, at }, waitMs: Math.ceil(((1 - tokens) / rate.perSecond) * 1000) };
   }

@@ -7,9 +7,9 @@ import { bounded, boundedFields, printableJson } from '../support/text.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 
 /**
- * Structured logs, one JSON object per line. A message is constant and everything that varies is a field, so that logs
- * can be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error has the field `err`. Text
- * from the cluster is shortened and escaped.
+ * Structured logs, one JSON object per line. A message is constant, and all variable data is in fields, so
+ * that logs can be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error is in
+ * the field `err`. Text from the cluster is shortened and escaped.
  */
 export type Logger = PinoLogger;
 
@@ -19,7 +19,7 @@ export interface RootLogger extends Logger {
 }
 
 type LoggerOptions = {
-  /** Receives whole lines. Default: the standard output. */
+  /** Receives complete lines. Default: the standard output. */
   readonly destination?: DestinationStream;
 } & (
   | { readonly level: LogLevel; readonly clock: Clock }
@@ -29,9 +29,9 @@ type LoggerOptions = {
 
 const LEFT_OUT = 'Left out lines of which there were too many';
 
-/** Creates the root logger. {@link LogBudget} limits its lines, except at the level debug. */
+/** Creates the root logger. {@link LogBudget} limits its lines, unless the level is debug. */
 export function createLogger(options: LoggerOptions): RootLogger {
-  // Synchronous: the last lines before a crash matter most.
+  // Synchronous, because the last lines before a crash matter most.
   const { level, destination = pino.destination(1) } = options;
   const budget =
     'clock' in options && level !== 'debug'
@@ -40,7 +40,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
   const logger = pino(
     {
       level,
-      // The log collector adds the pod. No need to repeat host and pid in each line.
+      // The log collector adds the pod, so host and pid are not needed in each line.
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: boundedFields },
@@ -61,7 +61,10 @@ export function createLogger(options: LoggerOptions): RootLogger {
   return Object.assign(logger, { end: () => budget?.tellNow() });
 }
 
-/** Formats the field `err`. The stack of an API or connection error says nothing about our code. */
+/**
+ * Formats the field `err`. Omits the stack of an API or connection error: it contains nothing about the
+ * cause.
+ */
 function describeError(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { name, message, method, path, status, reason, retryAfterMs } = error;

@@ -7,13 +7,16 @@ import { createApiMetrics, createEventMetrics, createLabelMetrics } from './api-
 import { createElectionMetrics, createSurveyMetrics } from './election-metrics.ts';
 import { createSchedulerMetrics } from './scheduler-metrics.ts';
 
-/** All metrics, in a registry of their own: tests and replicas run side by side in one process. */
+/** All metrics. They have their own registry, because in tests several replicas run in one process. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Resolution of the event-loop delay, in milliseconds: each sample wakes an idle process. */
+/**
+ * Resolution of the event-loop delay, in milliseconds. Not smaller, because each sample wakes an idle
+ * process.
+ */
 const EVENT_LOOP_RESOLUTION_MS = 50;
 
-// Gauges of prom-client whose names end like those of counters.
+// Gauges of prom-client that have the name suffix of counters.
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -49,7 +52,7 @@ export function collectProcessMetrics(registry: Registry): void {
 interface LockPlaces {
   /** Number of locks that other coordinators hold in other namespaces. */
   others(): number;
-  /** Whether the namespace of our lock is refused. */
+  /** Whether the namespace of our lock is not allowed. */
   isRefused(): boolean;
 }
 
@@ -69,7 +72,7 @@ function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof
   }
 }
 
-/** Registers the metrics of the lock in `registry`. It counts as not held at first. */
+/** Registers the metrics of the lock in `registry`. At first, the lock counts as not held. */
 function createLockMetrics(registry: Registry) {
   const registers = [registry];
   const masterStatus = new Gauge({
@@ -129,7 +132,7 @@ function createLockMetrics(registry: Registry) {
       last = kind;
     },
     callFailed: (call: LockCall | 'watch') => failures.inc({ call }),
-    /** Sets the source of the gauges on other locks, read for each scrape. */
+    /** Sets the source of the gauges about other locks. It is read for each scrape. */
     watch(asked: LockPlaces) {
       places = asked;
     },

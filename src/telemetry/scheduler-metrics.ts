@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { QueueEvent } from '../controller/controller-event.ts';
 import { type RequestRoom, URGENCIES } from '../controller/order-and-limit.ts';
 
-/** Metrics of the scheduler: of Leases that are due, and of Leases that wait for room to write. */
+/** Metrics of the scheduler: due Leases, and Leases that wait for a free slot to write. */
 export interface SchedulerMetrics {
   observe(event: QueueEvent): void;
   /** Sets the scheduler whose state is read for each scrape. */
@@ -14,7 +14,7 @@ export interface SchedulerMetrics {
 
 const BUCKETS_SECONDS = [0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
-/** The label of the `workqueue_*` metrics, which have the names that dashboards for Kubernetes controllers expect. */
+/** The label of the `workqueue_*` metrics. Dashboards for Kubernetes controllers expect these names. */
 const QUEUE = { name: 'leases' };
 
 /** Registers the metrics of the scheduler in `registry`. */
@@ -86,7 +86,7 @@ export function createSchedulerMetrics(registry: Registry): SchedulerMetrics {
     buckets: WAIT_BUCKETS_SECONDS,
     registers,
   });
-  // An unused queue must show zero, not a missing series.
+  // Before the first use, the metric must show zero instead of no series.
   adds.inc(QUEUE, 0);
   retries.inc(QUEUE, 0);
   for (const urgency of URGENCIES) waitSeconds.zero({ urgency });

@@ -360,7 +360,10 @@ describe('the command line', () => {
   });
 
   test.each([
-    { words: ['__complete', 'st'], want: 'status\tshow who leads, and what each Lease is waiting for\n:4\n' },
+    {
+      words: ['__complete', 'st'],
+      want: 'status\tshow the leader of each Lease, and what the Lease waits for\n:4\n',
+    },
     { words: ['__complete', 'completion', ''], want: 'bash\nzsh\nfish\n:4\n' },
     { words: ['__complete', 'status', '--all'], want: /^--all-namespaces\t.*\n:4\n$/ },
     { words: ['__complete', 'status', '--kubeconfig', ''], want: ':0\n' },
@@ -412,7 +415,7 @@ describe('the command line', () => {
     {
       command: 'audit',
       table: auditSettings,
-      want: ['Exit codes: 0 all well, 3 errors, 4 warnings only.', 'list and watch on leases'],
+      want: ['Exit codes: 0 no problems, 3 errors, 4 warnings only.', 'list and watch on leases'],
     },
     {
       command: 'status',
@@ -436,7 +439,7 @@ describe('the command line', () => {
     {
       command: 'doctor',
       table: doctorSettings,
-      want: ['Exit codes: 0 all well, 3 errors, 4 warnings only.'],
+      want: ['Exit codes: 0 no problems, 3 errors, 4 warnings only.'],
     },
   ])(
     "shows every setting in $command's help, with its environment variable and its default",

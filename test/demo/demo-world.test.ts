@@ -136,10 +136,10 @@ describe("the demo's world", () => {
     await commands.killLeader();
     await commands.pauseOrResume();
     expect(demo.told).toEqual([
-      'you nobody has crashed',
+      'you no candidate has crashed',
       'sample-3 is killed',
-      'you nobody leads: there is nobody to kill',
-      'you nobody leads: there is nobody to pause',
+      'you no candidate leads, so there is none to kill',
+      'you no candidate leads, so there is none to pause',
     ]);
   });
 

@@ -281,7 +281,7 @@ describe('the page of a real coordinator', () => {
     const { page } = await open(url);
     await row(page, 'shop/stock').waitFor(SOON);
     await first.kill();
-    await see(page, /What is shown is from \d\d:\d\d:\d\d, and may be wrong by now/);
+    await see(page, /The page shows the state of \d\d:\d\d:\d\d\. It may be outdated/);
     expect(await page.evaluate('document.body.dataset.connection')).toBe('lost');
     expect(await row(page, 'shop/stock').isVisible()).toBe(true);
     const second = await startPagedCoordinator(cast.coordinatorKubeconfig, [`--listen=${new URL(url).host}`]);
@@ -386,7 +386,7 @@ describe('whatever becomes of the browser and the connection', () => {
     await see(page, 'Connection lost');
     const told = await page.locator('#notices').innerText();
     const [, day, month, time] =
-      /What is shown is from (\d+) (\w+),? (\d\d:\d\d:\d\d), and may/.exec(told) ?? [];
+      /The page shows the state of (\d+) (\w+),? (\d\d:\d\d:\d\d)\. It may/.exec(told) ?? [];
     const year = new Date(startedAt).getUTCFullYear();
     const toldAt = Date.parse(`${day} ${month} ${year} ${time} UTC`);
     expect(toldAt).toBeGreaterThan(startedAt - 2000);

@@ -100,7 +100,7 @@ describe('an Event on a Lease', () => {
       {
         type: 'Warning',
         reason: 'PreferredHolderSilent',
-        message: 'b is not preferred any more. The preferred candidate does not answer any more.',
+        message: 'b is not preferred any more. The preferred candidate no longer answers.',
       },
     ]);
     await expect(measure('cle_preemptions_failed_total{reason="PreferredHolderSilent"}')).resolves.toBe(1);

@@ -17,7 +17,7 @@ export interface ResourceAttributes {
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
-  /** Absent for all namespaces, and for a resource without namespaces. */
+  /** Absent for all namespaces, and for a resource that is not namespaced. */
   readonly namespace?: string;
   readonly name?: string;
 }
@@ -36,7 +36,7 @@ export interface ResourceRule {
   readonly groups: readonly string[];
   /** `leases`, or `leases/status` for a subresource. */
   readonly resources: readonly string[];
-  /** Absent: the rule applies in all namespaces and across them. */
+  /** Absent: the rule applies in all namespaces, and to requests across namespaces. */
   readonly namespaces?: readonly string[];
 }
 
@@ -62,18 +62,21 @@ export interface Principal {
 
 /** Authenticates clients by their tokens. */
 export interface Access {
-  /** Returns the principal of an Authorization header, anonymous without a token; undefined if the token is unknown. */
+  /**
+   * Returns the user and permissions for an Authorization header. Without a token: the anonymous user.
+   * Undefined: the token is unknown.
+   */
   authenticate(authorization: string | undefined): Principal | undefined;
 }
 
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** Every client may read these paths, to check whether the server works. */
+/** Every client may read these paths: they show whether the server works. */
 const publicRules: readonly AccessRule[] = [
   { verbs: ['get'], paths: ['/healthz', '/livez', '/readyz', '/version', '/version/'] },
 ];
 
-/** The permissions of every token, as in Kubernetes: discovery, and reviews of the user's own access. */
+/** Permissions of every token, as in Kubernetes: discovery, and reviews of the user's own access. */
 const everyonesRules: readonly AccessRule[] = [
   ...publicRules,
   { verbs: ['get'], paths: ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*'] },
@@ -92,7 +95,9 @@ const namedRules: Readonly<Record<'admin' | 'read-only', readonly AccessRule[]>>
   ],
 };
 
-/** Grants access by these tokens. Tokens are compared only by their hashes, so that timing reveals nothing. */
+/**
+ * Grants access by these tokens. Compares only hashes of tokens, so that the response time reveals nothing.
+ */
 export function createAccess(tokens: readonly TokenGrant[]): Access {
   const principals = new Map<string, Principal>();
   for (const { token, user, rules } of tokens) {
@@ -113,7 +118,7 @@ function principal(user: User, rules: readonly AccessRule[]): Principal {
   return { user, may: (attributes) => rules.some((rule) => admits(rule, attributes)) };
 }
 
-/** Returns '' for an absent token. A client with another scheme is anonymous. */
+/** Returns '' if there is no token. A client with another scheme is anonymous. */
 function bearerToken(authorization = ''): string {
   const [scheme = '', token = ''] = authorization.trim().split(' ', 2);
   return scheme.toLowerCase() === 'bearer' ? token : '';

@@ -14,7 +14,7 @@ import type { Clock } from '../../support/clock.ts';
 
 /** The certificate and the key of a server, in PEM. */
 export interface ServingCertificate {
-  /** The certificate, followed by the certificates of its issuers, if any. */
+  /** The certificate. The certificates of its issuers follow, if there are any. */
   readonly cert: string;
   readonly key: string;
 }
@@ -27,7 +27,7 @@ export interface GeneratedCertificate extends ServingCertificate {
 const DAY_MS = 24 * 3_600_000;
 const LIFE_MS = 365 * DAY_MS;
 const RENEWAL_MS = 30 * DAY_MS;
-/** Certificates begin an hour early: machines with slow clocks must accept them at once. */
+/** Certificates are valid from an hour before now: machines with slow clocks must accept them at once. */
 const BACKDATED_MS = 3_600_000;
 const AUTHORITY = 'coordination-api-server-ca';
 const SERVER = 'coordination-api-server';
@@ -46,8 +46,8 @@ const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
 /**
- * Generates a CA, and a certificate for this machine's own names and `hosts` that is valid for a year. The key of the
- * CA is discarded: the CA issues no other certificate.
+ * Generates a CA and a server certificate. The server certificate is valid for a year, for `hosts` and this
+ * machine's own names. The key of the CA is discarded: the CA issues no other certificate.
  */
 export async function generateCertificate(
   hosts: readonly string[],
@@ -70,7 +70,7 @@ export async function generateCertificate(
   return { ca, cert, key: key.toString() };
 }
 
-/** Whether a stored certificate expires soon or does not cover one of `hosts`, so that it must be replaced. */
+/** Whether a stored certificate must be replaced: it expires soon, or does not cover one of `hosts`. */
 export function needsRenewal({ cert }: ServingCertificate, hosts: readonly string[], clock: Clock): boolean {
   const certificate = readCertificate(cert);
   const wallMs = Number(clock.wallTime() / 1000n);
@@ -79,7 +79,7 @@ export function needsRenewal({ cert }: ServingCertificate, hosts: readonly strin
   return namesFor(hosts).some((name) => covers(name) === undefined);
 }
 
-/** Checks a user's certificate and key. @throws {Error} that names the problem, and the certificate or the key */
+/** Checks a user's certificate and key. @throws {Error} that names the problem and the file */
 export function checkCertificate({ cert, key }: ServingCertificate, clock: Clock): void {
   const certificate = readCertificate(cert);
   if (!certificate.checkPrivateKey(readKey(key)))
@@ -110,7 +110,10 @@ function readKey(pem: string): KeyObject {
   }
 }
 
-/** Returns the names that clients connect to. Clients cannot connect to an unspecified address. */
+/**
+ * Returns the names that clients connect to. An unspecified address is not one of them: clients cannot
+ * connect to it.
+ */
 function namesFor(hosts: readonly string[]): readonly string[] {
   const names = new Set([...LOOPBACK, ...hosts]);
   return [...names].filter((host) => host !== '0.0.0.0' && host !== '::');
@@ -135,7 +138,7 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
 async function issueCertificate(parts: CertificateParts): Promise<string> {
   const certificate = new Certificate();
   certificate.version = 2;
-  // The first bit is the sign of the serial number, which must be positive.
+  // Clears the first bit: it is the sign, and the serial number must be positive.
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   certificate.serialNumber = new Integer({ valueHex: arrayBuffer(serial) });
@@ -187,7 +190,7 @@ function commonName(value: string): AttributeTypeAndValue {
 /** Returns the 4 or 16 bytes of a valid IP address. */
 function ipBytes(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number));
-  // A URL also writes a trailing IPv4 address in hexadecimal groups.
+  // A URL also formats a trailing IPv4 address as hexadecimal groups.
   const { hostname } = new URL(`http://[${address.split('%', 1)[0]}]`);
   const [before = [], after = []] = hostname.slice(1, -1).split('::').map(bytesOfGroups);
   return Buffer.from([...before, ...Array<number>(16 - before.length - after.length).fill(0), ...after]);
@@ -198,7 +201,9 @@ function bytesOfGroups(text: string): number[] {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** Copies bytes into a buffer of their own, which the library needs. Node's buffers may share memory. */
+/**
+ * Copies bytes into their own buffer: the library uses the whole buffer, and Node's buffers may share memory.
+ */
 function arrayBuffer(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }

@@ -12,7 +12,7 @@ export interface KubeconfigParts {
 
 const NAME = 'coordination';
 
-/** Returns a kubeconfig, with which kubectl and all other Kubernetes clients can use this server. */
+/** Returns a kubeconfig for kubectl and all other Kubernetes clients. */
 export function kubeconfigText({ server, ca, token }: KubeconfigParts): string {
   const authority = ca === undefined ? {} : { 'certificate-authority-data': base64(ca) };
   return stringify(
@@ -45,11 +45,7 @@ interface Problem {
   readonly message: string;
 }
 
-/**
- * Reads a token file: a list in YAML or JSON. Each entry has `name`, `token`, `access` (`admin`, `read-only` or a list
- * of rules with `verbs`, `groups`, `resources` and optional `namespaces`) and optional `groups` of the user.
- * @throws {Error} that lists all problems by line
- */
+/** Do not wrap long certificates. */
 export function parseTokenFile(text: string): readonly TokenGrant[] {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

@@ -35,7 +35,7 @@ interface ServedVersion {
   readonly resources: readonly ServedResource[];
 }
 
-/** In the order in which kube-apiserver lists them. */
+/** In the order of kube-apiserver's lists. */
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -128,7 +128,7 @@ function servedGroups(resources: readonly ResourceDefinition[]): readonly Served
   }));
 }
 
-/** Resources without namespaces have no deletecollection. */
+/** Resources that are not namespaced have no deletecollection. */
 function verbsOf({ isNamespaced, isCustom }: ResourceDefinition): readonly string[] {
   if (isCustom) return CUSTOM_VERBS;
   return isNamespaced ? ALL_VERBS : ALL_VERBS.filter((verb) => verb !== 'deletecollection');
@@ -144,7 +144,7 @@ function apiGroup({ name, versions }: ServedGroup): JsonObject {
 function apiResourceList(group: string, { groupVersion, resources }: ServedVersion): JsonObject {
   return {
     kind: 'APIResourceList',
-    // The core group is the oldest one: its list has no apiVersion.
+    // The list of the core group has no apiVersion, for compatibility with old clients.
     ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion,
     resources: resources.map(({ resource, singular, isNamespaced, kind, verbs, ...names }) => ({
@@ -211,7 +211,8 @@ function aggregated({ reader }: Exchange, groups: readonly ServedGroup[], negoti
     items: groups.map(apiGroupDiscovery),
   };
   const answer = objectAnswer(200, body, layoutFor(reader, negotiated));
-  // Clients identify the form by the Content-Type: older servers ignore unknown forms in the Accept header.
+  // Clients recognize the form by the Content-Type, because older servers ignore unknown forms in the Accept
+  // header.
   const contentType = `${negotiated.mediaType};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   return { ...answer, contentType };
 }

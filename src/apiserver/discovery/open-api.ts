@@ -8,7 +8,7 @@ import type { FieldSchema, ListSchema, ScalarSchema, StructSchema, TypeSchema } 
 const ROOT = '/openapi/v3';
 const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const JSON_TYPE = 'application/json';
-/** A document with a hash in its URL never changes: clients may cache it for a year. */
+/** A document with a hash in its URL never changes, so clients may cache it for a year. */
 const KEPT = 'public, immutable, max-age=31536000';
 
 const CUSTOM_PATCHES = [
@@ -18,7 +18,7 @@ const CUSTOM_PATCHES = [
 ];
 const PATCHES = [...CUSTOM_PATCHES, 'application/strategic-merge-patch+json'];
 
-/** Returns the handlers of /openapi/v3, which lists the documents, and of each document, by path. */
+/** Returns the handlers by path: of /openapi/v3, which lists the documents, and of each document. */
 export function openApiHandlers(
   documents: ReadonlyMap<string, JsonObject>,
 ): ReadonlyMap<string, PathHandler> {
@@ -105,7 +105,7 @@ function pathsOf(definition: ResourceDefinition, version: string, { model }: Str
       get: operation('get'),
       put: operation('put', object),
       delete: operation('delete'),
-      // kubectl reads here whether the server supports field validation and strategic merge patches.
+      // kubectl checks here whether the server supports field validation and strategic merge patches.
       patch: operation('patch', { ...body(isCustom ? CUSTOM_PATCHES : PATCHES, {}), parameters: ofPatch }),
     },
   };
@@ -169,7 +169,7 @@ function property(
   };
 }
 
-/** OpenAPI allows no other field beside a reference. */
+/** OpenAPI allows no other field next to a reference. */
 function element(models: Models, type: TypeSchema): JsonObject {
   const shown = typeOf(models, type);
   return '$ref' in shown ? { allOf: [shown] } : shown;

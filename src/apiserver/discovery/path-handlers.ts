@@ -27,7 +27,7 @@ export function createPathHandlers({
   return handlers.set('/', () => index);
 }
 
-/** A server that answers is alive and ready. There is nothing else to check. */
+/** A server that answers is alive and ready. There are no other checks. */
 function healthHandlers(name: string): [path: string, handler: PathHandler][] {
   return [
     [

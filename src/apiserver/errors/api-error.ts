@@ -33,7 +33,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** A refused request, with the Status of the answer. */
+/** An error response, with its Status. */
 export class ApiError extends Error {
   readonly status: Status & { readonly code: number };
 
@@ -64,7 +64,7 @@ function qualified({ group, name }: Subject): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-/** A refusal for which kube-apiserver has no better code. */
+/** An error for which kube-apiserver has no better code. */
 export function plainError(message: string): ApiError {
   return new ApiError(500, '', message);
 }
@@ -73,7 +73,7 @@ export function badRequest(message: string): ApiError {
   return new ApiError(400, 'BadRequest', message);
 }
 
-/** `resource` is plural here and below, except in {@link invalidObject}. */
+/** Here and below, `resource` is plural, except in {@link invalidObject}. */
 export function notFound(resource: Subject, name: string): ApiError {
   return new ApiError(
     404,
@@ -106,12 +106,12 @@ export function forbiddenRequest(resource: Subject, name: string, problem: strin
   return new ApiError(403, 'Forbidden', `${what} is forbidden: ${problem}`, details(resource, name));
 }
 
-/** The most problems of one object in a refusal. */
+/** Maximum number of problems in an error response. */
 const MAX_CAUSES = 100;
 
 /** The object has invalid fields. `kind` is a Kind with its group. */
 export function invalidObject(kind: Subject, name: string, problems: readonly FieldError[]): ApiError {
-  // Two checks may find the same problem. The message shows it once, and the causes show it each time.
+  // Two checks may find the same problem. The message shows it once. The causes show it each time.
   const said = [
     ...new Set(problems.slice(0, MAX_CAUSES).map(({ field, message }) => `${field}: ${message}`)),
   ];

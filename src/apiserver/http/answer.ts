@@ -5,7 +5,7 @@ import type { StreamReply } from '../operations/request.ts';
 import { isPrettyWanted, type MediaType, type Negotiated, negotiate, noForms } from './negotiation.ts';
 import type { RequestTarget } from './routes.ts';
 
-/** A request as it came in. */
+/** A received request. */
 export interface Incoming {
   readonly method: string;
   /** Path and query of the request line. */
@@ -31,7 +31,7 @@ export interface Exchange {
 /** Serves a path outside the resource paths. @throws {ApiError} */
 export type PathHandler = (exchange: Exchange) => Answer;
 
-/** The parts of a request that decide the format of its answer. */
+/** The headers of a request that select the format of its answer. */
 export interface Reader {
   readonly accept: string;
   readonly userAgent: string;
@@ -42,7 +42,7 @@ export interface Reader {
 export type ExchangeResult =
   | { readonly kind: 'answer'; readonly answer: Answer }
   | { readonly kind: 'stream'; readonly reply: StreamReply; readonly headers?: readonly string[] }
-  /** A long answer, written at the speed of the client. */
+  /** A long answer, which is written at the speed of the client. */
   | {
       readonly kind: 'chunks';
       readonly contentType: string;
@@ -70,14 +70,17 @@ export interface Layout {
   readonly isPretty: boolean;
 }
 
-/** Most readers of YAML follow YAML 1.1, where a text `yes` or `on` needs quotes. */
+/** Most YAML parsers follow YAML 1.1, in which the strings `yes` and `on` need quotes. */
 const yamlForm = {
   version: '1.1',
   sortMapEntries: true,
   aliasDuplicateObjects: false,
   indentSeq: false,
 } as const;
-/** In characters of JSON. Longer answers stay JSON, which is valid YAML: block style takes a hundred times as long. */
+/**
+ * Limit in characters of JSON. A longer answer stays JSON, which is valid YAML: block style takes a hundred
+ * times as long.
+ */
 const MAX_BLOCK_YAML = 8 * 1024;
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];
 
@@ -105,7 +108,7 @@ export function textAnswer(code: number, text: string): Answer {
 /** 404 for a path outside the served groups. */
 export const pageNotFound: Answer = textAnswer(404, '404 page not found\n');
 
-/** A Status in a format that the client accepts, else in JSON. */
+/** Returns a Status in a format that the client accepts, or else in JSON. */
 export function errorAnswer({ status }: ApiError, reader: Reader): Answer {
   const negotiated = negotiate(reader.accept, noForms);
   const layout: Layout = negotiated

@@ -18,7 +18,7 @@ interface DispatcherParts {
   readonly access: Access;
   /** The handlers by path. */
   readonly pathHandlers: ReadonlyMap<string, PathHandler>;
-  /** Answers for one resource. @throws {ApiError} at once or as a rejection */
+  /** Answers requests for one resource. @throws {ApiError} synchronously or as a rejection */
   readonly resource: (exchange: Exchange, path: ResourcePath) => ExchangeResult | Promise<ExchangeResult>;
   /** Whether the server has resources of this group. */
   readonly hasGroup: (group: string) => boolean;
@@ -53,7 +53,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       const principal = access.authenticate(incoming.header('authorization'));
       if (principal === undefined) throw unauthorized();
       noteUser(principal.user.name);
-      // If the server ignored the header, the client could do more than the impersonated user may.
+      // Ignoring the header would give the client more permissions than the impersonated user has.
       const impersonation = incoming.headerNames().find((name) => name.startsWith('impersonate-'));
       if (impersonation !== undefined) throw impersonationRefused(impersonation);
       if (!principal.may(attributes)) throw forbidden(principal.user, attributes);
@@ -93,7 +93,7 @@ function withWarnings(result: ExchangeResult, warnings: readonly string[]): Exch
   return answered({ ...result.answer, headers: [...headers, ...told] });
 }
 
-/** The client gets no details: the error may contain paths and code. */
+/** The client gets no details, because the error may contain paths and code. */
 function internalError(): ApiError {
   const problem = 'the log of the server says what';
   return new ApiError(500, 'InternalError', `Internal error occurred: ${problem}`, {

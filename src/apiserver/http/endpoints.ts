@@ -52,7 +52,7 @@ export function answerResource(
   // The body of a deletion is not an object of the resource.
   const isCustom = definition.isCustom && !isDeletion;
   const typeHeader = incoming.header('content-type');
-  // The patch type is checked before anything else.
+  // The patch type is checked first.
   if (verb === 'patch') contentTypeOf(typeHeader, verb, isCustom);
   if (!definition.isCustom) checkAccept(verb, reader.accept);
   if (version.deprecation !== undefined) warn(version.deprecation);
@@ -140,7 +140,7 @@ function readQuestion(
   return decodedAs(schema, object, badRequest).value;
 }
 
-/** Answers with a short list at once, and with a long list in chunks at the speed of the client. */
+/** Sends a short list at once. Sends a long list in chunks, at the speed of the client. */
 export function listAnswer(list: ListReply, layout: Layout, slices: Slices): ExchangeResult {
   const { mediaType, isPretty } = layout;
   const isYaml = mediaType === 'application/yaml';
@@ -167,7 +167,7 @@ async function* chunks(
   }
 }
 
-/** The size of one chunk. A usual page of kubectl (500 objects) fits into one chunk. */
+/** Size of one chunk. A usual page of kubectl (500 objects) fits into it. */
 const MAX_CHUNK_CHARACTERS = 512 * 1024;
 const MAX_CHUNK_OBJECTS = 1000;
 
@@ -180,7 +180,7 @@ export function* listPieces(list: ListReply, isPretty: boolean): Generator<strin
     yield `${whole({ ...head, [field]: [] })}${isPretty ? '' : '\n'}`;
     return;
   }
-  // The closing brace is cut off: the objects follow as the last field.
+  // Cut off the closing brace: the objects follow as the last field.
   let text = `${whole(head).slice(0, -1).trimEnd()},${isPretty ? '\n  ' : ''}"${field}":${isPretty ? ' ' : ''}[`;
   let count = 0;
   for (const [index, stored] of list.objects.entries()) {

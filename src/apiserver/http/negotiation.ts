@@ -34,7 +34,10 @@ export const resourceForms: Forms = ({ group, version, kind }) =>
   version === 'v1' &&
   (kind === 'Table' || kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList');
 
-/** Returns the first clause of an Accept header that the endpoint can serve. '' accepts anything. */
+/**
+ * Returns the first clause of an Accept header that the endpoint can serve. An empty header accepts every
+ * format.
+ */
 export function negotiate(accept: string, hasForm: Forms): Negotiated | undefined {
   if (accept === '') return { mediaType: 'application/json', isPretty: false, transform: undefined };
   for (const { type, subtype, parameters } of parseAccept(accept)) {
@@ -53,7 +56,7 @@ function agree(
   parameters: readonly (readonly [string, string])[],
   hasForm: Forms,
 ): Negotiated | undefined {
-  // A client that accepts protobuf also reads JSON: it decodes by the Content-Type of the answer.
+  // A client that accepts protobuf also accepts JSON: it decodes by the Content-Type of the answer.
   const mediaType = accepted === 'application/yaml' ? accepted : 'application/json';
   const wanted: { group?: string; version?: string; kind?: string } = {};
   let isPretty = false;
@@ -102,11 +105,11 @@ interface AcceptClause {
   readonly type: string;
   readonly subtype: string;
   readonly quality: number;
-  /** All parameters but `q`. */
+  /** All parameters except `q`. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
-/** Limits the time of sorting, which is quadratic. */
+/** Limits the time of the sort, which is quadratic. */
 const MAX_CLAUSES = 100;
 
 /** Parses an Accept header. Returns its well-formed clauses by precedence. */
@@ -115,7 +118,7 @@ export function parseAccept(header: string): readonly AcceptClause[] {
   for (const part of header.split(',', MAX_CLAUSES)) {
     const clause = parseClause(part);
     if (clause === undefined) continue;
-    // Insertion sort: `precedes` is not a strict order, as in kube-apiserver.
+    // Insertion sort, because `precedes` is not a strict order, as in kube-apiserver.
     let index = clauses.length;
     for (let before = clauses[index - 1]; before && precedes(clause, before); before = clauses[index - 1]) {
       index -= 1;

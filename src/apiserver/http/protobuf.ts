@@ -3,7 +3,7 @@ import type { FieldSchema, StructSchema, TypeSchema } from '../schema/schema.ts'
 
 /** Every protobuf body begins with these bytes. */
 const MAGIC = Buffer.from('k8s\0', 'latin1');
-/** The attributes of a property that an assignment creates. */
+/** The attributes of a property after an assignment. */
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
 /** Translates an object in the protobuf format of client-go into JSON. @throws {RangeError} if it is malformed */
@@ -47,7 +47,10 @@ function structFrom(message: Buffer, schema: StructSchema): JsonObject {
   return struct;
 }
 
-/** `before` is the value of the field so far. Each element of a list or a map is written separately and added to it. */
+/**
+ * Returns the new value of a field. `before` is its value so far: each element of a list or a map is a
+ * separate protobuf field and is added to it.
+ */
 function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): unknown {
   switch (type.kind) {
     case 'list': {
@@ -79,7 +82,7 @@ function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): u
   }
 }
 
-/** Clients always write plain fields, so their zero values count as absent. */
+/** Clients always write these fields, so a zero value counts as absent. */
 function isLeftOut(value: unknown, { zero }: FieldSchema): boolean {
   return value === undefined || (zero === 'omit' && (value === '' || value === 0 || value === false));
 }
@@ -89,7 +92,7 @@ function bytesOf(value: number | Buffer): Buffer {
   return value;
 }
 
-/** Returns undefined for an empty message, which means no time. */
+/** Returns undefined for an empty message, which means "no time". */
 function timeFrom(message: Buffer, kind: 'time' | 'microTime'): string | undefined {
   if (message.length === 0) return undefined;
   let seconds = 0;
@@ -134,7 +137,7 @@ const BYTES = 2;
 const FIXED_32 = 5;
 
 /**
- * Yields the fields of a protobuf message in their written order. Varints are read as signed.
+ * Yields the fields of a protobuf message, in the order of the bytes. Varints are read as signed.
  * @throws {RangeError} if a field is incomplete or has an unknown wire type.
  */
 export function* readFields(message: Buffer): Generator<WireField> {
@@ -181,7 +184,7 @@ export function* readFields(message: Buffer): Generator<WireField> {
 
 const oneStrategy = 'leaseName pingTime renewTime binaryVersion emulationVersion strategy';
 
-/** The field names of each model by protobuf number, from 1; `-` marks a number without a field. */
+/** The field names of each model, by protobuf number from 1; `-` marks an unused number. */
 const fieldsByModel: Readonly<Record<string, string>> = {
   'coordination.v1.Lease': 'metadata spec',
   'coordination.v1.LeaseSpec':

@@ -19,7 +19,7 @@ const plain: Representation = {
     head: {
       kind: `${definition.kind}List`,
       apiVersion: apiVersionOf(definition, version),
-      // The last page of a list of custom resources has an empty continue token.
+      // kube-apiserver sets an empty continue token on the last page of a list of custom resources.
       metadata: definition.isCustom ? { continue: '', ...metadata } : metadata,
     },
     field: 'items',

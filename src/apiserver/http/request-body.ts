@@ -6,7 +6,7 @@ import type { StructSchema } from '../schema/schema.ts';
 import { acceptedTypes, PROTOBUF } from './negotiation.ts';
 import { objectFromProtobuf } from './protobuf.ts';
 
-/** The largest request body. The limit for YAML is lower because parsing it takes far longer. */
+/** Maximum size of a request body. The limit for YAML is lower, because YAML takes far longer to parse. */
 export const MAX_BODY_BYTES = 32 * 1024;
 export const MAX_YAML_BYTES = 4 * 1024;
 
@@ -49,7 +49,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | undefined> 
       const [first] = chunks;
       resolve(first && chunks.length === 1 ? first : Buffer.concat(chunks));
     });
-    // After the end of the body, this has no effect.
+    // Has no effect after the end of the body.
     request.once('close', () => resolve(undefined));
   });
 }

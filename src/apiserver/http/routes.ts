@@ -6,7 +6,7 @@ import type { Verb } from '../operations/request.ts';
 
 /** A parsed request line. */
 export interface RequestTarget {
-  /** The decoded path. */
+  /** The decoded path of the URL. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** The input of authorization. */
@@ -20,7 +20,7 @@ export interface ResourcePath {
   /** '' for the core group. */
   readonly group: string;
   readonly version: string;
-  /** '' for an empty segment, which means every namespace. */
+  /** '' for an empty segment, which means all namespaces. */
   readonly namespace: string | undefined;
   /** The resource, optionally a name, a subresource, and further segments. */
   readonly parts: readonly string[];
@@ -68,7 +68,7 @@ function parseResourcePath(path: string): ResourcePath | undefined {
   };
 }
 
-/** Avoids a regular expression, which would take quadratic time. */
+/** A regular expression would take quadratic time. */
 function withoutTrailingSlashes(path: string): string {
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end -= 1;
@@ -159,13 +159,13 @@ export function nothingThere(): ApiError {
   return new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
 
-/** Whether a path with this namespace and name can exist for this resource. */
+/** Whether this resource can have a path with this namespace and name. */
 function isPlace(path: ResourcePath, { isNamespaced }: ResourceDefinition): boolean {
   const { namespace, parts } = path;
   const [, name, ...beyond] = parts;
   if ((beyond.length > 0 && !isFinalize(path)) || name === '') return false;
   if (!isNamespaced) return namespace === undefined;
-  // A list may span all namespaces; an object needs its namespace.
+  // A list may include all namespaces. A single object needs its namespace.
   return name === undefined || Boolean(namespace);
 }
 

@@ -47,7 +47,7 @@ export interface RequestLine {
   /** The path without the query. */
   readonly path: string;
   readonly code: number;
-  /** The time until the end of the answer. */
+  /** Time from the request to the end of the answer. */
   readonly durationMs: number;
   /** Absent if the token is unknown. */
   readonly user?: string;
@@ -57,13 +57,19 @@ export interface RequestLine {
 interface HttpFront {
   /** The address with the actual port. */
   readonly address: ListenAddress;
-  /** Ends streams, waits for requests in flight, and closes remaining connections after {@link CLOSE_WITHIN_MS}. */
+  /**
+   * Ends streams and waits for requests in flight. Closes the remaining connections after {@link
+   * CLOSE_WITHIN_MS}.
+   */
   close(): Promise<void>;
 }
 
-/** Longer than clients keep idle connections: the server must not close a connection while a client sends a request. */
+/**
+ * Longer than clients keep idle connections, so that the server does not close a connection while a client
+ * sends a request.
+ */
 const IDLE_MS = 95_000;
-/** The limit for the request line and the headers together. */
+/** Limit for the request line and the headers together. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const CLOSE_WITHIN_MS = 5_000;
 
@@ -88,7 +94,7 @@ export async function startHttpFront(options: HttpFrontOptions): Promise<HttpFro
       reject(new Error(`cannot serve on ${listen.host}:${listen.port}`, { cause }));
     server.once('error', fail);
     server.listen(listen.port, listen.host, () => {
-      // Later errors are uncaught, and end the process.
+      // Later errors are not handled: they end the process.
       server.off('error', fail);
       resolve();
     });
@@ -140,7 +146,7 @@ interface ListenerParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** The time limit for sending a long list, as in kube-apiserver. */
+/** Timeout for sending a long list, as in kube-apiserver. */
 const LONGEST_ANSWER_MS = 60_000;
 
 /** Connects node:http to the dispatcher. */
@@ -182,9 +188,9 @@ function createListener(parts: ListenerParts): RequestListener {
 }
 
 /**
- * Node pauses a connection when a request arrives while the previous answer is being sent. Over TLS, the parser still
- * gets the rest of the body and rejects it as malformed, and Node closes the connection. With a listener for data, Node
- * reads the connection as a stream, which keeps the rest.
+ * Keeps the body of a request that arrives while the previous answer is being sent. Node pauses the
+ * connection then. Over TLS, the parser still gets the rest of the body, rejects it as malformed, and Node
+ * closes the connection. With a `data` listener, Node reads the connection as a stream, and the rest is kept.
  */
 function keepBodyWhilePaused({ socket }: IncomingMessage): void {
   if (socket.isPaused() && !socket.listeners('data').includes(ignoreData)) socket.on('data', ignoreData);
@@ -233,7 +239,10 @@ function writeResult(
   if (head.isLast) response.end();
 }
 
-/** The latest request of each connection. Malformed input must not interfere with its answer. */
+/**
+ * The latest request of each connection. An answer to malformed input must not interfere with the answer to
+ * that request.
+ */
 interface Connections {
   note(request: IncomingMessage, response: ServerResponse): void;
   /** Answers malformed input with 400, 408 or 431, and closes the connection. */
@@ -255,7 +264,7 @@ function createConnections(): Connections {
       const { request, response } = latest.get(socket) ?? {};
       const hasEarlyAnswer = request?.complete === false && response?.headersSent === true;
       if (request?.complete && response && !response.writableFinished) {
-        // An earlier valid request is answered first.
+        // Answer an earlier valid request first.
         response.once('close', () => socket.destroy());
       } else if (!socket.writable || error.code === 'ECONNRESET' || hasEarlyAnswer) {
         socket.destroy();

@@ -12,7 +12,7 @@ const COMPRESSED = ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'];
 /** How long the connection stays open after a refused body, so that the client can read the answer. */
 const LINGER_MS = 500;
 
-/** The inputs of the Connection and Date headers. */
+/** The facts that set the Connection and Date headers. */
 export interface HeadFacts {
   /** Whether the connection closes after this answer. */
   readonly isLast: boolean;
@@ -84,7 +84,7 @@ export function writeChunks(
   else pipeline(source, response, done);
 }
 
-/** Sends the headers of a stream at once, as the first line may come much later. */
+/** Sends the headers of a stream at once, because the first line may be sent much later. */
 export function writeStreamHead(
   request: IncomingMessage,
   response: ServerResponse,
@@ -98,7 +98,7 @@ export function writeStreamHead(
 /** Returns a sink that writes the body of a stream. Its headers have been sent. */
 export function streamSink(response: ServerResponse): StreamSink {
   return {
-    // A closing server ends its streams before their writers notice.
+    // When the server closes, it ends a stream before the writer of the stream knows. Then do not write.
     write: (chunk) => !response.writableEnded && response.write(chunk),
     end: () => {
       response.end();
@@ -120,8 +120,8 @@ const MAX_WARNING_CHARACTERS = 4096;
 const MAX_CHARACTERS_EACH = 256;
 
 /**
- * Returns Warning headers as alternating names and values. Drops duplicates. If the texts together are too long, cuts
- * each text and drops the texts beyond the limit.
+ * Returns Warning headers as alternating names and values, without duplicates. If the texts are too long
+ * together, shortens each text and drops the texts beyond the limit.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   // A header cannot contain control characters.
@@ -141,7 +141,7 @@ export function warningHeaders(texts: readonly string[]): string[] {
 
 function warningHeader(text: string): string[] {
   const quoted = `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
-  // Node writes headers as Latin-1. This conversion makes the written bytes UTF-8.
+  // Node writes headers as Latin-1. After this conversion, the written bytes are UTF-8.
   return ['Warning', Buffer.from(`299 - ${quoted}`, 'utf8').toString('latin1')];
 }
 

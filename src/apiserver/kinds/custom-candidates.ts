@@ -138,7 +138,7 @@ function structAt(object: JsonObject, path: readonly string[]): JsonObject {
   return path.reduce<JsonObject>(structIn, object);
 }
 
-/** Sets the generation, which counts the states of the spec, as Kubernetes does for custom resources. */
+/** Sets the generation, which increases with each change of the spec, as for every custom resource. */
 function withGeneration(object: ApiObject, generation: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, generation } };
 }
@@ -147,7 +147,7 @@ function rootSchema(group: string, kind: string, { name, schema }: CustomVersion
   const model = [...group.split('.').reverse(), name, kind].join('.');
   const { fields, ...root } = structSchema(schema.openAPIV3Schema, kind, model);
   const { apiVersion, kind: ofKind, ...others } = fields;
-  // The API server treats apiVersion, kind and metadata as in every object.
+  // apiVersion, kind and metadata have the same schema as in every object.
   return {
     ...root,
     fields: {

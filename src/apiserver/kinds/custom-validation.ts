@@ -19,10 +19,10 @@ export interface ValidationRule {
   readonly fieldPath?: string;
 }
 
-/** Returns the problems of an object that breaks rules. `old` is given for an update. */
+/** Returns the problems of an object that breaks rules. `old` is the object before an update. */
 export type Rules = (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 
-/** Problems that prevent the evaluation of rules: rules need values of the right types and lengths. */
+/** Problems that prevent the evaluation of rules: a rule needs values of the right types and lengths. */
 const BLOCKING: readonly FieldError['reason'][] = [
   'FieldValueRequired',
   'FieldValueTypeInvalid',
@@ -50,7 +50,7 @@ export function validateStructure(
   });
 }
 
-/** Returns all problems. The server evaluates rules only if no other problem prevents it. */
+/** Returns all problems. The rules are evaluated only if no other problem prevents it. */
 export function withRules(
   problems: readonly FieldError[],
   broken: () => readonly FieldError[],
@@ -145,7 +145,7 @@ function rulesOf(property: RuledProperty, environment: Environment, path: readon
   return [...compiled, ...below];
 }
 
-/** Whether an object satisfies a rule. Without an old value, an object satisfies every rule about a change. */
+/** Whether an object satisfies a rule. A rule about a change is satisfied if there is no old value. */
 function isKept({ path, usesOld, holds }: CompiledRule, object: ApiObject, old?: ApiObject): boolean {
   const self = celValue(valueAt(object, path));
   const oldSelf = old === undefined ? undefined : celValue(valueAt(old, path));
@@ -153,12 +153,12 @@ function isKept({ path, usesOld, holds }: CompiledRule, object: ApiObject, old?:
   try {
     return holds({ self, oldSelf }) === true;
   } catch {
-    // kube-apiserver also rejects a value if its rule cannot be evaluated.
+    // kube-apiserver also rejects a value whose rule cannot be evaluated.
     return false;
   }
 }
 
-/** Converts a JSON value for CEL, which has separate integers. */
+/** Converts a JSON value for CEL, in which integers are a separate type. */
 function celValue(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(celValue);

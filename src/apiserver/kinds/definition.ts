@@ -18,7 +18,7 @@ export interface ResourceDefinition {
   readonly kind: string;
   readonly isNamespaced: boolean;
   readonly shortNames: readonly string[];
-  /** The categories in kubectl that include this resource: `all`. */
+  /** The kubectl categories of this resource: `all`. */
   readonly categories?: readonly string[];
   /** The server treats the resource like a custom resource. */
   readonly isCustom?: true;
@@ -26,46 +26,55 @@ export interface ResourceDefinition {
   readonly storage: string;
   /** Preferred version first. */
   readonly versions: readonly VersionDefinition[];
-  /** kube-apiserver does not cache these objects, so that lists from any resourceVersion are paged, too. */
+  /** kube-apiserver does not cache these objects. Therefore it also pages lists at any resourceVersion. */
   readonly isUncached?: true;
   /** Whether PUT creates an object that does not exist. */
   readonly createsOnUpdate: boolean;
   /** Whether the server accepts PUT without a resourceVersion. */
   readonly updatesUnconditionally: boolean;
-  /** The subresource that this definition updates, as managedFields name it. */
+  /** The subresource that this definition updates, with its name in managedFields. */
   readonly subresource?: 'finalize';
-  /** Top-level fields that only the server writes, so that they have no owner. */
+  /** Top-level fields that only the server writes. They have no owner. */
   readonly resetFields?: readonly string[];
   /** Returns the problems of a name, or of a prefix for a generated name. */
   readonly nameProblems: NameRule;
-  /** Sets the fields that the server decides on create. Takes and returns the hub form. */
+  /** Sets the fields that the server controls on create. Takes and returns the hub form. */
   readonly prepareForCreate: (object: ApiObject) => ApiObject;
-  /** Sets the fields that the server decides on update. Keeps the old values of fields that only the server sets. */
+  /**
+   * Sets the fields that the server controls on update. Keeps the old values of fields that only the server
+   * sets.
+   */
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject) => ApiObject;
-  /** Whether anything except metadata.finalizers blocks the deletion of an object. Takes the hub form. */
+  /** Whether a finalizer outside of metadata blocks the deletion of an object. Takes the hub form. */
   readonly isHeld?: (object: ApiObject) => boolean;
-  /** Returns the problems outside of metadata, see validateObject. `old` is given for an update. Hub form. */
+  /**
+   * Returns the problems outside of metadata, see validateObject. `old` is the object before an update. Takes
+   * the hub form.
+   */
   readonly validate: (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 }
 
-/** One served version of a resource: a view of the hub form that is stored. */
+/** One served version of a resource. Objects are stored in the hub form and converted to this version. */
 export interface VersionDefinition {
   readonly version: string;
   readonly schema: StructSchema;
   /**
-   * Converts an object of this version to the hub form and settles every field: sets defaults, and drops fields that
-   * the server does not store. `previous`: the stored object before an update, in hub form.
+   * Converts an object of this version to the hub form. Sets defaults, and drops fields that the server does
+   * not store. `previous`: the stored object before an update, in hub form.
    */
   readonly toHub: (object: ApiObject, previous?: ApiObject) => ApiObject;
   readonly fromHub: (hub: ApiObject) => ApiObject;
-  /** Returns the values of all fields that a fieldSelector may name, metadata included. Takes this version's form. */
+  /**
+   * Returns the values of all fields that a fieldSelector can use, including metadata. Takes this version's
+   * form.
+   */
   readonly selectableFields: (object: ApiObject) => Readonly<Record<string, string>>;
   readonly columns: readonly ColumnDefinition[];
-  /** The Warning in every answer of this version. kube-apiserver will remove such a version. */
+  /** The Warning in every answer of this version, because kube-apiserver will remove the version. */
   readonly deprecation?: string;
 }
 
-/** A column of the table that kubectl prints. NAME precedes the columns, unless a column has `isName`. */
+/** A column of the table that kubectl prints. NAME is the first column, unless a column has `isName`. */
 export interface ColumnDefinition {
   readonly name: string;
   /** The column shows the name of the object (format `name`) and replaces NAME. */
@@ -100,7 +109,7 @@ export const ageColumn = column('Age', 'How long ago the object was created.', (
   timeSince(metadata.creationTimestamp, nowSeconds),
 );
 
-/** Returns the time since a timestamp of either kind. `nowSeconds` is Unix time. */
+/** Returns the time since a timestamp (metav1.Time or metav1.MicroTime). `nowSeconds` is Unix time. */
 export function timeSince(timestamp: unknown, nowSeconds: number): string {
   if (typeof timestamp !== 'string') return '<unknown>';
   const moment = parseTime(timestamp, timestamp.includes('.') ? 'microTime' : 'time');
@@ -132,11 +141,11 @@ export function textsIn(object: JsonObject, field: string): readonly string[] {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 }
 
-/** Returns an object with each field settled by its schema, as `apiVersion`, without metadata.selfLink. */
+/** Returns an object as `apiVersion`, with each field settled by its schema and without metadata.selfLink. */
 export function settled(schema: StructSchema, object: ApiObject, apiVersion: string): ApiObject {
   const { kind: _, apiVersion: __, metadata, ...rest } = settle(schema, object);
   const { selfLink: ___, ...kept } = isJsonObject(metadata) ? metadata : {};
-  // settle() has given metadata the type of its schema.
+  // settle() has checked that metadata has the type of its schema.
   return { kind: object.kind, apiVersion, metadata: kept as unknown as ApiObject['metadata'], ...rest };
 }
 

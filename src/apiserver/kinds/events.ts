@@ -157,7 +157,7 @@ function teller(event: ApiObject): string {
 const LONGEST_WORD = 128;
 const LONGEST_MESSAGE = 1024;
 
-/** Validates an Event. An Event with an eventTime is of the new kind, which requires more fields. */
+/** Validates an Event. An Event with an eventTime is in the new format, which requires more fields. */
 function validateEvent(event: ApiObject): readonly FieldError[] {
   const { namespace = '' } = event.metadata;
   const involved = textIn(structIn(event, 'involvedObject'), 'namespace');

@@ -22,7 +22,7 @@ import { configMapKeyName, immutable } from './validation.ts';
 
 const NEEDED_BY_OLDEST = `must be specified when \`strategy\` is '${OLDEST_EMULATION_VERSION}'`;
 
-/** Replaces a missing or malformed version in comparisons. */
+/** Used in comparisons for a missing or malformed version. */
 const NO_VERSION = new SemVer('0.0.0');
 
 const GROUP_MODEL = 'io.k8s.api.coordination';
@@ -86,8 +86,9 @@ const columns: readonly ColumnDefinition[] = [
 ];
 
 /**
- * Returns LeaseCandidates in the served versions, preferred version first. They are stored as v1beta1. A candidate that
- * was written as v1alpha1 also keeps spec.preferredStrategies. Its spec.strategy is the first of these strategies.
+ * Returns LeaseCandidates in the served versions, preferred version first. They are stored as v1beta1. A
+ * candidate that was written as v1alpha1 also keeps spec.preferredStrategies, and its spec.strategy is the
+ * first of them.
  */
 export function leaseCandidates(versions: readonly LeaseCandidateVersion[]): ResourceDefinition {
   return {
@@ -137,7 +138,7 @@ function withOneStrategy(version: 'v1beta1' | 'v1alpha2', schema: StructSchema):
   };
 }
 
-/** Keeps preferredStrategies if a client that knows only `strategy` does not change that. */
+/** Keeps preferredStrategies if a client that knows only `strategy` does not change `strategy`. */
 function keepList(candidate: ApiObject, previous: ApiObject | undefined): ApiObject {
   if (previous === undefined) return candidate;
   const list = textsIn(structIn(previous, 'spec'), 'preferredStrategies');
@@ -157,7 +158,7 @@ function fromListed(candidate: ApiObject): ApiObject {
   const list = textsIn(structIn(listed, 'spec'), 'preferredStrategies');
   const hub = { ...listed, spec: { ...spec, ...(list[0] !== undefined && { strategy: list[0] }) } };
   const whole = settled(v1beta1Schema, hub, HUB);
-  // An empty list is kept, too: it means that the rules of v1alpha1 apply.
+  // Also keeps an empty list: it means that the rules of v1alpha1 apply.
   return { ...whole, spec: { ...structIn(whole, 'spec'), preferredStrategies: list } };
 }
 
@@ -225,7 +226,7 @@ function validateStrategies(spec: JsonObject): readonly FieldError[] {
   ]);
 }
 
-/** OldestEmulationVersion compares versions, so that these versions are required. */
+/** OldestEmulationVersion compares versions, so these versions are required. */
 function neededVersions(spec: JsonObject, fields: readonly string[]): readonly FieldError[] {
   return fields
     .filter((field) => versionOf(textIn(spec, field)).compare(NO_VERSION) === 0)

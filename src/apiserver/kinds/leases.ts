@@ -17,7 +17,10 @@ import { dnsSubdomainName, labelKeyProblems } from './validation.ts';
 const MODEL = 'io.k8s.api.coordination.v1';
 const HUB = 'coordination.k8s.io/v1';
 
-/** The only strategy of Kubernetes itself. Other strategies have a domain: `example.com/theirs`. */
+/**
+ * The only strategy of Kubernetes itself. The name of any other strategy has a domain:
+ * `example.com/strategy`.
+ */
 export const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion';
 
 const leaseSpecSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and for how long.', {
@@ -39,7 +42,7 @@ const leaseSchema = struct(`${MODEL}.Lease`, 'A Lease is held by one holder at a
 /** The fields of coordinated elections. */
 const COORDINATION_FIELDS = ['strategy', 'preferredHolder'] as const;
 
-/** Returns Leases. The server drops the coordination fields if elections are not `coordinated`. */
+/** Returns Leases. If elections are not `coordinated`, the server drops the coordination fields. */
 export function leases(options: { readonly coordinated: boolean }): ResourceDefinition {
   return {
     group: 'coordination.k8s.io',

@@ -19,14 +19,14 @@ import {
 
 const MODEL = 'io.k8s.api.core.v1';
 
-/** The label with the namespace's name, which lets clients select namespaces by name. */
+/** The label with the namespace's name. Clients can select namespaces by it. */
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** The finalizer that stays until the namespace is empty. */
+/** The finalizer that is removed when the namespace is empty. */
 const FINALIZER = 'kubernetes';
 
 const conditionSchema = struct(`${MODEL}.NamespaceCondition`, 'A condition of the deletion.', {
-  type: field(text, 'fill', 'What is told.', { isRequired: true }),
+  type: field(text, 'fill', 'The type of the condition.', { isRequired: true }),
   status: field(text, 'fill', 'True, False or Unknown.', { isRequired: true }),
   lastTransitionTime: field({ kind: 'time' }, 'fill', 'When that last changed.'),
   reason: field(text, 'omit', 'Why, in one word.'),
@@ -65,7 +65,7 @@ export const namespaces: ResourceDefinition = {
   updatesUnconditionally: true,
   resetFields: ['status'],
   prepareForCreate: begin,
-  // A plain update changes neither the spec nor the status.
+  // A plain update does not change the spec or the status.
   prepareForUpdate: (namespace, { spec, status }) => labelled({ ...namespace, spec, status }),
   isHeld: isHeldBySpec,
   validate: (namespace) => [
@@ -92,7 +92,7 @@ export const namespaces: ResourceDefinition = {
   ],
 };
 
-/** Namespaces in an update of `namespaces/NAME/finalize`, which can change the finalizers in the spec. */
+/** Namespaces, for an update of `namespaces/NAME/finalize`. It can change the finalizers in the spec. */
 export const finalizedNamespaces: ResourceDefinition = {
   ...namespaces,
   subresource: 'finalize',

@@ -64,7 +64,7 @@ export function validateMetadataOf(
   { isNamespaced, nameProblems }: MetadataRules,
 ): readonly FieldError[] {
   return [
-    // The name of an existing object stays valid.
+    // A new rule must not make the name of an existing object invalid.
     ...validateName(metadata, old === undefined ? nameProblems : pathSegmentName),
     ...validateNamespace(metadata, isNamespaced),
     ...validateGeneration(metadata),
@@ -90,7 +90,10 @@ function validateChange(metadata: ObjectMeta, old: ObjectMeta): readonly FieldEr
   ];
 }
 
-/** Rejects finalizers without a domain that the server does not know. Some resources use this check. */
+/**
+ * Rejects finalizers that have no domain and that the server does not know. Only some resources use this
+ * check.
+ */
 export function validateStandardFinalizers({ finalizers = [] }: ObjectMeta): readonly FieldError[] {
   return finalizers.flatMap((finalizer, index) =>
     standardFinalizerProblems(finalizer).map((problem) =>
@@ -104,7 +107,7 @@ export function immutable(field: string, value: unknown, old: unknown): readonly
   return isDeepStrictEqual(value, old) ? [] : [invalid(field, value, 'field is immutable')];
 }
 
-/** Returns the problems of a finalizer that must have a domain or be known to the server. */
+/** Returns the problems of a finalizer that must have a domain, unless the server knows it. */
 export function standardFinalizerProblems(finalizer: string): readonly string[] {
   const isKnown = finalizer.includes('/') || ['kubernetes', ORPHAN, FOREGROUND].includes(finalizer);
   return isKnown ? [] : ['name is neither a standard finalizer name nor is it fully qualified'];
@@ -245,7 +248,7 @@ export function managerProblems(manager: string, field: string): readonly FieldE
   ];
 }
 
-/** Whether a text has only printable characters. The only allowed space is the plain one. */
+/** Whether a text has only printable characters. The only allowed white space is the ASCII space. */
 export function isPrintable(text: string): boolean {
   return PRINTABLE.test(text);
 }
@@ -265,7 +268,7 @@ export const configMapKeyName: NameRule = (name) => [
   ...(name === '.' || name.startsWith('..') ? ["must not be '.' or start with '..'"] : []),
 ];
 
-/** The minimum for every name, and the only rule for names of Events. */
+/** The minimal rule for every name. It is the only rule for names of Events. */
 export const pathSegmentName: NameRule = (name, isPrefix) => {
   if (!isPrefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
   return ['/', '%'].filter((each) => name.includes(each)).map((each) => `may not contain '${each}'`);

@@ -29,7 +29,10 @@ export function parseBody(body: Buffer, contentType: string): ParsedBody {
   return { object, duplicates };
 }
 
-/** Reads the object of a create or an update. @throws {ApiError} 400 for another type, or if strict validation fails */
+/**
+ * Reads the object of a create or an update. @throws {ApiError} 400 for another type, or if strict validation
+ * fails
+ */
 export function decodeBody(request: ResourceRequest, validation: FieldValidation): ApiObject {
   const { definition, version } = request;
   const { object, duplicates } = parseBody(request.body, request.contentType);
@@ -120,12 +123,12 @@ function contentsOf(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // Too many aliases, unknown aliases, or too many levels for the stack.
+    // The document has too many aliases, an unknown alias, or too many levels for the stack.
     throw unreadable(messageOf(error));
   }
 }
 
-/** Whether a value has more levels. An alias inside its own anchor has endless levels. */
+/** Whether a value has more levels. An alias inside its own anchor has infinitely many levels. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));

@@ -40,7 +40,7 @@ export function remove(context: OperationsContext, request: ResourceRequest): Ob
   }
   const marked = removeStored(context, definition.storage, live, options);
   if (marked === undefined) return { kind: 'object', code: 200, body: deleted(request, live.object) };
-  // kube-apiserver answers 202 for the deprecated option.
+  // kube-apiserver answers 202 if the deprecated option is set.
   return { kind: 'object', code: options.orphanDependents === false ? 202 : 200, body: show(marked) };
 }
 
@@ -97,9 +97,9 @@ function deleted({ definition }: ResourceRequest, { metadata }: ApiObject): Json
   };
 }
 
-/** The number of deletions before a pause, which lets watchers keep up. */
+/** Maximum number of deletions before a pause, so that watchers can keep up. */
 const MAX_IN_A_ROW = 50;
-/** The time limit, as in kube-apiserver. Objects deleted before it stay deleted. */
+/** Timeout, as in kube-apiserver. Objects that were deleted before the timeout stay deleted. */
 const MAX_MS = 34_000;
 
 /** Deletes the selected objects and returns them. @throws {ApiError} */
@@ -122,10 +122,13 @@ export function* removeCollection(context: OperationsContext, request: ResourceR
   return listReply(request, page);
 }
 
-/** Namespaces that cannot be deleted. */
+/** Namespaces that clients cannot delete. */
 const IMMORTAL: readonly string[] = ['default', 'kube-system', 'kube-public'];
 
-/** Marks a namespace as being deleted. The namespace is removed when it is empty. @throws {ApiError} 403 */
+/**
+ * Marks a namespace as being deleted. The server removes the namespace when it is empty. @throws {ApiError}
+ * 403
+ */
 function deleteNamespace(
   context: OperationsContext,
   request: ResourceRequest,
@@ -183,7 +186,7 @@ export const deleteOptionsSchema = struct(`${META}.DeleteOptions`, '', {
   ignoreStoreReadErrorWithClusterBreakingPotential: optional({ kind: 'boolean' }),
 });
 
-/** Reads the options from the body, or without a body from the query. @throws {ApiError} 400 or 422. */
+/** Reads the options from the body, or from the query if there is no body. @throws {ApiError} 400 or 422. */
 function deleteOptions({ query, body, contentType }: ResourceRequest): DeleteOptions {
   const given = body.length > 0 ? fromBody(body, contentType) : fromQuery(query);
   const problems: FieldError[] = [];

@@ -21,9 +21,9 @@ const operations: Readonly<Record<Verb, Operation>> = {
 };
 
 /**
- * Answers a request for a resource. An operation on one object is a single step: no other write can happen between its
- * read and its write.
- * @throws {ApiError} the refusal to answer with
+ * Answers a request for a resource. An operation on one object is a single step: no other write can happen
+ * between its read and its write.
+ * @throws {ApiError} the error response
  */
 export function* answer(context: OperationsContext, request: ResourceRequest): Steps<Reply> {
   const done = operations[request.verb](context, request);

@@ -18,7 +18,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 export interface ListOptions {
   /** Undefined: all objects. */
   readonly matchesLabels: LabelMatcher | undefined;
-  /** May name fields that the resource does not have. */
+  /** May contain fields that the resource does not have. */
   readonly fieldRequirements: readonly FieldRequirement[];
   readonly isWatch: boolean;
   readonly allowsBookmarks: boolean;
@@ -177,7 +177,7 @@ function text(query: URLSearchParams, name: string): string {
   return query.get(name) ?? '';
 }
 
-/** Any value except `0` and `false` is true, also the empty value. */
+/** Every value except `0` and `false` is true, including the empty value. */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';

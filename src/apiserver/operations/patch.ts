@@ -29,7 +29,7 @@ interface PatchKind {
   readonly apply: (document: JsonObject, patch: unknown, request: ResourceRequest) => JsonObject;
   /** Whether the patch must keep the object's apiVersion and kind. */
   readonly isTyped: boolean;
-  /** Returns the strict validation problems of the patch itself. */
+  /** Returns the problems that strict validation finds in the patch itself. */
   readonly strictProblems: (patch: unknown, duplicates: readonly string[]) => readonly string[];
 }
 
@@ -113,7 +113,7 @@ function kindAfter(
 
 /**
  * Returns the kind of a patched custom resource. Validation checks the kind later.
- * @throws {ApiError} 422 if the kind is missing or the version is another one.
+ * @throws {ApiError} 422 if the kind is missing or the version is wrong.
  */
 function customKindAfter(
   patched: JsonObject,
@@ -123,7 +123,7 @@ function customKindAfter(
   const { kind, apiVersion, metadata } = patched;
   if (!isText(kind)) throw refused('kind is missing');
   if (!isText(apiVersion)) {
-    // kube-apiserver answers 500, too.
+    // kube-apiserver also answers 500.
     throw new ApiError(500, 'InternalError', 'the patch takes away the apiVersion', { causes: [{}] });
   }
   if (apiVersion !== expected) {

@@ -76,7 +76,7 @@ export function* readPage(
   const prefix = selection.namespace === undefined ? '' : `${selection.namespace}/`;
   const { revision, all, startKey } = snapshot(store, storage, options, selection, prefix);
   const remaining = startKey === '' ? all : all.slice(firstAtOrAfter(all, startKey));
-  // kube-apiserver answers such a list from its cache and ignores the limit.
+  // kube-apiserver serves this list from its cache and ignores the limit.
   const limit = options.resourceVersion === '0' && isUncached !== true ? 0 : Math.max(options.limit, 0);
   const items: StoredObject[] = [];
   let evaluated = 0;
@@ -94,7 +94,7 @@ export function* readPage(
     metadata: {
       ...metadata,
       continue: encodeContinue({ revision, startKey: `${lastKey.slice(prefix.length)}\0` }),
-      // The count is unknown if the list is filtered.
+      // With a filter, the number of remaining objects is unknown.
       ...(selection.isEverything && { remainingItemCount: remaining.length - limit }),
     },
   };
@@ -128,7 +128,7 @@ function snapshot(
     throw new ApiError(410, 'Expired', CONTINUE_TOO_OLD, undefined, { continue: next });
   }
   const wanted = parseListVersion(resourceVersion);
-  // A list with a limit shows exactly the given version, except for a list of one object.
+  // A list with a limit has exactly the given version, unless it is a list of one object.
   const isPage = resourceVersionMatch === '' && limit > 0 && !isOne;
   const isExact = wanted > 0 && (resourceVersionMatch === 'Exact' || isPage);
   if (wanted > store.revision) throw revisionTooLarge(wanted, store.revision);
@@ -158,7 +158,7 @@ function firstAtOrAfter(sorted: readonly StoredObject[], key: string): number {
 /** Without `timeoutSeconds`, a watch ends after 30 to 60 minutes, as in kube-apiserver. */
 const SHORTEST_WATCH_MS = 1_800_000;
 
-/** Watches the selected objects. @throws {ApiError} before the head of the answer is sent */
+/** Watches the selected objects. @throws {ApiError} before the server sends the headers of the answer */
 export function watch({ store, clock }: OperationsContext, request: ResourceRequest): StreamReply {
   const { definition, version, representation } = request;
   const options = listOptions(request.query);
@@ -213,7 +213,7 @@ interface Selection {
   readonly namespace: string | undefined;
   /** Whether the list has no filter. */
   readonly isEverything: boolean;
-  /** Whether the selection names a single object. */
+  /** Whether the selection contains at most one object, by its name. */
   readonly isOne: boolean;
   /** Takes an object in `namespace`, in hub form. */
   selects(object: ApiObject): boolean;
@@ -252,9 +252,12 @@ function fieldsOf({ selectableFields }: VersionDefinition): readonly string[] {
 
 /** The position where a list continues. */
 interface ContinueToken {
-  /** The revision of the list. Undefined: the current revision, as the history no longer has the first one. */
+  /**
+   * The revision of the list. Undefined: the current revision, because the history no longer has the first
+   * one.
+   */
   readonly revision: number | undefined;
-  /** The list continues at this key or at the next existing key. */
+  /** The list continues at this key, or at the next key if this one does not exist. */
   readonly startKey: string;
 }
 
@@ -272,7 +275,7 @@ export function decodeContinue(text: string): ContinueToken {
   const json = /^[\w-]*$/.test(text) ? Buffer.from(text, 'base64url').toString('latin1') : '';
   const { v, rv, start } = parseJsonObject(json) ?? {};
   const path = typeof start === 'string' && start !== '' ? `/${start.replace(/^\//, '')}` : '';
-  // The key must not lead out of the list.
+  // Reject a key outside of the list.
   const isInside = path !== '' && posix.normalize(path) === path;
   if (v !== CONTINUE_VERSION || typeof rv !== 'number' || rv === 0 || !isInside) {
     throw badRequest('the continue token is not valid');

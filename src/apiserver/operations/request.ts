@@ -28,17 +28,17 @@ export interface ResourceRequest {
   readonly verb: Verb;
   readonly definition: ResourceDefinition;
   readonly version: VersionDefinition;
-  /** Undefined for every namespace, and for a resource without namespaces. */
+  /** Undefined for all namespaces, and for a resource that is not namespaced. */
   readonly namespace: string | undefined;
   /** Undefined for the collection. */
   readonly name: string | undefined;
   readonly query: URLSearchParams;
   readonly user: User;
-  /** Whether the user may create the object. An update or an apply creates an absent object. */
+  /** Whether the user may create the object: an update or an apply creates a missing object. */
   readonly mayCreate: boolean;
   /** '' if absent. */
   readonly userAgent: string;
-  /** Media type of the body, lower case, without parameters; '' if absent. */
+  /** Media type of the body, in lower case and without parameters; '' if absent. */
   readonly contentType: string;
   readonly body: Buffer;
   readonly representation: Representation;
@@ -50,7 +50,7 @@ export interface ResourceRequest {
 export interface Representation {
   /** Identifies the representation in caches: `object`, `table/Metadata`, ... */
   readonly id: string;
-  /** The form of later events of a watch: only the first event of a table has the columns. */
+  /** The form of later events of a watch. In a watch of tables, only the first event has the columns. */
   readonly following?: Representation;
   show(object: ApiObject, version: VersionDefinition): JsonObject;
   /** `metadata`: the metadata of the list. @throws {ApiError} for an invalid `includeObject` */
@@ -84,7 +84,7 @@ export interface ListReply {
   show(stored: StoredObject): JsonObject;
 }
 
-/** A watch: a stream of JSON lines that either side can end. */
+/** A watch: a stream of JSON lines. The client or the server can end it. */
 export interface StreamReply {
   readonly kind: 'stream';
   /** Called once, after the head of the answer has been sent. */
@@ -124,7 +124,10 @@ export function timestamp(clock: Clock): string {
   return `${new Date(Number(clock.wallTime() / 1000n)).toISOString().slice(0, 19)}Z`;
 }
 
-/** Returns the change of a request. Its manager is `fieldManager`, or the first part of the User-Agent. */
+/**
+ * Returns the author and time of a request's change. The manager is `fieldManager`, or the first part of the
+ * User-Agent.
+ */
 export function changeBy(context: OperationsContext, request: ResourceRequest, fieldManager: string): Change {
   const { subresource } = request.definition;
   return {
@@ -139,7 +142,10 @@ function programOf(userAgent: string): string {
   return [...program].filter(isPrintable).join('').slice(0, LONGEST_MANAGER);
 }
 
-/** Returns the object as it will be stored, in the request's version. Ownership is recorded in this form. */
+/**
+ * Returns the object as it will be stored, but in the request's version. Ownership is recorded in this
+ * version.
+ */
 export function asStored({ version }: ResourceRequest, object: ApiObject, live?: StoredObject): ApiObject {
   return version.fromHub(version.toHub(object, live?.object));
 }

@@ -49,12 +49,12 @@ export function storeObject(
   };
 }
 
-/** How often the server tries to generate an unused name. */
+/** Maximum attempts to generate an unused name. */
 const NAME_ATTEMPTS = 8;
 
 /**
- * Stores a new object, given in the request's version with its ownership recorded. Returns the hub form, in a dry run
- * with the given resourceVersion.
+ * Stores a new object, which is in the request's version and has its ownership recorded. Returns the hub
+ * form; in a dry run, with the given resourceVersion.
  * @throws {ApiError} if the object is forbidden, invalid, or exists already.
  */
 export function storeNew(
@@ -122,7 +122,7 @@ export function inNamespaceOf({ namespace }: ResourceRequest, object: ApiObject)
   return withMetadata(object, { namespace });
 }
 
-/** A create by PUT or apply ignores the given resourceVersion, but a dry run returns it. @throws {ApiError} */
+/** A create by PUT or apply ignores the given resourceVersion. A dry run returns it. @throws {ApiError} */
 function withoutVersion(object: ApiObject, isDryRun: boolean): ApiObject {
   parseObjectVersion(object.metadata.resourceVersion);
   return isDryRun ? object : withMetadata(object, { resourceVersion: undefined });
@@ -132,8 +132,9 @@ const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /**
- * Stores the next state of an object, given in the request's version with its ownership recorded. Returns the hub form.
- * An unchanged object is not written. An object that is being deleted is removed with its last finalizer.
+ * Stores the next state of an object, which is in the request's version and has its ownership recorded.
+ * Returns the hub form. Does not write an unchanged object. Removes an object that is being deleted when its
+ * last finalizer is gone.
  * @throws {ApiError} for another resourceVersion or an invalid object.
  */
 function storeUpdate(
@@ -175,7 +176,7 @@ function checkResourceVersion(request: ResourceRequest, next: ApiObject, live: S
   if (given !== live.revision) throw conflict(resourceOf(request), name, MODIFIED);
 }
 
-/** Keeps the fields that clients cannot change, and fills in absent server fields. */
+/** Keeps the fields that clients cannot change, and sets missing server fields. */
 function withServerFields(hub: ApiObject, { metadata: old }: ApiObject): ApiObject {
   const { metadata } = hub;
   return withMetadata(hub, {
@@ -208,7 +209,9 @@ function isDeletionComplete({ metadata }: ApiObject, { metadata: old }: ApiObjec
 
 const NAMESPACES = { group: '', name: 'namespaces' };
 
-/** Rejects a write in an absent namespace, and a create in a terminating one. @throws {ApiError} 404 or 403 */
+/**
+ * Rejects a write in a missing namespace, and a create in a terminating one. @throws {ApiError} 404 or 403
+ */
 function admitToNamespace(
   { store }: OperationsContext,
   request: ResourceRequest,
@@ -235,7 +238,7 @@ function admitToNamespace(
   });
 }
 
-/** The permission that an update or an apply needs to create an absent object. */
+/** The permission that an update or an apply needs if it creates the object. */
 export function creationOf({
   definition,
   namespace,
@@ -253,7 +256,7 @@ export function creationOf({
 
 const LONGEST_NAME = 63;
 const SUFFIX_LENGTH = 5;
-/** No vowels, so that names contain no words, as in kube-apiserver. */
+/** Without vowels, so that names contain no words, as in kube-apiserver. */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Generates a name that begins with `prefix` and is at most as long as a DNS label. */

@@ -105,7 +105,7 @@ export function withoutDuplicateOwners(
   return withMetadata(object, { ownerReferences: unique });
 }
 
-/** Serializes a reference, independently of the order of its fields. */
+/** Serializes a reference so that the order of its fields does not matter. */
 function contentOf(reference: JsonObject): string {
   return JSON.stringify(Object.entries(reference).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -50,11 +50,11 @@ export interface Application {
   /** The object before the apply, in the version of the configuration; undefined for a create. */
   readonly live: ApiObject | undefined;
   /**
-   * The parsed configuration, not decoded: null and empty values claim a field, and unknown fields are rejected here.
-   * It has the kind and the version of the request.
+   * The parsed configuration. It is not decoded: null and empty values claim a field, and unknown fields are
+   * rejected here. It has the kind and the version of the request.
    */
   readonly config: JsonObject;
-  /** Whether to take fields from their owners. */
+  /** Whether to take fields that other managers own. */
   readonly force: boolean;
   readonly change: Change;
   readonly versions: Versions;
@@ -68,10 +68,10 @@ export interface Applied {
 }
 
 /**
- * Sets the fields of a configuration. Removes the fields that its manager applied before, if the configuration no
- * longer has them and no other manager owns them.
- * @throws {ApiError} 409 with every field that others own and `force` would take; 400 for managedFields in the
- * configuration; 500 without a reason if the configuration does not fit its schema, as in kube-apiserver.
+ * Sets the fields of a configuration. Also removes the fields that its manager applied before, unless the
+ * configuration still has them or another manager owns them.
+ * @throws {ApiError} 409 without `force`, with all fields that other managers own; 400 for managedFields in
+ * the configuration; 500 without a reason if the configuration does not fit its schema, as in kube-apiserver.
  */
 export function applyConfiguration(application: Application): Applied {
   try {
@@ -155,7 +155,9 @@ function managersOf(
   return afterUpdate(blank, object, managers, unknown, versions);
 }
 
-/** Drops fields that never have an owner from the applier's entry, and then drops an empty entry. */
+/**
+ * Removes fields that never have an owner from the applier's entry. Removes the entry if it is empty then.
+ */
 function settleApplier(managers: Map<string, Manager>, id: string, time: string | undefined): void {
   const applier = managers.get(id);
   if (applier === undefined) return;
@@ -164,7 +166,7 @@ function settleApplier(managers: Map<string, Manager>, id: string, time: string 
   else managers.set(id, { ...applier, ...(time !== undefined && { time }), fields });
 }
 
-/** Returns the refusal for an error about the configuration or about the owners of fields. */
+/** Returns the error response for an error in the configuration or in the field ownership. */
 function refusalOf(error: unknown): ApiError | undefined {
   return error instanceof VersionError || error instanceof DecodeError ? failed(error.message) : undefined;
 }
@@ -185,8 +187,8 @@ function withoutTimes(object: ApiObject): ApiObject {
 }
 
 /**
- * Removes fields from a merged object that the applier applied before and no manager owns any more. `managers` already
- * contains the applier's new fields.
+ * Removes a field from a merged object if the applier applied it before and no manager owns it now.
+ * `managers` already contains the applier's new fields.
  */
 function prune(
   merged: JsonObject,
@@ -201,14 +203,14 @@ function prune(
   const bare = removeFields(schema, whole, withNamedFields(schema, last.fields));
   const owned = withOwnedFields(whole, bare, ownedByVersion(managers, last.apiVersion), versions);
   const kept = inVersion(owned, last.apiVersion, versions);
-  // Only fields that this applier owned are removed: not fields without an owner, and not fields below that were never
-  // applied.
+  // Removes only fields that this applier owned. Keeps fields without an owner, and fields below them that
+  // were never applied.
   const gone = difference(allFields(schema, whole), allFields(schema, kept));
   const pruned = removeFields(schema, whole, intersection(gone, withNamedFields(schema, last.fields)));
   return inVersion(pruned, apiVersion, versions);
 }
 
-/** Returns the owned fields by version. `first` comes first: conversion to other versions might need its fields. */
+/** Returns the owned fields by version, `first` first: conversion to other versions might need its fields. */
 function ownedByVersion(managers: Managers, first: string): ReadonlyMap<string, FieldSet> {
   const owned = new Map<string, FieldSet>([[first, emptyFieldSet()]]);
   for (const { apiVersion, fields } of managers.values()) {

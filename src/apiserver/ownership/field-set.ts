@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import type { ListSchema } from '../schema/schema.ts';
 
-/** A set of fields, each named by its path. A field in the set does not include the fields below it. */
+/** A set of fields. Each field is a path. A field in the set does not include the fields below it. */
 export interface FieldSet {
   /** The fields at this level. */
   readonly members: ReadonlySet<PathElement>;
-  /** The fields below, by element. No value is an empty set. */
+  /** The fields below this level, by element. None of the sets is empty. */
   readonly children: ReadonlyMap<PathElement, FieldSet>;
 }
 
@@ -21,7 +21,7 @@ export function emptyFieldSet(): FieldSetDraft {
   return { members: new Set(), children: new Map() };
 }
 
-/** Adds a field. The empty path is the whole object, which has no owner. */
+/** Adds a field. Ignores the empty path: it means the whole object, which has no owner. */
 export function insertPath(set: FieldSetDraft, path: Path): void {
   const [element, ...below] = path;
   if (element === undefined) return;
@@ -93,7 +93,7 @@ function keepChildren(
   return children;
 }
 
-/** Returns every path of the set, sorted. The fields of a level precede the fields below it. */
+/** Returns every path of the set, sorted. A field comes before the fields below it. */
 export function pathsOf(set: FieldSet, prefix: Path = []): Path[] {
   const members = [...set.members].sort().map((element) => [...prefix, element]);
   const below = [...set.children].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -112,7 +112,7 @@ export function toFieldsV1({ members, children }: FieldSet): JsonObject {
   );
 }
 
-/** No type of the API has as many levels. More levels would exhaust the stack of recursive code. */
+/** More than in any API type. A deeper structure would exhaust the stack of recursive code. */
 const MAX_LEVELS = 100;
 
 /** Reads the notation of {@link toFieldsV1}. Drops unknown kinds of elements. @throws {PathElementError} */
@@ -132,8 +132,9 @@ export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
 }
 
 /**
- * One step of the path to a field, in FieldsV1 notation. Each step has exactly one text: `f:name` for a field or a key
- * of a map, `k:{"uid":"x"}` for the item with that key, `v:"x"` for the item of a set, `i:0` for an index.
+ * One step of the path to a field, in the notation of FieldsV1. Each step has exactly one text: `f:name` for
+ * a field or a key of a map, `k:{"uid":"x"}` for the item with that key, `v:"x"` for the item of a set, `i:0`
+ * for an index.
  */
 export type PathElement = string;
 

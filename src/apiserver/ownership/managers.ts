@@ -15,7 +15,7 @@ export interface Change {
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
-  /** The version in which the fields are named. */
+  /** The version of the schema for these fields. */
   readonly apiVersion: string;
   /** '' for the main resource. */
   readonly subresource: string;
@@ -27,7 +27,9 @@ export interface Manager {
 /** All owners of an object, each under its {@link managerId}. */
 export type Managers = ReadonlyMap<string, Manager>;
 
-/** Returns the identity of a manager, by which managers are sorted. An applier has one identity for all versions. */
+/**
+ * Returns the identity of a manager. Managers are sorted by it. An applier has one identity for all versions.
+ */
 export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields'>): string {
   return JSON.stringify({
     ...(manager !== '' && { manager }),
@@ -37,7 +39,7 @@ export function managerId({ manager, operation, apiVersion, subresource }: Omit<
   });
 }
 
-/** Returns the manager that makes a change, without its fields. */
+/** Returns the manager of a change, without its fields. */
 export function managerOf(
   { manager, subresource = '' }: Change,
   operation: 'Apply' | 'Update',
@@ -46,7 +48,7 @@ export function managerOf(
   return { manager: manager || 'unknown', operation, apiVersion, subresource };
 }
 
-/** Reads managedFields. Returns undefined if an entry is invalid. */
+/** Parses managedFields. Returns undefined if an entry is invalid. */
 export function readManagers(entries: readonly ManagedFieldsEntry[]): Managers | undefined {
   const managers = new Map<string, Manager>();
   for (const entry of entries) {
@@ -70,7 +72,7 @@ function readManager(entry: ManagedFieldsEntry): Manager | undefined {
   }
 }
 
-/** Writes managedFields, sorted as in kube-apiserver. Returns undefined if no field has an owner. */
+/** Serializes managedFields, sorted as in kube-apiserver. Returns undefined if no field has an owner. */
 export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
   if (managers.size === 0) return undefined;
   return [...managers.values()].sort(compareManagers).map((each) => ({
@@ -94,7 +96,7 @@ function compareManagers(one: Manager, other: Manager): number {
   );
 }
 
-/** Returns the Unix time of a manager, or 0 without a time. */
+/** Returns the Unix time of a manager; 0 if it has no time. */
 export function secondsOf({ time }: Manager): number {
   return time === undefined ? 0 : Date.parse(time) / 1000;
 }
@@ -104,7 +106,7 @@ export function compareText(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** The most updating managers that keep separate entries. */
+/** Maximum number of updating managers with separate entries. */
 const MAX_UPDATERS = 10;
 
 /** If there are too many updating managers, merges the oldest ones into one entry per version. */
@@ -114,7 +116,7 @@ export function mergeAncient(managers: Managers): Managers {
   updaters.sort(
     ([id, one], [otherId, other]) => secondsOf(one) - secondsOf(other) || compareText(id, otherId),
   );
-  /** The first updating manager of each version. It is merged only with a second one. */
+  /** The first updating manager of each version. It changes only if a second one is merged into it. */
   const firsts = new Map<string, string>();
   let left = updaters.length;
   for (const [id, updater] of updaters) {

@@ -29,16 +29,16 @@ import { blankObject, inVersion, schemaOf, VersionError, type Versions } from '.
 export interface Update {
   /** The object before the write, in the version of `next`; undefined for a create. */
   readonly live: ApiObject | undefined;
-  /** The decoded object from the client, with the managedFields that the client sent, also `[]`. */
+  /** The decoded object from the client, with the client's managedFields, even if they are `[]`. */
   readonly next: ApiObject;
   readonly change: Change;
   readonly versions: Versions;
 }
 
 /**
- * Returns the object with its managedFields after a write. The writer owns the fields that it changed, and other
- * managers lose them. An existing object without managedFields gets none. An object that cannot be converted to a
- * manager's version loses its managedFields.
+ * Returns the object with its managedFields after a write. The writer owns the fields that it changed, and
+ * other managers lose them. An existing object without managedFields stays without them. An object that
+ * cannot be converted to a manager's version loses its managedFields.
  */
 export function recordUpdate({ live, next, change, versions }: Update): ApiObject {
   const managers = managersOf(next, live, change);
@@ -53,7 +53,10 @@ export function recordUpdate({ live, next, change, versions }: Update): ApiObjec
   }
 }
 
-/** Returns the managers before the write. Clients may send managedFields. Absent or invalid ones leave the old ones. */
+/**
+ * Returns the managers before the write. Clients may send managedFields. If they are absent or invalid, the
+ * old ones stay.
+ */
 function managersOf(next: ApiObject, live: ApiObject | undefined, { subresource = '' }: Change): Managers {
   const sent = next.metadata.managedFields ?? [];
   const old = readManagers(live?.metadata.managedFields ?? []) ?? new Map();
@@ -63,7 +66,7 @@ function managersOf(next: ApiObject, live: ApiObject | undefined, { subresource 
   return managers === undefined || managers.size === 0 ? old : managers;
 }
 
-/** Whether a client resets all ownership: with an empty list, or a list with one empty entry. */
+/** Whether a client resets all ownership: it sends an empty list, or a list with one empty entry. */
 function isReset(sent: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (sent === undefined || sent.length > 1) return false;
   return sent.every((entry) => Object.keys(entry).length === 0);
@@ -87,7 +90,7 @@ const NEVER_OWNED = fieldSetOfPaths(
   ].map((path) => path.map(fieldElement)),
 );
 
-/** The change of an object by a write, as each version shows it. */
+/** The change of an object by a write. It is compared in each version that managers use. */
 export interface ObjectChange {
   /** In the version of the write. */
   readonly own: Comparison;
@@ -132,7 +135,7 @@ function withoutResetFields(comparison: Comparison, versions: Versions): Compari
   };
 }
 
-/** Returns the set without the fields that these writes never set, and without the fields below them. */
+/** Returns the set without the fields that these writes never set, and without the fields below those. */
 export function withoutReset(set: FieldSet, { resetFields = [] }: Versions): FieldSet {
   const reset = new Set(resetFields.map(fieldElement));
   return {

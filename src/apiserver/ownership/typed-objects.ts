@@ -29,7 +29,7 @@ export function typeBelow(type: TypeSchema, element: PathElement): TypeSchema | 
   return type.kind === 'struct' && Object.hasOwn(type.fields, name) ? type.fields[name]?.type : undefined;
 }
 
-/** Returns every field that an object mentions, which an applier of the object owns. Skips unknown fields. */
+/** Returns every field of an object. An applier of the object owns these fields. Skips unknown fields. */
 export function fieldSetOf(schema: StructSchema, object: JsonObject): FieldSet {
   const set = emptyFieldSet();
   visitMembers(schema, object, [], set);
@@ -48,7 +48,7 @@ function visitMembers(type: TypeSchema, object: JsonObject, path: Path, set: Fie
     if (below === undefined) continue;
     const place = [...path, fieldElement(name)];
     visit(below, value, place, set);
-    // The fields of a struct have owners. The struct itself has an owner only if it is empty.
+    // The fields of a struct have owners. The struct itself has an owner only if it has no fields.
     const isEmpty = value === null || (isJsonObject(value) && Object.keys(value).length === 0);
     if (isEmpty || type.kind === 'map') insertPath(set, place);
   }
@@ -62,7 +62,10 @@ function visitItems(list: ListSchema, items: readonly unknown[], path: Path, set
   }
 }
 
-/** Groups the items of a list by their elements. A plain update may store an item twice. */
+/**
+ * Groups the items of a list by their path elements. A list may have duplicate items, because a plain update
+ * does not reject them.
+ */
 export function itemsByElement(
   list: ListSchema,
   items: readonly unknown[],
@@ -77,7 +80,7 @@ export function itemsByElement(
   return found;
 }
 
-/** Adds the struct fields that lead to other members, as if they had an owner, too. */
+/** Adds the struct fields on the path to another member, because they have an owner, too. */
 export function withNamedFields(type: TypeSchema | undefined, set: FieldSet): FieldSet {
   const named = [...set.children.keys()].filter(
     (element) => type?.kind === 'struct' && typeBelow(type, element) !== undefined,
@@ -102,7 +105,7 @@ export function withAtomicFields(type: TypeSchema, set: FieldSet): FieldSet {
   return { members, children };
 }
 
-/** The differences between two objects. No field is in two of these sets. */
+/** The differences between two objects. The three sets have no field in common. */
 export interface Comparison {
   readonly added: FieldSet;
   /** Fields that both objects have, with different values. */
@@ -143,7 +146,10 @@ function changeOf(from: unknown, to: unknown, found: ComparisonDraft): FieldSetD
   return to === undefined ? found.removed : found.modified;
 }
 
-/** Whether a value contains no other value. Such values are compared as a whole, so that null and empty differ. */
+/**
+ * Whether a value contains no other value. These values are compared as a whole, so null and an empty value
+ * differ.
+ */
 function isHollow(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }
@@ -214,7 +220,10 @@ function mergeMembers(type: TypeSchema, live: JsonObject, config: JsonObject): J
   return Object.fromEntries([...Object.entries(live), ...changed]);
 }
 
-/** Merges two lists. The configuration's items keep their order. Other items keep their place between them. */
+/**
+ * Merges two lists. The configuration's items keep their order. The other items keep their position relative
+ * to them.
+ */
 function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly unknown[]): unknown[] {
   const found = itemsByElement(list, live);
   const before = live.map((item) => itemElement(list, item));
@@ -230,7 +239,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly
   function placeNext(): void {
     const [element, item] = [wanted[index] ?? '', config[index]];
     const [same, ...others] = found.get(element) ?? [];
-    // The configuration's item replaces duplicate items of the live list, without a merge.
+    // The configuration's item replaces all duplicate items of the live list. It is not merged with them.
     merged.push(others.length === 0 ? merge(list.items, same, item) : item);
     placed.add(element);
     if (shared[nextShared] === element) nextShared += 1;
@@ -252,7 +261,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly
       nextShared < shared.length &&
       shared[nextShared] !== element
     ) {
-      // The loop has placed this item, or places it later, in the order of the configuration.
+      // Skip this item: the loop has added it already, or adds it later, in the order of the configuration.
       at += 1;
     } else {
       if (element !== undefined && placed.has(element)) at += 1;
@@ -262,7 +271,7 @@ function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly
   return merged;
 }
 
-/** Removes fields from an object. A value that becomes empty is left as null. */
+/** Removes fields from an object. A value that becomes empty is replaced by null. */
 export function removeFields(type: TypeSchema, object: JsonObject, removed: FieldSet): JsonObject {
   const result = removeBelow(type, object, removed);
   return isJsonObject(result) ? result : {};

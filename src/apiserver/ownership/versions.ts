@@ -13,13 +13,13 @@ import { parseTime } from '../schema/time-text.ts';
 import { fieldElement, itemElement, pathText } from './field-set.ts';
 import { typeBelow } from './typed-objects.ts';
 
-/** The version of an object that its field sets describe, and the conversion to other versions. */
+/** The version that an object's field sets describe, and the conversion to other versions. */
 export interface Versions {
   /** Returns the schema of an apiVersion (`coordination.k8s.io/v1beta1`); undefined if it is no longer served. */
   schema(apiVersion: string): StructSchema | undefined;
   /** Converts an object. Called only for versions that have a schema. */
   convert(object: ApiObject, apiVersion: string): ApiObject;
-  /** Top-level fields that these writes never set and thus never own: `status`. */
+  /** Top-level fields that these writes never set and therefore never own: `status`. */
   readonly resetFields?: readonly string[];
 }
 
@@ -39,10 +39,10 @@ export function schemaOf(versions: Versions, apiVersion: string): StructSchema {
 }
 
 /**
- * Converts an object to a version that has a schema. An object of that version is returned unchanged, zero values
- * included.
- * @throws {VersionError} if the converted object does not fit the schema, for example because of a duplicate item in a
- * list.
+ * Converts an object to a version that has a schema. If the object has that version already, returns it
+ * unchanged, including zero values.
+ * @throws {VersionError} if the converted object does not fit the schema, for example because of a duplicate
+ * item in a list.
  */
 export function inVersion(object: JsonObject, apiVersion: string, versions: Versions): JsonObject {
   const given = String(object['apiVersion']);
@@ -84,8 +84,8 @@ export function blankObject(
 }
 
 /**
- * Checks a configuration against its schema: no unknown fields, no duplicate items, no values of another type. Null is
- * allowed anywhere.
+ * Checks a configuration against its schema: no unknown fields, no duplicate items, no values of another
+ * type. Null is allowed everywhere.
  * @returns the first problem, or undefined.
  */
 export function checkConfiguration(type: TypeSchema, value: unknown, path = ''): string | undefined {
@@ -146,7 +146,10 @@ function checkItems(list: ListSchema, items: readonly unknown[], path: string): 
   return undefined;
 }
 
-/** Whether an item is distinct from the others: it has a key in a list with keys, or is a scalar in a set. */
+/**
+ * Whether an item can be distinguished from the others: it has a key in a list with keys, or is a scalar in a
+ * set.
+ */
 function hasIdentity(list: ListSchema, item: unknown): boolean {
   return list.listType === 'map'
     ? isJsonObject(item) && itemElement(list, item) !== 'k:{}'

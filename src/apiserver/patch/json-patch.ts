@@ -11,11 +11,14 @@ const TEXTS: readonly string[] = ['op', 'path', 'from'];
 const FIELDS: readonly string[] = [...TEXTS, 'value'];
 
 /**
- * Applies a JSON patch (RFC 6902) as kube-apiserver does. kube-apiserver is laxer than the standard: `replace` creates
- * an absent member, negative indices count from the end, `test` treats an absent member as null, `copy` of an absent
- * member copies null, and the text before the first slash of a path is ignored.
- * @throws {ApiError} 400 if the patch is not a list of operations, 422 if an operation fails or the patch copies too
- * much.
+ * Applies a JSON patch (RFC 6902) as kube-apiserver does. kube-apiserver differs from the standard:
+ * - `replace` creates a missing member.
+ * - Negative indices count from the end.
+ * - `test` treats a missing member as null.
+ * - `copy` of a missing member copies null.
+ * - The text before the first slash of a path is ignored.
+ * @throws {ApiError} 400 if the patch is not a list of operations, 422 if an operation fails or the patch
+ * copies too much.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {
   const operations = readOperations(patch);
@@ -72,7 +75,7 @@ class PatchedDocument {
       for (const operation of operations) this.#perform(operation);
       return this.#root;
     } catch (error) {
-      // Copies of copies can be nested too deeply for the stack.
+      // Nested copies can be too deep for the stack.
       throw error instanceof RangeError ? rejected() : error;
     }
   }

@@ -2,7 +2,8 @@ import { isJsonObject, type JsonObject } from '../../support/json.ts';
 import { badRequest } from '../errors/api-error.ts';
 
 /**
- * Applies a merge patch (RFC 7386). Unlike the standard, kube-apiserver also removes nulls from objects in lists.
+ * Applies a merge patch (RFC 7386). kube-apiserver also removes nulls from objects in lists, unlike the
+ * standard.
  * @throws {ApiError} 400 if the patch is not an object.
  */
 export function applyMergePatch(document: JsonObject, patch: unknown): JsonObject {

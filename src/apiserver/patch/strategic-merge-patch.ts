@@ -9,8 +9,9 @@ const ELEMENT_ORDER = '$setElementOrder';
 const RETAIN_KEYS = '$retainKeys';
 
 /**
- * Applies a strategic merge patch. Lists are merged if the schema says so. The directives $patch, $setElementOrder and
- * $deleteFromPrimitiveList, which kubectl sends, replace, delete and order objects and items. Unknown fields stay.
+ * Applies a strategic merge patch. Merges lists if the schema says so. Supports the directives of kubectl:
+ * $patch, $setElementOrder and $deleteFromPrimitiveList replace, delete and order objects and items. Unknown
+ * fields stay.
  * @throws {ApiError} 400 for a malformed or unsupported directive, 500 for a value of the wrong type, as in
  * kube-apiserver.
  */
@@ -83,8 +84,8 @@ function mergeField(original: unknown, patch: unknown, field: string, schema: Ty
 }
 
 /**
- * Returns the value of a patch for an absent field, without nulls and without objects that contain a directive.
- * Undefined if nothing remains.
+ * Returns the value of a patch for a missing field, without nulls and without objects that contain a
+ * directive. Undefined if nothing remains.
  */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
@@ -108,7 +109,10 @@ function mergeList(original: List, patch: List, list: ListSchema): List {
   );
 }
 
-/** Joins both lists. A new item follows its predecessor in `patch`. A new item without a predecessor comes first. */
+/**
+ * Joins both lists. A new item is inserted after its predecessor in `patch`. A new item without a predecessor
+ * comes first.
+ */
 function joined<T>(
   original: readonly T[],
   patch: readonly T[],
@@ -155,7 +159,7 @@ function mergeItems(original: List, patch: List, { patchStrategy, items }: ListS
   );
 }
 
-/** Puts the items that `order` names into its order. The other items keep their places. */
+/** Sorts the items that are in `order`. The other items keep their positions. */
 function ordered(list: List, order: List, key: string | undefined): List {
   const identify = (item: unknown) => (isJsonObject(item) && key !== undefined ? keyOf(item, key) : item);
   const places = new Map(order.map((item, index) => [identify(item), index]));

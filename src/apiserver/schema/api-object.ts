@@ -8,7 +8,9 @@ import {
   struct,
 } from './schema.ts';
 
-/** The metadata of an object as this server stores it. Unlisted fields are stored, too. */
+/**
+ * The metadata of an object as this server stores it. The server also stores fields that are not listed here.
+ */
 export interface ObjectMeta {
   readonly name: string;
   readonly generateName?: string;
@@ -40,8 +42,8 @@ export interface ManagedFieldsEntry {
 }
 
 /**
- * An API object: plain JSON, decoded against its schema, so that every field is known and has its type. Never changed
- * in place, because caches, watchers and answers share it.
+ * An API object: plain JSON, decoded against its schema. Every field is known and has its type. Never change
+ * it in place: caches, watchers and answers share it.
  */
 export interface ApiObject extends JsonObject {
   readonly apiVersion: string;
@@ -99,7 +101,7 @@ export const managedFieldsEntrySchema: StructSchema = struct(
 
 export const objectMetaSchema: StructSchema = struct(
   `${META}.ObjectMeta`,
-  'What is known of every object, whatever its kind.',
+  'The metadata that every object has.',
   {
     name: field(text, 'omit', 'The name, unique in its namespace.'),
     generateName: field(text, 'omit', 'The prefix of a generated name.'),

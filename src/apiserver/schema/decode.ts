@@ -21,7 +21,7 @@ export interface Decoded {
   readonly strictProblems: readonly string[];
 }
 
-/** The type of a value differs from the type of its field. */
+/** A value has another type than its field. */
 export class DecodeError extends Error {
   constructor(message: string) {
     super(message);
@@ -29,7 +29,7 @@ export class DecodeError extends Error {
   }
 }
 
-/** The most strict problems in one report, as in kube-apiserver. */
+/** Maximum number of strict problems in one report, as in kube-apiserver. */
 const MAX_STRICT_PROBLEMS = 100;
 const INT32_LIMIT = 2 ** 31;
 const INT64_LIMIT = 2 ** 63;
@@ -118,7 +118,7 @@ function decodeList(
 function decodeScalar(kind: ScalarSchema['kind'], value: unknown, path: string): unknown {
   switch (kind) {
     case 'string':
-      // JSON can contain unpaired surrogates, which UTF-8 cannot.
+      // JSON can contain unpaired surrogates. UTF-8 cannot.
       if (typeof value === 'string') return value.toWellFormed();
       throw mismatch('a string', value, path);
     case 'boolean':
@@ -135,7 +135,7 @@ function decodeScalar(kind: ScalarSchema['kind'], value: unknown, path: string):
       const limit = kind === 'int32' ? INT32_LIMIT : INT64_LIMIT;
       const fits = typeof value === 'number' && Number.isInteger(value) && value >= -limit && value < limit;
       if (!fits) throw mismatch(`a whole number of ${kind === 'int32' ? 32 : 64} bits`, value, path);
-      // Avoids the negative zero of JSON.
+      // JSON has a negative zero: convert it to 0.
       return value === 0 ? 0 : value;
     }
   }

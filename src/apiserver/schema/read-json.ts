@@ -15,13 +15,13 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** The most duplicates in one report, as in kube-apiserver. */
+/** Maximum number of duplicates in one report, as in kube-apiserver. */
 const MAX_DUPLICATES = 100;
 
-/** No API object has as many levels. More levels would exhaust the stack of recursive code. */
+/** More levels than in any API object. A deeper value would exhaust the stack of recursive code. */
 export const MAX_JSON_DEPTH = 1000;
 
-/** The duplicate fields of each document, by its root value. The value itself stays plain JSON. */
+/** The duplicate fields of each document, by its root value. The root value itself stays plain JSON. */
 const duplicates = new WeakMap<object, readonly string[]>();
 
 /** Parses JSON like JSON.parse, and remembers duplicate fields. @throws {SyntaxError} also for too deep nesting */
@@ -38,8 +38,8 @@ export function duplicatesOf(value: object): readonly string[] {
 }
 
 /**
- * Returns the paths (`metadata.labels.app`, `spec.items[0].name`) of duplicate fields in a JSON text. JSON.parse keeps
- * only the last duplicate. Scans the characters once. The text must be valid JSON.
+ * Returns the paths (`metadata.labels.app`, `spec.items[0].name`) of duplicate fields in a JSON text, of
+ * which JSON.parse keeps only the last. Reads each character once. The text must be valid JSON.
  * @throws {SyntaxError} if the text is nested too deeply.
  */
 export function duplicateFields(text: string): readonly string[] {
@@ -75,7 +75,7 @@ export function duplicateFields(text: string): readonly string[] {
       awaitsKey = container?.keys !== undefined;
       if (typeof container?.place === 'number') container.place += 1;
     }
-    // Other characters are spaces or parts of literals.
+    // Skip all other characters: white space and literals.
     at += 1;
   }
   return [...found];

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 
 /**
- * A type of the API as data. Decoding, pruning, defaults, merging, ownership and documentation all use it, so that a
+ * A type of the API, as data. Decoding, pruning, defaults, merging, ownership and documentation use it. Each
  * field is described in one place.
  */
 export type TypeSchema = ScalarSchema | MapSchema | ListSchema | StructSchema | OpaqueSchema;
@@ -20,11 +20,17 @@ export interface MapSchema {
 export interface ListSchema {
   readonly kind: 'list';
   readonly items: TypeSchema;
-  /** x-kubernetes-list-type: the owned unit is the whole list, each value, or each item by its `keys`. */
+  /**
+   * x-kubernetes-list-type. An owner owns the whole list (`atomic`), a value (`set`), or an item with its
+   * `keys` (`map`).
+   */
   readonly listType: 'atomic' | 'set' | 'map';
   /** x-kubernetes-list-map-keys, if listType is `map`. */
   readonly keys?: readonly string[];
-  /** In a strategic merge patch: absent, the list is replaced; else merged, by key if its items are objects. */
+  /**
+   * In a strategic merge patch: if absent, the patch replaces the list. Otherwise it merges the list; objects
+   * are merged by key.
+   */
   readonly patchStrategy?: { readonly mergeKey?: string };
 }
 
@@ -34,14 +40,14 @@ export interface StructSchema {
   readonly name: string;
   /** The name of its OpenAPI model: `io.k8s.api.coordination.v1.LeaseSpec`. */
   readonly model: string;
-  /** The project's own text for `kubectl explain`. */
+  /** The text for `kubectl explain`, written for this project. */
   readonly description: string;
   readonly fields: Readonly<Record<string, FieldSchema>>;
   /** x-kubernetes-map-type atomic: the struct is owned as a whole. */
   readonly isAtomic?: true;
   /**
-   * The struct is a custom resource or a part of one. Values of any type are read and stored, and validation reports
-   * wrong types. Metadata is typed as everywhere.
+   * The struct is a custom resource or a part of one. Values of any type are read and stored, and validation
+   * reports wrong types. Metadata is typed, as in every object.
    */
   readonly isStructural?: true;
 }
@@ -53,20 +59,22 @@ export interface OpaqueSchema {
 
 export interface FieldSchema {
   readonly type: TypeSchema;
-  /** The project's own text for `kubectl explain`. */
+  /** The text for `kubectl explain`, written for this project. */
   readonly description: string;
   /**
-   * The handling of the zero value (`""`, 0, false, an empty list or map). Null always counts as absent. `omit`:
-   * dropped (Go's omitempty on a plain field). `keep`: kept if given (a pointer). `fill`: written even if absent (no
-   * omitempty): a struct as `{}` with its own filled fields, a time as null. The zero of a time is the year 1, which is
-   * written as null.
+   * The handling of the zero value (`""`, 0, false, an empty list or map). Null always counts as absent.
+   * - `omit`: dropped (Go's omitempty on a plain field).
+   * - `keep`: kept if given (a pointer).
+   * - `fill`: written even if absent (no omitempty). A struct becomes `{}` with its own filled fields, a time
+   * becomes null.
+   * - The zero of a time is the year 1, which is written as null.
    */
   readonly zero: 'omit' | 'keep' | 'fill';
   /** OpenAPI lists the field as required. The server rejects a custom resource without it. */
   readonly isRequired?: true;
   /** In a custom resource: the value for an absent field. */
   readonly default?: string;
-  /** In a custom resource: the most characters of a string. */
+  /** In a custom resource: maximum characters of a string. */
   readonly maxLength?: number;
 }
 
@@ -108,7 +116,9 @@ export function settle(schema: StructSchema, object: JsonObject): JsonObject {
   return settled;
 }
 
-/** Drops, keeps or fills in a field, given its settled value. Undefined: the field is dropped. */
+/**
+ * Drops, keeps or fills in a field. `value` is already settled. Returns undefined if the field is dropped.
+ */
 export function settleField(field: FieldSchema, value: unknown): unknown {
   switch (field.zero) {
     case 'keep':
@@ -137,13 +147,13 @@ export function zeroOf(type: TypeSchema): unknown {
   }
 }
 
-/** Returns a map with its keys in the order in which Go writes them. */
+/** Returns a map with its keys in Go's order. */
 export function sortedMap(entries: Iterable<readonly [string, unknown]>): JsonObject {
   // Unlike an assignment, fromEntries accepts the key `__proto__`.
   return Object.fromEntries([...entries].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Returns the given value of a custom resource's field, of any type, or else the default. */
+/** Returns the field's value in a custom resource, of any type. If there is none, returns the default. */
 function settleStructural({ type, default: fallback }: FieldSchema, value: unknown): unknown {
   if (type.kind === 'struct' && isJsonObject(value)) return settle(type, value);
   return value ?? fallback ?? value;

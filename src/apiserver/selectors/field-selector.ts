@@ -1,6 +1,6 @@
 import { badRequest } from '../errors/api-error.ts';
 
-/** A required or excluded value of a field. */
+/** A value that a field must have or must not have. */
 export interface FieldRequirement {
   /** `metadata.name` */
   readonly field: string;
@@ -10,7 +10,7 @@ export interface FieldRequirement {
 
 /** Selects objects by some of their fields. An object must meet all requirements. */
 export interface FieldSelector {
-  /** Takes the selectable fields of an object. An absent field counts as ''. */
+  /** Takes the selectable fields of an object. A missing field counts as ''. */
   matches(fields: Readonly<Record<string, string>>): boolean;
   /** Returns the required value of a field, if any. */
   exact(field: string): string | undefined;
@@ -45,7 +45,7 @@ export function fieldSelector(
   }
   const equal = named.filter(({ operator }) => operator === '=');
   const others = named.filter(({ operator }) => operator === '!=');
-  // A selector may exclude thousands of values of one field.
+  // Grouped, because a selector may exclude thousands of values of one field.
   const excluded = [...Map.groupBy(others, ({ field }) => field)].map(
     ([field, each]) => [field, new Set(each.map(({ value }) => value))] as const,
   );

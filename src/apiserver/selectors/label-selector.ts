@@ -25,14 +25,14 @@ export function parseLabelSelector(text: string): LabelMatcher {
     .map(([key]) => key);
   return (labels) => {
     const entries = Object.entries(labels);
-    // A selector may have thousands of requirements, and an object has few labels.
+    // Loop over the labels: a selector may have thousands of requirements, but an object has few labels.
     if (required.length > entries.length || !required.every((key) => Object.hasOwn(labels, key)))
       return false;
     return entries.every(([key, value]) => matchers.get(key)?.every((matches) => matches(value)) ?? true);
   };
 }
 
-/** Joins the excluded values of each label into one requirement. */
+/** Merges the excluded values of each label into one requirement. */
 function joined(requirements: readonly Requirement[]): readonly Requirement[] {
   const others = requirements.filter(({ operator }) => operator !== '!=');
   const excluded = Map.groupBy(

@@ -3,17 +3,19 @@ import type { StoredObject, StoreEvent } from './stored-objects.ts';
 
 export interface HistoryLimits {
   readonly events: number;
-  /** The size of all states in the events, before and after, in characters of JSON. One object may have 1.5 MB. */
+  /**
+   * Size of all states in the events, before and after, in characters of JSON. One object may have 1.5 MB.
+   */
   readonly characters: number;
 }
 
 /**
- * The latest events of one kind of object, shared by all watchers. Each watcher has only a position in it. Positions
- * count events from 0 and are never reused.
+ * The latest events of one kind of object. All watchers share them: a watcher stores only a position.
+ * Positions count events from 0 and are never reused.
  */
 export class History {
   readonly #limits: HistoryLimits;
-  /** A ring buffer: the index of an event is its position modulo the limit. */
+  /** A ring buffer. The index of an event is its position modulo the limit. */
   readonly #events: (StoreEvent | undefined)[] = [];
   #start = 0;
   #end = 0;
@@ -44,11 +46,14 @@ export class History {
     this.#characters += charactersOf(event);
     while (this.#characters > this.#limits.characters && this.#start < this.#end - 1) this.#drop();
     const oldest = this.#events[this.#start % this.#limits.events];
-    // As in kube-apiserver, revisions of other kinds of objects just before the oldest event count as gone.
+    // As in kube-apiserver, revisions between the dropped event and the oldest kept event count as gone.
     if (this.#start > 0 && oldest) this.#since = oldest.stored.revision - 1;
   }
 
-  /** Returns the position of the first event after a revision, even a future one; `expired` if events are gone. */
+  /**
+   * Returns the position of the first event after a revision, which may be in the future; `expired` if some
+   * events are gone.
+   */
   positionAfter(revision: number): number | 'expired' {
     if (revision < this.#since) return 'expired';
     let [low, high] = [this.#start, this.#end];
@@ -80,7 +85,7 @@ function charactersOf({ stored, previous }: StoreEvent): number {
   return stored.characters + (previous?.characters ?? 0);
 }
 
-/** Returns the former states of objects that changed from `position` on: those before their first events. */
+/** Returns the states of the changed objects before their first event since `position`. */
 export function statesBefore(
   history: History,
   position: number,

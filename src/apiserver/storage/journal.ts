@@ -6,11 +6,14 @@ import { messageOf } from '../../support/text.ts';
 import type { ApiObject } from '../schema/api-object.ts';
 import type { StoredObject } from './stored-objects.ts';
 
-/** Stores writes beyond the life of the process. Every method throws a {@link JournalError} if it fails. */
+/** Stores writes so that they survive the process. Every method throws a {@link JournalError} if it fails. */
 export interface Journal {
   /** Loads the stored state. Called once, before any write. */
   load(): JournalContents;
-  /** Stores an object's new state, and its revision as the last one. The write is durable or has no effect. */
+  /**
+   * Stores an object's new state, and its revision as the last revision. The write is durable or has no
+   * effect.
+   */
   write(storage: string, stored: StoredObject): void;
   /** Removes an object and stores the revision of its deletion. The write is durable or has no effect. */
   remove(storage: string, key: string, revision: number): void;
@@ -18,7 +21,7 @@ export interface Journal {
 }
 
 export interface JournalContents {
-  /** The revision of the last write, deletions included; undefined without any write. */
+  /** The revision of the last write, including deletions; undefined if there was no write. */
   readonly revision: number | undefined;
   /** In any order. */
   readonly objects: readonly { readonly storage: string; readonly stored: StoredObject }[];
@@ -30,7 +33,7 @@ export class JournalError extends Error {
 }
 
 const FILE_NAME = 'objects.sqlite';
-/** Marks our files in the SQLite header. The number must differ from those of other programs. */
+/** Identifies our files in the SQLite header. The number must differ from those of other programs. */
 const APPLICATION_ID = 0x434c4531;
 const FORMAT = 1;
 
@@ -51,16 +54,16 @@ const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
 /**
- * Stores the state in a database in `directory`, which no other process can use meanwhile. Creates the directory and
- * its files if they are absent, readable only by their owner.
- * @throws {JournalError} if another process uses the database, if the file is not ours, newer than this program or
- * damaged, or if it cannot be read and written.
+ * Stores the state in a database in `directory`. No other process can use the database at the same time.
+ * Creates the directory and its files if they are missing. Only their owner can read them.
+ * @throws {JournalError} if another process uses the database, if the file is not ours, is damaged or comes
+ * from a newer program, or if it cannot be read and written.
  */
 export function openSqliteJournal(directory: string): Journal {
   const file = join(directory, FILE_NAME);
   const { database, insert, remove, setRevision } = explaining(file, () => {
     makePrivateDirectory(directory);
-    // SQLite gives its other files, -wal and -shm, the mode of this file.
+    // SQLite creates its other files, -wal and -shm, with the mode of this file.
     createPrivateFile(file);
     return openDatabase(file);
   });
@@ -93,12 +96,12 @@ interface OpenDatabase {
 function openDatabase(file: string): OpenDatabase {
   const database = new DatabaseSync(file);
   try {
-    // The lock lasts until the process ends, also in a crash.
+    // The process holds the lock until it ends, even if it crashes.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     checkOrigin(database, file);
     database.exec('PRAGMA journal_mode = WAL');
-    // Each write reaches the disk, not only the kernel, before the server reports it: an election may depend on it, and
-    // a power cut must not undo it. NORMAL would survive kill -9, but not a power cut.
+    // Each write is on the disk before the server answers: an election may depend on it, and a power cut must
+    // not undo it. NORMAL would survive kill -9, but not a power cut.
     database.exec('PRAGMA synchronous = FULL');
     database.exec('BEGIN EXCLUSIVE');
     if (!hasTables(database)) {
@@ -123,7 +126,7 @@ function openDatabase(file: string): OpenDatabase {
   }
 }
 
-/** Checks that a file is ours or empty, before anything is written to it. */
+/** Checks that a file is ours or empty, before the first write. */
 function checkOrigin(database: DatabaseSync, file: string): void {
   const applicationId = pragma(database, 'application_id');
   const format = pragma(database, 'user_version');
@@ -139,7 +142,7 @@ function checkOrigin(database: DatabaseSync, file: string): void {
 
 function checkWhole(database: DatabaseSync, file: string): void {
   const found = String(pragma(database, 'quick_check(1)'));
-  // The problem is on the last line, below a heading.
+  // The last line has the problem. The first line is a heading.
   if (found !== 'ok') throw new JournalError(damaged(file, found.split('\n').at(-1) ?? found));
 }
 
@@ -187,7 +190,7 @@ function inTransaction(database: DatabaseSync, file: string, work: () => void): 
   });
 }
 
-/** Runs `act`. Turns errors into messages that say what the problem is and what to do. */
+/** Runs `act`. Converts its errors into messages that name the problem and what to do. */
 function explaining<T>(file: string, act: () => T): T {
   try {
     return act();

@@ -15,7 +15,9 @@ import {
 export interface ObjectStoreOptions {
   /** Absent: the state is lost when the process ends. */
   readonly journal?: Journal;
-  /** The number of events per kind of object, for watchers and for lists of past revisions; default 10,000. */
+  /**
+   * Maximum number of events per kind of object, for watches and for lists of past revisions; default 10,000.
+   */
   readonly historyLimit?: number;
   /** The size limit of these events, in characters of JSON; default 64 Mi. */
   readonly historyCharacters?: number;
@@ -27,14 +29,14 @@ interface Shelf {
   readonly listeners: Set<() => void>;
 }
 
-/** The revision of an empty store. Revision 0 means "any" in the API. */
+/** The revision of an empty store. In the API, revision 0 means "any". */
 const FIRST_REVISION = 1;
 const DEFAULT_HISTORY_LIMIT = 10_000;
 const DEFAULT_HISTORY_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * The state of the server: objects of several kinds, each with a `storage` name, under one sequence of revisions. All
- * methods are synchronous: no other write can happen between a decision and its write.
+ * The state of the server: objects of several kinds, each with a `storage` name, in one sequence of
+ * revisions. All methods are synchronous: no other write can happen between a decision and its write.
  */
 export class ObjectStore {
   readonly #journal: Journal | undefined;
@@ -74,7 +76,7 @@ export class ObjectStore {
     return listObjects(this.#shelf(storage).objects, namespace);
   }
 
-  /** Returns the list as it was at a revision; undefined if that state is gone or in the future. */
+  /** Returns the list at a past revision; undefined if that state is gone or in the future. */
   listAt(storage: string, revision: number, namespace?: string): readonly StoredObject[] | undefined {
     const { objects, history } = this.#shelf(storage);
     if (revision > this.#revision) return undefined;
@@ -89,9 +91,9 @@ export class ObjectStore {
   }
 
   /**
-   * Creates or replaces the object with this namespace and name, and assigns the next resourceVersion. The write is
-   * durable when the method returns.
-   * @throws {JournalError} if the write cannot be stored. Nothing has changed then.
+   * Creates or replaces the object with this namespace and name, and assigns the next resourceVersion. The
+   * write is durable when the method returns.
+   * @throws {JournalError} if the write cannot be stored. The store is unchanged then.
    */
   put(storage: string, object: ApiObject): StoredObject {
     const shelf = this.#shelf(storage);
@@ -106,9 +108,9 @@ export class ObjectStore {
   }
 
   /**
-   * Deletes an object, which must exist. Returns its last state with the resourceVersion of the deletion. The deletion
-   * is durable when the method returns.
-   * @throws {JournalError} if the deletion cannot be stored. Nothing has changed then.
+   * Deletes an object, which must exist. Returns its last state with the resourceVersion of the deletion. The
+   * deletion is durable when the method returns.
+   * @throws {JournalError} if the deletion cannot be stored. The store is unchanged then.
    */
   remove(storage: string, key: string): StoredObject {
     const shelf = this.#shelf(storage);

@@ -22,8 +22,8 @@ export interface StoreEvent {
 }
 
 /**
- * Objects sorted by key. Immutable: a write creates a new list, which shares all chunks except one. A slow reader can
- * thus keep an old list at the cost of the chunks that have changed since.
+ * Objects, sorted by key. Immutable: a write creates a new list, which shares all chunks except one. A slow
+ * reader can keep an old list, which needs memory only for the chunks that changed since.
  */
 export interface SortedObjects {
   /** No chunk is empty. */
@@ -32,7 +32,9 @@ export interface SortedObjects {
 
 export const noObjects: SortedObjects = { chunks: [] };
 
-/** A write copies one chunk and the list of chunks. With 100,000 objects, both have about the same length. */
+/**
+ * A write copies one chunk and the list of chunks. With 100,000 objects, the two have about the same length.
+ */
 const MAX_CHUNK = 512;
 
 export function findObject({ chunks }: SortedObjects, key: string): StoredObject | undefined {
@@ -67,7 +69,7 @@ export function withoutKey(objects: SortedObjects, key: string): SortedObjects {
 /** Returns all objects or the objects of one namespace, sorted by key. */
 export function listObjects({ chunks }: SortedObjects, namespace?: string): readonly StoredObject[] {
   if (namespace === undefined) return chunks.flat();
-  // The keys of a namespace lie between its slash and the character after that.
+  // The keys of a namespace sort between its slash and the character after the slash.
   const [from, to] = [`${namespace}/`, `${namespace}0`];
   const found: StoredObject[] = [];
   for (let at = chunkFor(chunks, from); at < chunks.length; at++) {
@@ -79,7 +81,10 @@ export function listObjects({ chunks }: SortedObjects, namespace?: string): read
   return found;
 }
 
-/** Returns a past list. `before` has the former states of changed objects by key; undefined for absent objects. */
+/**
+ * Returns a past list. `before` has the former states of changed objects by key; undefined if the object was
+ * absent.
+ */
 export function listBefore(
   objects: SortedObjects,
   before: ReadonlyMap<string, StoredObject | undefined>,
@@ -102,7 +107,7 @@ export function listBefore(
   return past.concat(others.slice(at));
 }
 
-/** Yields objects one by one, for readers that do not need all of them at once. */
+/** Yields objects one at a time, for readers that do not need all of them at once. */
 export function* eachObject({ chunks }: SortedObjects): Generator<StoredObject, void, void> {
   for (const chunk of chunks) yield* chunk;
 }

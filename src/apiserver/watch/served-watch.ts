@@ -8,10 +8,13 @@ import { type EventEncoder, encodeError, watchEventType } from './event-encoder.
 import { type Watcher, type WatchRounds, watchRounds } from './watch-rounds.ts';
 
 export type WatchStart =
-  /** With the events after a revision, which may be in the future. */
+  /** Starts with the events after a revision, which may be in the future. */
   | { readonly kind: 'revision'; readonly revision: number }
   | {
-      /** With the present objects as ADDED events, then a bookmark if `sendBookmark` is set, then the events. */
+      /**
+       * Starts with the present objects as ADDED events, then a bookmark if `sendBookmark` is set, then the
+       * events.
+       */
       readonly kind: 'state';
       readonly sendBookmark: boolean;
       /** The lowest allowed revision of the state. */
@@ -36,17 +39,18 @@ export interface WatchOptions {
 
 /** The size of one write, which can contain many small events. */
 const BATCH_BYTES = 64 * 1024;
-/** The most objects and events examined for one write: a selector may select none of them. */
+/** Maximum number of objects and events examined for one write: a selector may match none of them. */
 const BATCH_LOOKS = 1000;
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Spreads the bookmarks of watches that began together. */
+/** Prevents watches that started together from sending their bookmarks together. */
 const BOOKMARK_JITTER_MS = 1250;
-/** How long before the timeout the last bookmark is sent. */
+/** Time between the last bookmark and the timeout. */
 const BOOKMARK_BEFORE_TIMEOUT_MS = 2000;
 
 /**
- * Serves a watch until the client or the server ends it, it times out, or the history no longer has the next event of a
- * slow client. Sends an ERROR event if the start is not available.
+ * Serves a watch. The watch ends when the client or the server ends it, and at its timeout. It also ends if a
+ * client is so slow that the history no longer has its next event. Sends an ERROR event if the start is not
+ * available.
  */
 export function startWatch(options: WatchOptions): void {
   const { store, storage, from, sink } = options;
@@ -84,7 +88,7 @@ class WatchStream implements Watcher {
   #cancelTimeout = () => {};
   #cancelBookmark = () => {};
 
-  /** The client knows everything up to the revision `since`, or gets it as the initial state. */
+  /** The client knows everything up to the revision `since`, or receives it as the initial state. */
   constructor(options: WatchOptions, position: number, since: number) {
     const { store, storage, clock, from, timeoutMs } = options;
     this.#options = options;
@@ -154,7 +158,7 @@ class WatchStream implements Watcher {
     const event = this.#history.at(this.#position);
     if (event === undefined || event === 'expired') return undefined;
     this.#position++;
-    // A client may start at a revision in the future. It gets only events after that revision.
+    // If the client starts at a revision in the future, it gets only events after that revision.
     if (event.stored.revision <= this.#since) return undefined;
     const type = watchEventType(event, this.#options.selects);
     return type === undefined ? undefined : this.#encoder().event(event, type);
@@ -209,7 +213,7 @@ class WatchStream implements Watcher {
   }
 }
 
-/** The output of a stream. It buffers at most one write beyond the buffer of the socket. */
+/** The output of a stream. It buffers at most one write in addition to the socket's buffer. */
 export interface StreamSink {
   /** Returns false if the client is slow. The next write must then wait for the callback of `onDrain`. */
   write(chunk: Buffer): boolean;
@@ -217,8 +221,8 @@ export interface StreamSink {
   end(): void;
   /** Closes the connection. */
   destroy(): void;
-  /** Calls back each time the client can take more data. */
+  /** Calls `callback` each time the client can receive more data. */
   onDrain(callback: () => void): void;
-  /** Calls back once, after the end of the stream. */
+  /** Calls `callback` once, after the end of the stream. */
   onClose(callback: () => void): void;
 }

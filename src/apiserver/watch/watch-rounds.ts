@@ -11,8 +11,8 @@ export interface Watcher {
 const ROUND_MS = 10;
 
 /**
- * Advances the watchers of one kind of object in rounds. Many writes in one turn of the event loop cost one round, and
- * a long initial state does not delay other watchers.
+ * Advances the watchers of one kind of object in rounds. All writes in one turn of the event loop cause one
+ * round. A long initial state does not delay other watchers.
  */
 export class WatchRounds {
   /** The shared batches of one round. */
@@ -61,7 +61,7 @@ export class WatchRounds {
 
   #goRound(): void {
     const until = this.#clock.now() + ROUND_MS;
-    // Watchers that the last round did not reach come first.
+    // Continue with the watchers that the last round did not reach.
     if (this.#isEveryoneDue) for (const watcher of this.#watchers) this.#due.add(watcher);
     this.#isEveryoneDue = false;
     this.#isRoundSet = false;
@@ -93,8 +93,8 @@ export function watchRounds(store: ObjectStore, storage: string, clock: Clock): 
 }
 
 /**
- * Joins lines into batches. Watchers of one view with the same events share the bytes. With thousands of watchers,
- * copying would cost more than everything else.
+ * Joins lines into batches. Watchers of one view with the same events share the bytes: with thousands of
+ * watchers, copying would dominate the cost.
  */
 export class LineBatches {
   readonly #byFirstLine = new Map<Buffer, { readonly lines: readonly Buffer[]; readonly joined: Buffer }>();

@@ -17,7 +17,7 @@ import {
   writeLabel,
 } from './pod-labels.ts';
 
-/** What the labelling has done. */
+/** Events of the labelling. */
 export type LabelEvent =
   /** A write of a label ended; `error` is undefined after a success. */
   | {
@@ -28,11 +28,11 @@ export type LabelEvent =
     }
   /** The list of labelled Pods ended; `error` is undefined after a success. */
   | { readonly type: 'labelsListed'; readonly error: unknown }
-  /** The name of the Lease cannot be part of a label key. Told once for each Lease. */
+  /** The name of the Lease is not valid in a label key. Sent once for each Lease. */
   | { readonly type: 'unlabelable'; readonly key: LeaseKey };
 
 export interface LeaderLabelsParts {
-  /** Must serve nothing else, so that elections never wait for labels. */
+  /** Used for labels only, so that elections never wait for labels. */
   readonly client: KubernetesClient;
   readonly clock: Clock;
   /** Empty: all. */
@@ -47,22 +47,22 @@ export interface LeaderLabelsParts {
   readonly observe: (event: LabelEvent) => void;
 }
 
-/** Adds what keeps failed writes from being repeated at once. */
+/** The known labels, and the state that delays repeated failed writes. */
 interface Entry extends KnownLabels {
-  /** The uid of the leader's Pod if it does not exist. */
+  /** The uid of the leader's Pod, if that Pod does not exist. */
   readonly missing: string | undefined;
   readonly failures: number;
   readonly notBefore: Instant;
-  /** Nothing to do while the holder renews. */
+  /** While the holder renews, there is nothing to do. */
   readonly isSettled: boolean;
 }
 
-/** Few, to spare the API server. */
+/** Small, to limit the load on the API server. */
 const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
-/** Retry interval while this process may not write or a namespace is not known, in ms. */
+/** Retry interval while this process may not write, or while a namespace is not known, in ms. */
 const UNREADY_MS = 5000;
-/** Key of the search for leftover labels; no Lease has this key. */
+/** Key of the search for leftover labels. No Lease has this key. */
 const SWEEP = '';
 const NOTHING: Entry = {
   carriers: [],
@@ -75,13 +75,13 @@ const NOTHING: Entry = {
 };
 
 /**
- * Keeps the leader label on the Pod of each Lease's leader, and on no other Pod, while this process is the coordinator. A new
- * coordinator lists all labelled Pods, because a crash may have left labels behind.
+ * Keeps the leader label on the Pod of each Lease's leader, and on no other Pod, while this process is the
+ * coordinator. A new coordinator first lists all labelled Pods: a crash may have left labels behind.
  */
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
   readonly #due: DueKeys;
-  /** The Leases that are worked on. One that becomes due meanwhile is worked on again afterwards. */
+  /** The Leases in progress. A Lease that becomes due in the meantime is processed again afterwards. */
   readonly #busy = new Map<LeaseKey, Promise<void>>();
   readonly #again = new Set<LeaseKey>();
   #entries = new Map<LeaseKey, Entry>();
@@ -91,7 +91,7 @@ export class LeaderLabels {
   /** Whether leftover labels are known. */
   #isSwept = false;
   #isStarted = false;
-  /** Failed searches in a row. */
+  /** Number of consecutive failed searches. */
   #failures = 0;
 
   constructor(parts: LeaderLabelsParts) {
@@ -104,18 +104,21 @@ export class LeaderLabels {
     this.#work();
   }
 
-  /** Requests in flight end with the client. */
+  /** Requests in flight end when the client is closed. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#due.clear();
     await Promise.all(this.#busy.values());
   }
 
-  /** Call this when the right to write comes or goes. Other coordinators may have written labels meanwhile. */
+  /**
+   * Call this when this process gains or loses the right to write. Another coordinator may have written
+   * labels in between.
+   */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
-    // Work in flight keeps the former map.
+    // Work in flight keeps using the former map.
     this.#entries = new Map();
     if (isActive) this.#add(SWEEP);
   }
@@ -140,12 +143,12 @@ export class LeaderLabels {
   }
 
   async #workOn(key: LeaseKey): Promise<void> {
-    // The events that arrived together come first.
+    // First handle all events that arrived together.
     await Promise.resolve();
     try {
       await (key === SWEEP ? this.#sweep() : this.#follow(key));
     } catch {
-      // Failed requests are reported where they happen.
+      // The request itself reports its failure.
       this.#retryAt(key, this.#parts.clock.now() + UNREADY_MS);
     }
     this.#busy.delete(key);
@@ -183,7 +186,7 @@ export class LeaderLabels {
     if (entries !== this.#entries) return;
     this.#entries = found;
     this.#isSwept = true;
-    // Includes deleted Leases, which are then forgotten.
+    // Includes the labels of deleted Leases, whose entries are then dropped.
     for (const key of [...found.keys(), ...leases(), ...this.#unlabelable]) this.#add(key);
   }
 
@@ -212,7 +215,7 @@ export class LeaderLabels {
     this.#retryAt(key, done.failures > 0 ? done.notBefore : leadership?.until);
   }
 
-  /** Writes the decided labels until a write fails. Returns the new entry. */
+  /** Writes the decided labels. Stops at the first failure. Returns the new entry. */
   async #write(
     key: LeaseKey,
     labelKey: string,

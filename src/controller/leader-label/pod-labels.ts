@@ -13,7 +13,7 @@ import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';
 /** The leader of a Lease. */
 export interface Leadership {
   readonly holder: string;
-  /** The Pod of the holder's candidate; undefined: there is none, or the candidate is not visible. */
+  /** The Pod of the holder's candidate; undefined if there is none, or if the candidate is not visible. */
   readonly pod: PodReference | undefined;
   readonly until: Instant;
 }
@@ -22,9 +22,9 @@ export interface Leadership {
 export interface KnownLabels {
   /** The Pods that have the label. */
   readonly carriers: readonly PodReference[];
-  /** The Pods that may have the label, as the result of the write is unknown. */
+  /** The Pods that may have the label: the result of the write is unknown. */
   readonly doubtful: readonly PodReference[];
-  /** The holder at the last write; undefined if the label was found. */
+  /** The holder at the last write; undefined if a list found the label. */
   readonly holder: string | undefined;
 }
 
@@ -33,18 +33,19 @@ export interface LabelWrite {
   readonly pod: PodReference;
 }
 
-/** Returns undefined unless the holder has taken up the Lease and still has it. */
+/** Returns undefined unless the holder has taken up the Lease and still holds it. */
 export function leadershipOf(input: ElectionInput, at: Instant): Leadership | undefined {
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // A grant that is not renewed yet. After a restart even our own grants are not provisional.
+  // The holder has not renewed the grant yet. After a restart, even our own grants do not count as
+  // provisional.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };
 }
 
-/** Returns the writes that leave the label on the leader's Pod only. Removals come first. */
+/** Returns the writes after which only the leader's Pod has the label. Removals come first. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
   const isOutOfSight = leadership?.pod === undefined && leadership?.holder === known.holder;
   if (leadership !== undefined && isOutOfSight) return [];
@@ -55,7 +56,7 @@ export function decideLabels(known: KnownLabels, leadership: Leadership | undefi
   return isThere ? removals : [...removals, { kind: 'add', pod }];
 }
 
-/** Small, as Pods are large. */
+/** Small, because Pods are large. */
 const PAGE_SIZE = 200;
 const PAGE_DEADLINE_MS = 30_000;
 
@@ -91,7 +92,7 @@ function take(pod: unknown, found: Map<LeaseKey, PodReference[]>): void {
   }
 }
 
-/** Writes one label. Resolves to whether the Pod exists. Leaves a new Pod of the same name alone. */
+/** Writes one label. Resolves to whether the Pod exists. Does not change a new Pod with the same name. */
 export async function writeLabel(
   client: KubernetesClient,
   namespace: string,
@@ -114,7 +115,7 @@ export async function writeLabel(
   }
 }
 
-/** Another uid causes a conflict whose message names the requested uid. */
+/** A wrong uid causes a conflict. The message of this error contains the requested uid. */
 function isGone(error: unknown, uid: string): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 404 || (error.status === 409 && error.message.includes(uid));
@@ -124,7 +125,7 @@ function isGone(error: unknown, uid: string): boolean {
 export const LEADER = 'leader';
 
 const PREFIX = `${GROUP}/`;
-/** The name part of a label key. The name of a Lease may be longer. */
+/** Pattern of the name part of a label key. The name of a Lease may be longer than this allows. */
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 
 /** Returns undefined if the name of the Lease cannot be part of a label key. */
@@ -132,7 +133,7 @@ export function labelKeyOf(leaseName: string): string | undefined {
   return NAME.test(leaseName) ? `${PREFIX}${leaseName}` : undefined;
 }
 
-/** Returns the Leases whose leader labels are among `labels`. */
+/** Returns the Leases that have a leader label in `labels`. */
 export function leasesLedBy(labels: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(labels).flatMap(([key, value]) =>
     value === LEADER && key.startsWith(PREFIX) ? [key.slice(PREFIX.length)] : [],

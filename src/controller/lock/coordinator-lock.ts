@@ -24,12 +24,12 @@ import {
 } from './lock-settings.ts';
 import { LockCalls } from './lock-storage.ts';
 
-/** Fraction of the retry period by which calls of replicas that started together drift apart. */
+/** Random share of the retry period, so that replicas that started together do not call together. */
 const JITTER = 0.1;
 
 /**
- * The lock that makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right before each write;
- * see `LONGEST_WRITE_MS`.
+ * The lock that makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right
+ * before each write; see `LONGEST_WRITE_MS`.
  */
 export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
@@ -37,31 +37,33 @@ export class CoordinatorLock {
   readonly #rules: LockRules;
   readonly #calls: LockCalls;
   readonly #sleep: InterruptibleSleep;
-  /** Keeps two processes that claim by force from ousting each other all the time. */
+  /**
+   * Delays repeated claims by force, so that two processes do not take the lock from each other all the time.
+   */
   readonly #forceBackoff: Backoff;
   #forceNotBefore: Instant = Number.NEGATIVE_INFINITY;
   #state: LockState;
-  /** The Lease as last seen, the base of the next write. */
+  /** The Lease as last seen. The next write is based on it. */
   #lease: KubernetesObject | undefined;
   #observation: LockObservation | undefined;
-  /** Whether `#lease` is recent enough to decide on. */
+  /** Whether `#lease` is recent enough for a decision. */
   #fresh = false;
-  /** While we hold the lock: when we sent the last successful renewal. */
+  /** While we hold the lock: when we sent our last successful renewal. */
   #renewedAt: Instant | undefined;
-  /** Whether we have sent a claim, so that the Lease may name us even without an answer. */
+  /** Whether we have sent a claim. Then the Lease may name us, even if the answer was lost. */
   #mayHold = false;
-  /** We never act before this. Another claim does not move it back: former holders may still act. */
+  /** We never act before this time. Another claim does not make it earlier: former holders may still act. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
   /**
-   * `#actFrom` before a claim that was refused. The refused request may be a retransmission of a claim that succeeded; the next
-   * read tells.
+   * The value of `#actFrom` before a claim that the server refused. The refused request may be the
+   * retransmission of a successful claim. The next read shows that.
    */
   #actFromIfRefused: Instant | undefined;
-  /** Set when the watch shows another holder during our write: its answer is then outdated. */
+  /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
   #contested = false;
   /** Since when `canCoordinate` has been false. */
   #unableSince: Instant | undefined;
-  /** Until then a write that began while we were active may be in flight. */
+  /** A write that began while we were active may be in flight until this time. */
   #writesEndBy: Instant = Number.NEGATIVE_INFINITY;
   #stopping = false;
   #cancelBoundary: (() => void) | undefined;
@@ -105,9 +107,10 @@ export class CoordinatorLock {
     return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
-  /** Whether a write may begin now. False as soon as another process may be the coordinator. */
+  /** Whether a write may begin now. Becomes false as soon as another process may be the coordinator. */
   isActive(): boolean {
-    // The timer may fire after the next renewal, and a caller that is refused waits for `onChange`.
+    // Refresh the state: the timer may fire only after the next renewal, and a caller that gets false waits
+    // for `onChange`.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     if (this.#state.kind !== 'active') return false;
     this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
@@ -119,7 +122,7 @@ export class CoordinatorLock {
     this.#sleep.interrupt();
   }
 
-  /** Does nothing if already started or stopped. */
+  /** Does nothing if the lock was started or stopped before. */
   start(): void {
     if (this.#running !== undefined || this.#stopping) return;
     this.#stopWatch = this.#options.storage.watch?.((lease) => this.#onWatch(lease));
@@ -127,8 +130,9 @@ export class CoordinatorLock {
   }
 
   /**
-   * Makes `isActive` false at once and releases the Lease, so that the next coordinator does not wait until it expires.
-   * All writes must have ended before this call. Never rejects: a Lease that is not released expires.
+   * Makes `isActive` false at once and releases the Lease, so that the next coordinator does not wait until
+   * the Lease expires. Call it only after all writes have ended. Never rejects: if the release fails, the
+   * Lease expires.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -154,7 +158,7 @@ export class CoordinatorLock {
     }
   }
 
-  /** Claims or renews the lock; after a conflict tries once more. Returns the time of the next attempt. */
+  /** Claims or renews the lock. Retries once after a conflict. Returns the time of the next attempt. */
   async #attempt(): Promise<Instant> {
     const { clock } = this.#options;
     const next = clock.now() + this.#timing.retryPeriodMs * (1 + JITTER * clock.random());
@@ -165,7 +169,7 @@ export class CoordinatorLock {
     }
   }
 
-  /** After a conflict the Lease has changed: reads it again at once. */
+  /** Advances the lock. After a conflict, the Lease has changed: reads it again at once. */
   #advanceAfter(error: unknown): Promise<Instant> {
     if (!isConflict(error) || this.#stopping) throw error;
     return this.#advance();
@@ -174,7 +178,8 @@ export class CoordinatorLock {
   async #advance(): Promise<Instant> {
     const { clock, canCoordinate = () => true } = this.#options;
     await this.#refresh();
-    // Read after the wait, during which the watch may change it: the write must have the same base as the decision.
+    // Read this after the wait, because the watch may change it meanwhile: the write must have the same base
+    // as the decision.
     const observation = this.#observation;
     if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
     const decision = decideLock(observation, this.#rules, clock.now(), this.#forceNotBefore);
@@ -185,7 +190,7 @@ export class CoordinatorLock {
       await this.#take(decision);
       return Number.POSITIVE_INFINITY;
     }
-    // The next decision needs another read, unless the watch shows a change before.
+    // The next decision needs another read, unless the watch shows a change first.
     this.#fresh = false;
     return decision.kind === 'wait' ? decision.until : Number.POSITIVE_INFINITY;
   }
@@ -198,11 +203,11 @@ export class CoordinatorLock {
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
     const sentAt = this.#options.clock.now();
     const formerActFrom = this.#actFrom;
-    // Set before the answer, which may be lost: the former holder is ousted nevertheless.
+    // Set this before the answer, which may be lost. The former holder is ousted even then.
     if (decision.kind !== 'renew') this.#actFrom = Math.max(formerActFrom, decision.actFrom);
     this.#contested = false;
     this.#mayHold = true;
-    // If we crash before we act, the next holder must wait for the same former holder.
+    // If we crash before we act, the next holder must wait for the same former holder as we do.
     const leaseDurationMs = Math.max(this.#timing.leaseDurationMs, this.#actFrom - sentAt);
     try {
       const answer = await this.#calls.write(this.#lease, { holder: this.#rules.identity, leaseDurationMs });
@@ -217,7 +222,7 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /** Not before `#actFrom`: the next holder would have to wait for the former one, too. */
+  /** Not before `#actFrom`: otherwise the next holder would also have to wait for the former holder. */
   #shouldLetGo(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + this.#timing.renewDeadlineMs;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
@@ -249,7 +254,7 @@ export class CoordinatorLock {
     }
   }
 
-  /** Releases the Lease if it still is ours. */
+  /** Releases the Lease if we still hold it. */
   async #writeRelease(): Promise<void> {
     await this.#refresh();
     if (this.#observation?.record?.holder !== this.#rules.identity) return;
@@ -297,7 +302,7 @@ export class CoordinatorLock {
     return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + this.#timing.renewDeadlineMs;
   }
 
-  /** Updates the state, now and when settling or the renew deadline ends. */
+  /** Updates the state, now and again at the end of settling or at the renew deadline. */
   #refreshState(): void {
     const { clock } = this.#options;
     const now = clock.now();

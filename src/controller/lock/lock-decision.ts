@@ -3,7 +3,7 @@ import { isForeign, isReleased, type LockRecord } from './lock-record.ts';
 
 export interface LockRules {
   readonly identity: string;
-  /** Duration of our claims, in ms, and of records without a duration. */
+  /** Duration of our claims, in ms. Also used for records without a duration. */
   readonly leaseDurationMs: number;
   /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
@@ -11,23 +11,26 @@ export interface LockRules {
 
 /** The lock as this process has seen it. */
 export interface LockObservation {
-  /** Undefined when there is no Lease. */
+  /** Undefined if there is no Lease. */
   readonly record: LockRecord | undefined;
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
   /**
-   * Until then a former holder may act: it lost the lock without a release of its own, because the Lease was deleted,
+   * Until this time, a former holder may act. It lost the lock without releasing it: the Lease was deleted,
    * emptied or restored from a backup (rule 8).
    */
   readonly formerHolderUntil?: Instant;
   /**
-   * Until then a former holder without our prefix may wake up and empty the lock of its new holder: client-go's elector
-   * releases any Lease that it finds (rule 8).
+   * Until this time, a former holder without our prefix may wake up and release the new holder's lock:
+   * client-go's elector releases any Lease that it finds (rule 8).
    */
   readonly doubtedUntil?: Instant;
 }
 
-/** `actFrom`: when a holder may act after a successful claim. Until then a former holder may act. */
+/**
+ * `actFrom`: the time from which a holder may act after a successful claim. Before that, a former holder may
+ * act.
+ */
 export type LockDecision =
   | { readonly kind: 'claim'; readonly actFrom: Instant }
   | { readonly kind: 'force'; readonly actFrom: Instant; readonly ousted: string }
@@ -52,7 +55,7 @@ export function observeLock(
     record,
     seenAt: now,
     ...(doubtedUntil !== undefined && { doubtedUntil }),
-    // A new holder does not stop the former one.
+    // The former holder may still act, even if there is a new holder.
     ...(formerHolderUntil > now && { formerHolderUntil }),
   };
   const isTaken = record !== undefined && (record.holder !== '' || isHoldersRelease(record, previous));
@@ -61,7 +64,8 @@ export function observeLock(
     return { ...seen, formerHolderUntil: now + durationOf(previous.record, rules) };
   }
   if (previous === undefined) return seen;
-  // Counted from now: an unseen renewal may have come just before the Lease was deleted or emptied.
+  // The duration counts from now: the holder may have renewed, unseen, just before the Lease was deleted or
+  // emptied.
   const durationMs = Math.max(
     rules.leaseDurationMs,
     former?.leaseDurationMs ?? 0,
@@ -71,9 +75,9 @@ export function observeLock(
 }
 
 /**
- * Whether a holder without our prefix took the lock before its former holder expired. The Lease was then emptied or deleted
- * unseen, and the former holder may act. A new holder of ours has seen a release, or acts and releases only after the former
- * holder has expired.
+ * Whether a holder without our prefix took the lock before its former holder expired. In that case the Lease
+ * was emptied or deleted unseen, and the former holder may still act. One of our replicas never does this: it
+ * takes the lock after a release, or acts and releases only after the former holder has expired.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,
@@ -87,7 +91,7 @@ function isTakenEarly(
   return now < previous.seenAt + durationOf(former, rules);
 }
 
-/** Whether the holder itself released an emptied lock. Our replicas release no lock but their own. */
+/** Whether the holder itself released an emptied lock. Our replicas release only their own lock. */
 function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
   if (!isReleased(record)) return false;
   const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};
@@ -96,7 +100,10 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   return !isAnothers && seenAt >= doubtedUntil;
 }
 
-/** A holder without our prefix that loses the lock may sleep for two durations after its last renewal. */
+/**
+ * Returns until when a former holder without our prefix may disturb the lock: it may sleep for two durations
+ * after its last renewal.
+ */
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -111,9 +118,8 @@ function doubtAfter(
 }
 
 /**
- * Decides what to do about the lock (rule 10). Only a claim by force is made while a holder is valid. It costs a wait, as the
- * former holder may act for the duration of its Lease.
- *
+ * Decides what to do about the lock (rule 10). While a holder is valid, only a claim by force is possible.
+ * After such a claim this replica waits, because the former holder may act until the end of its Lease.
  * @param forceNotBefore end of the backoff between claims by force
  */
 export function decideLock(
@@ -141,7 +147,10 @@ function durationOf(record: LockRecord, rules: LockRules): number {
   return record.leaseDurationMs ?? rules.leaseDurationMs;
 }
 
-/** Each new holder adds a transition: fewer than before come from a backup of the storage. */
+/**
+ * Whether leaseTransitions has decreased. Each new holder increases it, so the storage was restored from a
+ * backup.
+ */
 function isSetBack(record: LockRecord, former: LockRecord | undefined): boolean {
   return former !== undefined && record.leaseTransitions < former.leaseTransitions;
 }

@@ -9,7 +9,7 @@ export const IDENTITY_PREFIX = 'coordinated-leader-election_';
 
 const RELEASED = { holder: '', leaseDurationMs: 1000 };
 
-/** `uuid` distinguishes the replica from an earlier run on the same host. */
+/** `uuid` distinguishes this replica from an earlier run on the same host. */
 export function replicaIdentity(hostname: string, uuid: string): string {
   return `${IDENTITY_PREFIX}${hostname}_${uuid}`;
 }
@@ -25,7 +25,7 @@ export interface LockRecord {
   readonly holder: string;
   /** spec.leaseDurationSeconds in ms; undefined when absent or not a positive number. */
   readonly leaseDurationMs: number | undefined;
-  /** spec.renewTime as written. Compare it with itself only, never with a clock (rule 2). */
+  /** spec.renewTime as written. Compare it only with other values of it, never with a clock (rule 2). */
   readonly renewTime: string | undefined;
   /** spec.leaseTransitions; 0 when absent. */
   readonly leaseTransitions: number;
@@ -33,7 +33,7 @@ export interface LockRecord {
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
-/** The lock as this process last wrote it. All writes of the former coordinator are older. */
+/** The lock as this process last wrote it. The former coordinator made all its writes before. */
 export interface OwnLock {
   readonly key: LeaseKey;
   readonly holder: string;
@@ -41,7 +41,7 @@ export interface OwnLock {
   readonly renewTime: bigint;
 }
 
-/** What a write changes in the Lease. */
+/** The fields of the Lease that a write changes. */
 export interface RecordChange {
   /** '' releases the lock. */
   readonly holder: string;
@@ -66,14 +66,17 @@ function isWrittenByOurs(managedFields: unknown): boolean | undefined {
   return Array.isArray(managedFields) ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER) : undefined;
 }
 
-/** Whether the record is what client-go and this program write to release the lock. An emptied Lease is not. */
+/**
+ * Whether the record looks like a release by client-go or this program. A Lease that another client emptied
+ * does not.
+ */
 export function isReleased(record: LockRecord): boolean {
   return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
 }
 
 /**
- * Returns the change that releases the lock. While a former holder may act for another `settlingMs`, the record expires
- * after that time instead: the next holder of a released lock would act at once.
+ * Returns the change that releases the lock. The next holder of a released lock acts at once. If a former
+ * holder may still act for `settlingMs`, the record expires after that time instead.
  */
 export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
   return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
@@ -99,7 +102,8 @@ function changedFields(
 ): Record<string, unknown> {
   const formerHolder = textField(spec, 'holderIdentity') ?? '';
   const written = formatMicroTime(change.wallTime);
-  // Other replicas recognize a renewal by its changed renewTime, even if our clock is coarse or was set back.
+  // Other replicas recognize a renewal by a new renewTime. It must be new even if our clock is coarse or was
+  // set back.
   const renewTime = written === spec['renewTime'] ? formatMicroTime(change.wallTime + 1n) : written;
   const renewed = {
     holderIdentity: change.holder,
@@ -107,12 +111,12 @@ function changedFields(
     renewTime,
   };
   if (change.holder === formerHolder) return renewed;
-  // As client-go counts: a new holder is a transition, a release is not.
+  // As in client-go: a new holder counts as a transition, a release does not.
   const leaseTransitions = Math.min(transitionsOf(spec) + (change.holder === '' ? 0 : 1), MAX_TRANSITIONS);
   return { ...renewed, acquireTime: renewTime, leaseTransitions };
 }
 
-/** The maximum of int32. The API server would refuse a larger number for ever. */
+/** The maximum of int32. The API server would refuse every larger number. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 function transitionsOf(spec: Readonly<Record<string, unknown>>): number {

@@ -2,11 +2,14 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { isForeign } from './lock-record.ts';
 import type { LockCall, LockStorage } from './lock-storage.ts';
 
-/** The defaults are those of the built-in controller and of the components of Kubernetes. */
+/** The defaults are those of the built-in controller and of Kubernetes' components. */
 export interface LockTiming {
-  /** Validity of a claim or renewal, in ms, whole seconds. Default: 15,000. */
+  /** How long a claim or renewal is valid, in ms, whole seconds. Default: 15,000. */
   readonly leaseDurationMs: number;
-  /** The holder stops acting this long after it sent its last successful renewal, in ms. Default: 10,000. */
+  /**
+   * The holder stops acting when this time has passed since it sent its last successful renewal, in ms.
+   * Default: 10,000.
+   */
   readonly renewDeadlineMs: number;
   /** Interval of renewals, and of reads while another replica holds the lock, in ms. Default: 2,000. */
   readonly retryPeriodMs: number;
@@ -14,14 +17,14 @@ export interface LockTiming {
   readonly callTimeoutMs: number;
 }
 
-/** Events for the log, besides changes of the state. */
+/** Events for the log, in addition to changes of the state. */
 export type LockEvent =
   | { readonly kind: 'claimedByForce'; readonly from: string }
-  /** Another process took the lock from us; `by` is '' when the Lease was emptied or deleted. */
+  /** Another process took the lock from us. `by` is '' if the Lease was emptied or deleted. */
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
   /** We release the lock because we cannot coordinate. */
   | { readonly kind: 'letGo' }
-  /** Includes conflicts: single ones are normal, repeated ones are not. */
+  /** A call failed, perhaps with a conflict. A single conflict is normal, repeated conflicts are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
 
 export interface CoordinatorLockOptions {
@@ -31,8 +34,8 @@ export interface CoordinatorLockOptions {
   /** Takes the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
   /**
-   * Whether this replica could coordinate with the lock. Default: true. While false, the replica does not claim the lock,
-   * and it releases the lock after `renewDeadlineMs`.
+   * Whether this replica could coordinate if it had the lock. Default: true. While false, the replica does
+   * not claim the lock, and releases it after `renewDeadlineMs`.
    */
   readonly canCoordinate?: () => boolean;
   readonly timing?: Partial<LockTiming>;
@@ -59,7 +62,10 @@ export const DEFAULT_LOCK_TIMING: LockTiming = {
  */
 export const LONGEST_WRITE_MS = 3500;
 
-/** @throws RangeError when two replicas could act at once, or a replica could lose the lock without a failure. */
+/**
+ * @throws RangeError if two replicas could act at once, or if a replica could lose the lock although nothing
+ * failed.
+ */
 export function checkLockSettings(identity: string, timing: LockTiming): void {
   if (isForeign(identity)) throw new RangeError(`a replica's identity cannot be "${identity}"`);
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, callTimeoutMs } = timing;
@@ -84,10 +90,10 @@ export function checkLockSettings(identity: string, timing: LockTiming): void {
  */
 export interface LockState {
   readonly kind: 'standby' | 'waiting' | 'settling' | 'active';
-  /** The holder as last seen; absent when the lock is free. */
+  /** The holder as last seen; absent if the lock is free. */
   readonly holder?: string;
   readonly since: Instant;
-  /** End of settling if all renewals succeed. */
+  /** End of settling, if all renewals succeed. */
   readonly activeAt?: Instant;
 }
 
@@ -99,7 +105,7 @@ export function stateOf(holder: string, renewed: boolean, actFrom: Instant, now:
   return { kind: isForeign(holder) ? 'waiting' : 'standby', holder, since: now };
 }
 
-/** Compares all fields but `since`. */
+/** Compares all fields except `since`. */
 export function isSameState(a: LockState, b: LockState): boolean {
   return a.kind === b.kind && a.holder === b.holder && a.activeAt === b.activeAt;
 }

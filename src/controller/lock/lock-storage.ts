@@ -16,22 +16,22 @@ import { newLockLease, type RecordChange, withRecord } from './lock-record.ts';
  */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Reads the Lease from the server, not from a cache; undefined when there is none. */
+  /** Reads the Lease from the server, not from a cache; undefined if there is none. */
   get(signal: AbortSignal): Promise<KubernetesObject | undefined>;
   /** Rejects with status 409 when the Lease exists. */
   create(lease: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
   /**
-   * Calls `onChange` with every new state of the Lease (undefined: deleted) until the returned function is called.
-   * Resumes after failures. States may be late or repeated, but keep their order.
+   * Calls `onChange` with every new state of the Lease (undefined: deleted) until the returned function is
+   * called. Resumes after failures. States may be late or repeated, but are in order.
    */
   watch?(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
 /**
- * Stores the lock on an API server. `client` must serve nothing else, so that the load of elections cannot delay
- * renewals (rule 10).
+ * Stores the lock on an API server. Use `client` for the lock only, so that the load of elections cannot
+ * delay renewals (rule 10).
  */
 export function createApiLockStorage(
   client: KubernetesClient,
@@ -66,7 +66,7 @@ export function createApiLockStorage(
         client,
         clock,
         path: resourcePaths.leases(lease.namespace),
-        // A role can then allow this one Lease only.
+        // With this selector, a role can allow only this one Lease.
         query: { fieldSelector: `metadata.name=${lease.name}` },
         decode: (raw) => raw,
         handler: ({ type, object }) => onChange(type === 'deleted' ? undefined : object),
@@ -84,7 +84,7 @@ export interface LockCallsParts {
   readonly clock: Clock;
   readonly storage: LockStorage;
   readonly timeoutMs: number;
-  /** After a failure the state of the server is unknown. */
+  /** Called after a failure. The state of the server is unknown then. */
   readonly onFailure: (call: LockCall, error: unknown) => void;
 }
 

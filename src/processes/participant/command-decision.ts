@@ -6,18 +6,18 @@ export type CommandState =
   | { readonly phase: 'waiting'; readonly isStopping: boolean }
   /** The command runs in the current term. */
   | { readonly phase: 'running'; readonly isStopping: boolean }
-  /** The term has ended, and the command was told to end. */
+  /** The term has ended, and the wrapper has asked the command to end. */
   | { readonly phase: 'ending'; readonly isStopping: boolean }
-  /** The command has ended. Its process group may still have processes. */
+  /** The command has ended. Other processes of its group may still run. */
   | {
       readonly phase: 'clearing';
       readonly isStopping: boolean;
       readonly end: CommandEnd;
-      /** The command ended by itself, which ends the term. */
+      /** Whether the command ended before the wrapper asked it to. Then the term ends. */
       readonly byItself: boolean;
       readonly isTermOver: boolean;
     }
-  /** No command runs. The term is about to end on request. */
+  /** No command runs. The wrapper has asked for the end of the term. */
   | { readonly phase: 'withdrawing'; readonly isStopping: boolean; readonly end: CommandEnd };
 
 /** An event of the command or its term. */
@@ -25,24 +25,24 @@ export type CommandEvent =
   | { readonly kind: 'termBegan' }
   | { readonly kind: 'termOver' }
   | { readonly kind: 'ended'; readonly end: CommandEnd }
-  /** The process group of the command is empty. */
+  /** The process group of the command has no more processes. */
   | { readonly kind: 'cleared' }
   /** The Lease is about to expire, or the grace period of the process group is over. */
   | { readonly kind: 'outOfTime' }
   | { readonly kind: 'signalled'; readonly signal: NodeJS.Signals };
 
-/** An action. Actions are applied in order. */
+/** An action. The actions of a decision are applied in order. */
 export type CommandAction =
   | { readonly kind: 'start' }
   /** Forward a signal to the command. */
   | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
-  /** Kill the command before the Lease expires. */
+  /** Kill the command at a deadline before the Lease expires. */
   | { readonly kind: 'setDeadline' }
   /** Terminate the remaining processes of the group, then kill them. */
   | { readonly kind: 'clear' }
   /** Kill the process group. */
   | { readonly kind: 'kill' }
-  /** Stop being a candidate for a while, so that another candidate is elected. */
+  /** Stop being a candidate for a while, so that the coordinator elects another candidate. */
   | { readonly kind: 'withdraw' }
   /** End the term and release the Lease. All processes have ended. */
   | { readonly kind: 'endTerm' }
@@ -55,14 +55,14 @@ interface CommandDecision {
   readonly actions: readonly CommandAction[];
 }
 
-/** Signals that end this process. All others are only forwarded to the command. */
+/** Signals that end this process. The wrapper only forwards all other signals to the command. */
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
 export const initialCommandState: CommandState = { phase: 'waiting', isStopping: false };
 
 /**
- * Decides what to do with the command. No command starts while this process ends, and no term ends before the process
- * group of its command is empty.
+ * Decides what to do with the command. While this process ends, no command starts. A term ends only after the
+ * process group of its command is empty.
  */
 export function decideCommand(
   state: CommandState,
@@ -100,7 +100,7 @@ export type CommandEnd =
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
-/** Returns the exit code, by the rules of shells. */
+/** Returns the exit code that a shell would return. */
 export function exitCodeOf(end: CommandEnd): number {
   switch (end.kind) {
     case 'exited':
@@ -112,10 +112,10 @@ export function exitCodeOf(end: CommandEnd): number {
   }
 }
 
-/** Error codes of a temporary lack of resources. */
+/** Error codes that show a temporary lack of resources. */
 const TEMPORARY_ERRORS = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
 
-/** Describes why a command could not start, with advice. */
+/** Explains why a command could not start, with advice. */
 export function startProblem(file: string, code: string): string {
   if (code === 'ENOENT')
     return `${file}: no such command; name one that is in the PATH of this container, or its path`;
@@ -162,7 +162,7 @@ function onSignal(state: CommandState, signal: NodeJS.Signals): CommandDecision 
     case 'running':
     case 'ending':
       return { next, actions: [{ kind: 'signal', signal }] };
-    // Without a command, any other signal has no effect.
+    // Without a command, no other signal has an effect.
     case 'waiting':
       return { next, actions: isFirst ? [{ kind: 'stop', exitCode: 0 }] : [] };
     case 'withdrawing':
@@ -177,7 +177,7 @@ function afterwards(
   restart: boolean,
 ): CommandDecision {
   if (isStopping || (byItself && (!restart || isPermanent(end)))) {
-    // Handled like a stop: if another term begins meanwhile, no command starts in it.
+    // Treat this like a stop: if another term begins in the meantime, no command starts in it.
     return {
       next: { phase: 'waiting', isStopping: true },
       actions: [{ kind: 'stop', exitCode: exitCodeOf(end) }, { kind: 'endTerm' }],
@@ -187,7 +187,7 @@ function afterwards(
   return { next: { phase: 'withdrawing', isStopping, end }, actions: [{ kind: 'withdraw' }] };
 }
 
-/** True when a retry would fail in the same way. */
+/** True if a retry would fail in the same way. */
 function isPermanent(end: CommandEnd): boolean {
   return end.kind === 'notStarted' && !TEMPORARY_ERRORS.includes(end.code);
 }

@@ -33,11 +33,11 @@ export interface CommandRunParts {
   readonly logger: Logger;
 }
 
-/** Grace period for processes that outlive the command, in milliseconds. */
+/** Grace period for processes of the group that still run after the command has ended, in milliseconds. */
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Backoff before this process becomes a candidate again after its command has ended. */
+/** Backoff after the end of a command, before this process becomes a candidate again. */
 const PAUSES: BackoffOptions = { initialMs: 2000, maxMs: 60_000, resetAfterMs: 60_000 };
 
 /** A run of the command in one term. */
@@ -50,7 +50,7 @@ interface Run {
   readonly undo: (() => void)[];
 }
 
-/** Runs a command while its candidate leads. Applies the actions of {@link decideCommand}. */
+/** Runs a command while its candidate leads: applies the actions of {@link decideCommand}. */
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
@@ -112,14 +112,14 @@ export class CommandRun {
         break;
       case 'setDeadline':
         this.#outOfTimeIn(this.#mayLiveMs('wrapperMs'));
-        // The guard may not know the last renewal yet.
+        // The guard may not know about the last renewal yet.
         this.#run?.guard?.extend(this.#mayLiveMs('guardMs'));
         break;
       case 'clear':
         this.#clear();
         break;
       case 'kill':
-        this.#parts.logger.warn({}, 'Killing what is left of the command');
+        this.#parts.logger.warn({}, 'Killing the remaining processes of the command');
         this.#run?.group?.signal('SIGKILL');
         break;
       case 'withdraw':
@@ -172,7 +172,7 @@ export class CommandRun {
       });
       const { child } = held;
       child.on('error', (error) => {
-        // Other errors come from signals that could not be delivered.
+        // Any other error comes from a signal that could not be delivered.
         if (child.pid === undefined) notStarted(error);
       });
       child.once('exit', (code, signal) =>
@@ -185,7 +185,7 @@ export class CommandRun {
     }
   }
 
-  /** Tells the guard of each renewal before its deadline. */
+  /** Extends the guard's deadline after each renewal, before it passes. */
   #keepTelling(guard: GroupGuard, periodMs: number): void {
     const run = this.#run;
     let cancel = () => {};
@@ -201,7 +201,7 @@ export class CommandRun {
     run?.undo.push(() => cancel());
   }
 
-  /** Waits with backoff: a command in a crash loop must not hold the Lease or load the API server. */
+  /** Waits with backoff: a command in a crash loop must not keep the Lease or overload the API server. */
   async #pause(): Promise<void> {
     const { host, logger } = this.#parts;
     const delayMs = this.#pauses.failed();
@@ -228,7 +228,7 @@ export class CommandRun {
     this.#happened({ kind: 'ended', end });
   }
 
-  /** Terminates the processes that the command has left behind, then kills them. */
+  /** Terminates the remaining processes of the group, then kills them. */
   #clear(): void {
     const { clock } = this.#parts.host;
     const run = this.#run;

@@ -5,25 +5,28 @@ import { untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { EVENT_STREAM, eventText, MAX_PROMISE_MS, MAX_STREAMS } from './leadership.ts';
 
-/** A program's open request for the lead. */
+/** A program's open request for leadership. */
 interface Program {
   readonly response: ServerResponse;
-  /** When the sidecar received the request. The program sent it before. */
+  /** When the sidecar received the request. The program sent it earlier. */
   readonly askedAt: Instant;
   readonly closed: Promise<void>;
 }
 
-/** What the program with the lead is told. */
+/** The message to the program that leads. */
 interface LeadAccount {
   /** The Lease, `namespace/name`. */
   readonly lease: string;
   readonly holder: string;
-  /** False: the program has to stop, and to close its connection when it has stopped. */
+  /** False: the program must stop, and must close its connection after it has stopped. */
   readonly leading: boolean;
-  /** Why the program has to stop. */
+  /** Why the program must stop. */
   readonly why?: string;
   readonly fencingToken: number;
-  /** Until when the program may lead, in milliseconds from when it asked, on the monotonic clock of the machine. */
+  /**
+   * Until when the program may lead, in milliseconds after it sent its request, on the machine's monotonic
+   * clock.
+   */
   readonly validUntilMs: number;
 }
 
@@ -31,36 +34,36 @@ export interface LeadConnectionsParts {
   readonly clock: Clock;
   /** The Lease, `namespace/name`. */
   readonly lease: string;
-  /** The interval of repeats, in milliseconds: what is told must not expire while the Lease is renewed. */
+  /** Interval of repeated messages, in milliseconds. A message must not expire while the Lease is renewed. */
   readonly repeatMs: number;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** Gives up leadership: the program with the lead has closed its connection. */
+  /** Called when the leading program has closed its connection: gives up leadership. */
   readonly resign: () => void;
-  /** Called when the first program asks, and when the last one has closed its connection. */
+  /** Called when the first program connects, and when the last one has closed its connection. */
   readonly onChange: () => void;
 }
 
 /**
- * The connections by which programs ask for the lead and have it (rule 18). One program at a time has it, from the beginning
- * of a term until it closes its connection. The Lease is not released before. The others wait, in the order in which they
- * asked.
+ * The connections by which programs ask for leadership and keep it (rule 18). One program at a time leads:
+ * from the beginning of a term until it closes its connection. The Lease is not released before that. The
+ * other programs wait, in the order of their requests.
  */
 export class LeadConnections {
   readonly #parts: LeadConnectionsParts;
   readonly #waiting = new Set<Program>();
-  /** The program that was given the lead, until it closes its connection. */
+  /** The program that leads or led in this term. Set until it closes its connection. */
   #leader: Program | undefined;
 
   constructor(parts: LeadConnectionsParts) {
     this.#parts = parts;
   }
 
-  /** Whether a program waits for the lead or has it. */
+  /** Whether a program is connected: it waits or leads. */
   get hasProgram(): boolean {
     return this.#leader !== undefined || this.#waiting.size > 0;
   }
 
-  /** Holds the request of a program. Its answer begins when the program has the lead. */
+  /** Keeps a program's request open. The answer begins when the program leads. */
   join(response: ServerResponse): void {
     if (this.#waiting.size >= MAX_STREAMS) {
       endWith(response, 'too many wait for the lead already\n');
@@ -80,7 +83,7 @@ export class LeadConnections {
     else logger.warn('A program asks for the lead, and waits until another one has closed its connection');
   }
 
-  /** Gives the lead to a program. Resolves when the term is over and the program has closed its connection. */
+  /** Lets a program lead. Resolves after the term is over and the program has closed its connection. */
   async lead(term: Term): Promise<void> {
     const [program] = this.#waiting;
     if (!program) return untilAborted(term.signal);
@@ -92,7 +95,7 @@ export class LeadConnections {
     endRepeats();
   }
 
-  /** Refuses the programs that wait. The program with the lead, if there is one, keeps its connection. */
+  /** Refuses the waiting programs. The leading program, if there is one, keeps its connection. */
   close(): void {
     for (const { response } of this.#waiting) endWith(response, 'the sidecar stops\n');
   }
@@ -108,7 +111,10 @@ export class LeadConnections {
     if (!this.hasProgram) onChange();
   }
 
-  /** Tells the program of the term at once, at its end, and in between. The returned function ends this. */
+  /**
+   * Sends the state of the term to the program: now, repeatedly, and at the end of the term. The returned
+   * function stops this.
+   */
   #tellRepeatedly(program: Program, term: Term): () => void {
     const { clock, repeatMs } = this.#parts;
     const { response } = program;
@@ -116,7 +122,7 @@ export class LeadConnections {
       if (!response.destroyed) response.write(eventText(event, this.#account(program, term)));
     };
     const repeat = () => {
-      // A program that does not read needs no second repeat.
+      // If the program does not read, do not write a second message.
       if (response.writableLength === 0) tell('heartbeat');
       cancel = clock.setTimer(repeat, repeatMs);
     };
@@ -143,7 +149,7 @@ export class LeadConnections {
   }
 }
 
-/** Refuses a request that waits: the program may ask again. */
+/** Refuses a waiting request. The program may retry. */
 function endWith(response: ServerResponse, body: string): void {
   response
     .writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '1', Connection: 'close' })

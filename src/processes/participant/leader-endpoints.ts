@@ -17,7 +17,7 @@ import { type Leadership, LeadershipStreams } from './leadership.ts';
 interface LeaderEndpointsParts {
   readonly clock: Clock;
   readonly leadership: Leadership;
-  /** Undefined if programs do not lead by a connection. */
+  /** Undefined if programs do not use connections to lead (rule 18). */
   readonly connections?: LeadConnections | undefined;
   /** Gives up leadership. Resolves when the Lease is released. */
   readonly resign: () => Promise<void>;
@@ -25,9 +25,9 @@ interface LeaderEndpointsParts {
 }
 
 interface Endpoint {
-  /** HEAD is handled like GET, but not where the request has an effect. */
+  /** HEAD is handled like GET, except for requests with an effect. */
   readonly method: 'GET' | 'POST';
-  /** Whether a request changes who leads. Only programs of the same pod may do so. */
+  /** Whether a request affects which candidate leads. Only programs of the same pod may send it. */
   readonly hasEffect: boolean;
 }
 
@@ -56,8 +56,7 @@ export function startLeaderEndpoints(
 }
 
 /**
- * Serves the same on a Unix socket.
- *
+ * Serves the same answers on a Unix socket.
  * @throws {Error} with the path and advice, if the server cannot listen there.
  */
 export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts): Promise<HttpServer<void>> {
@@ -125,7 +124,7 @@ async function answerTo(request: IncomingMessage, parts: LeaderEndpointsParts): 
   }
 }
 
-/** Returns the refusal of a request; undefined if it is admitted. */
+/** Returns the answer that refuses a request; undefined if the request is allowed. */
 function refusalOf(
   request: IncomingMessage,
   isLocal: (request: IncomingMessage) => boolean,
@@ -142,7 +141,7 @@ function refusalOf(
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   }
   if (method !== endpoint.method) return { status: 405, body: `only ${endpoint.method}\n` };
-  // Every browser sends one of these headers. Other programs do not.
+  // Every browser sends one of these headers. Other programs do not send them.
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
     return { status: 403, body: 'not for browsers\n' };
   }
@@ -152,10 +151,10 @@ function refusalOf(
   return undefined;
 }
 
-/** The headers by which proxies make themselves known. */
+/** Headers that proxies add to a request. */
 const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
 
-/** Returns the refusal of a request for the lead; undefined if it is admitted. */
+/** Returns the answer that refuses a request for leadership; undefined if the request is allowed. */
 function refusalOfLead(
   request: IncomingMessage,
   connections: LeadConnections | undefined,
@@ -164,7 +163,7 @@ function refusalOfLead(
   if (!connections) {
     return { status: 404, body: 'this sidecar has no /lead: start it with --lead-by-connection\n' };
   }
-  // The connection of a proxy says nothing about the program behind it.
+  // The end of a proxy's connection does not show that the program behind the proxy has ended.
   if (PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) {
     return { status: 403, body: 'not through a proxy: connect to the sidecar directly\n' };
   }

@@ -58,12 +58,12 @@ export function participationOf(
   };
 }
 
-/** Formats the Lease for logs and answers. */
+/** Formats the name of the Lease for logs and answers. */
 export function leaseOf({ namespace, lease }: Participation): string {
   return `${namespace}/${lease}`;
 }
 
-/** The leader, as the sidecar reports it to the program in the same pod. */
+/** The current leader, in the sidecar's answer to the program in the same pod. */
 interface LeaderAccount {
   /** The Lease, `namespace/name`. */
   readonly lease: string;
@@ -76,8 +76,8 @@ interface LeaderAccount {
   /** The fencing token of the term; absent if this candidate does not lead. */
   readonly fencingToken?: number;
   /**
-   * How long the program may lead without another request, in milliseconds from the start of the request; 0 if it must not
-   * lead. Always 0 if programs lead by a connection (rule 18).
+   * How long the program may lead without another request, in milliseconds from the start of the request. 0
+   * if it must not lead, and always 0 if programs use connections to lead (rule 18).
    */
   readonly validForMs: number;
 }
@@ -90,12 +90,15 @@ interface LeadershipParts {
   readonly connections?: { lead(term: Term): Promise<void> } | undefined;
 }
 
-/** Maximum `validForMs`. The Lease is released only after all promises have expired, or after the program has acknowledged. */
+/**
+ * Maximum `validForMs`. The Lease is released only after all promises have expired, or after the program has
+ * acknowledged.
+ */
 export const MAX_PROMISE_MS = 5000;
 
 /**
- * The current leader, by observation and by the term of this candidate. Of the promises, it remembers only when the last
- * one expires.
+ * The current leader, according to the observation of the Lease and the term of this candidate. It stores
+ * only when the last promise expires.
  */
 export class Leadership {
   readonly #parts: LeadershipParts;
@@ -111,7 +114,7 @@ export class Leadership {
     this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
   }
 
-  /** Leads on behalf of the program. Resolves when the program leads no longer. */
+  /** Leads for the program. Resolves after the program has stopped leading. */
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
     this.#acknowledged = new AbortController();
@@ -129,7 +132,10 @@ export class Leadership {
     this.#tell();
   };
 
-  /** Records that the program has stopped leading, or will not start: its promises need not expire. */
+  /**
+   * Records that the program has stopped leading, or will not start. The Lease can then be released before
+   * the promises expire.
+   */
   acknowledge(): void {
     this.#acknowledged.abort();
   }
@@ -152,12 +158,15 @@ export class Leadership {
         validForMs,
       };
     }
-    // The term of this candidate is newer than the observed holder.
+    // The term of this candidate is more recent than the observed holder.
     const holder = this.#holder === identity ? '' : this.#holder;
     return { lease, identity, holder, leading: false, validForMs: 0 };
   }
 
-  /** Calls `listener` for each change, except a change by time alone. The returned function removes the listener. */
+  /**
+   * Calls `listener` after each change, except a change without an event. The returned function removes the
+   * listener.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -178,13 +187,13 @@ export class Leadership {
 /** Maximum number of open streams. Further requests must retry later. */
 export const MAX_STREAMS = 64;
 
-/** Interval of repeats, in milliseconds: a promise must not expire while the candidate still leads. */
+/** Interval of repeats, in milliseconds. A promise must not expire while the candidate leads. */
 export const REPEAT_INTERVAL_MS = 2000;
 
 /** Maximum unread bytes. A slower reader is disconnected. */
 const MAX_UNREAD_BYTES = 65_536;
 
-/** The headers of a stream of server-sent events. The last one asks proxies not to hold events back. */
+/** The headers of a stream of server-sent events. The last header disables the buffering of proxies. */
 export const EVENT_STREAM = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
@@ -197,7 +206,7 @@ export function eventText(event: 'change' | 'heartbeat', data: object): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Server-sent events: each change of the leader, and repeats between changes. */
+/** Streams of server-sent events: they contain each change of the leader, and repeats between changes. */
 export class LeadershipStreams {
   readonly #clock: Clock;
   readonly #leadership: Leadership;
@@ -267,7 +276,10 @@ function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { cl
   return connectParticipant({ kubeconfig, context, env, clock, userAgent, namespace });
 }
 
-/** Reads the pod from the customary variables of the downward API. The namespace may come from the service account. */
+/**
+ * Reads the pod from the usual environment variables of the downward API. The namespace may come from the
+ * service account.
+ */
 function podIn(
   { POD_NAME: name, POD_UID: uid, POD_NAMESPACE }: Environment,
   podNamespace: string | undefined,

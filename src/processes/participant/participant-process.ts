@@ -21,10 +21,9 @@ const SIGNALS: readonly NodeJS.Signals[] = [
 ];
 
 /**
- * Takes part in the election of a Lease, for a command that runs while this candidate leads, or as a sidecar. Resolves
- * to the exit code after the Lease is released and the candidate deleted.
- *
- * @throws {Error} if there is no cluster, or an address, a file or an identity cannot be used.
+ * Takes part in the election of a Lease, as a wrapper that runs a command while this candidate leads, or as a
+ * sidecar. Resolves to the exit code after the Lease is released and the candidate is deleted.
+ * @throws {Error} if there is no cluster, or if an address, a file or an identity cannot be used.
  */
 export async function runParticipant(
   lease: string,
@@ -33,7 +32,7 @@ export async function runParticipant(
   host: Host,
 ): Promise<number> {
   const isWrapper = command.length > 0;
-  // The standard output belongs to the command.
+  // The command uses the standard output, so logs must not.
   const destination = isWrapper ? host.stderr : host.stdout;
   const logger = createLogger({ level: settings.logLevel, clock: host.clock, destination });
   const participation = participationOf(lease, settings, host, logger);

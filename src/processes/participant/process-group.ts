@@ -44,7 +44,7 @@ export class ProcessGroup {
   }
 }
 
-/** A command whose process exists but waits for its release. */
+/** A command whose process exists, but does not execute the command before its release. */
 export interface HeldCommand {
   readonly child: ChildProcess;
   release(): void;
@@ -53,15 +53,14 @@ export interface HeldCommand {
 const SHELL = '/bin/sh';
 
 /**
- * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: then the parent was
- * killed before the command had a guard.
+ * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: the parent
+ * was then killed before the command had a guard.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
- * Starts `command` in its own process group, so that all its processes can be ended. Without a shell, the command starts at
- * once.
- *
+ * Starts `command` in its own process group, so that all its processes can be ended. If there is no shell,
+ * the command starts at once, without waiting for its release.
  * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): HeldCommand {
@@ -69,7 +68,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
   if (!existsSync(SHELL)) {
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
   }
-  // The shell would report this by an exit code, which the command may use too.
+  // Check this first: the shell would report it only by an exit code, which the command may also use.
   assertExecutable(file, env);
   const child = spawn(SHELL, ['-c', HOLD_SCRIPT, ...command], {
     detached: true,
@@ -77,7 +76,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
     env,
   });
   const gate = child.stdio[3];
-  // The process has ended. Its exit event reports that.
+  // Ignore the error: the process has ended, and its exit event reports that.
   gate?.on('error', () => {});
   return {
     child,
@@ -87,18 +86,21 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
   };
 }
 
-/** Kills a process group at its deadline, unless this process extends the deadline: it cannot if it was killed or stopped. */
+/**
+ * Kills a process group at its deadline, unless this process extends the deadline. A process that was killed
+ * or stopped cannot extend it.
+ */
 export interface GroupGuard {
   /** Sets the deadline of the group, in milliseconds from now. */
   extend(ms: number): void;
-  /** Ends the guard, after the group has ended. */
+  /** Ends the guard. Call it after the group has ended. */
   end(): void;
 }
 
 /**
- * Reads lines with the seconds until the deadline. Kills the group at the deadline, and at once if the input is closed.
- * Without `timeout` (in coreutils and BusyBox) it only kills when the input is closed. The script reaps its own children,
- * because process 1 of a container may not do so.
+ * Reads lines, each with the seconds until the deadline. Kills the group at the deadline, and at once if the
+ * input is closed. Without `timeout` (in coreutils and BusyBox), it kills the group only when the input is
+ * closed. The script reaps its own children, because process 1 of a container may not do so.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2
 if timeout -s KILL 9 true; then can_wait=1; fi
@@ -112,9 +114,8 @@ done
 kill -9 "-$group"`;
 
 /**
- * Starts a shell that guards a process group. It uses less than a megabyte. Returns undefined if there is no shell: then a
- * command that outlives this process runs until the container ends.
- *
+ * Starts a shell that guards a process group. It uses less than a megabyte. Returns undefined if there is no
+ * shell. A command that outlives this process then runs until the container ends.
  * @param ms the first deadline of the group.
  */
 export function startGroupGuard(group: number, ms: number, onLost: () => void): GroupGuard | undefined {
@@ -126,7 +127,7 @@ export function startGroupGuard(group: number, ms: number, onLost: () => void): 
   return guardOf(shell, onLost);
 }
 
-/** Returns the states of the processes of a group from /proc; undefined on systems without it. */
+/** Returns the states of the processes of a group, from /proc; undefined on systems without /proc. */
 function statesOfGroup(id: number): readonly string[] | undefined {
   try {
     return readdirSync('/proc')
@@ -140,12 +141,12 @@ function statesOfGroup(id: number): readonly string[] | undefined {
 
 function groupAndState(pid: string): { group: number; state: string } | undefined {
   try {
-    // The program's name, in parentheses, may contain any character.
+    // The name of the program is in parentheses and may contain any character.
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
     const [state = '', , group] = afterName.split(' ');
     return { group: Number(group), state };
   } catch {
-    // The process has ended meanwhile.
+    // The process has ended in the meantime.
     return undefined;
   }
 }
@@ -173,7 +174,7 @@ function guardOf(shell: ChildProcess, onLost: () => void): GroupGuard {
   };
   shell.once('error', lost);
   shell.once('exit', lost);
-  // The process has ended. Its exit event reports that.
+  // Ignore the error: the process has ended, and its exit event reports that.
   shell.stdin?.on('error', () => {});
   return {
     extend(ms) {
@@ -186,7 +187,7 @@ function guardOf(shell: ChildProcess, onLost: () => void): GroupGuard {
   };
 }
 
-/** Formats seconds for `timeout`. Never 0, which would mean no limit. */
+/** Formats seconds for `timeout`. Never returns 0, which would mean no limit. */
 function secondsOf(ms: number): string {
   return (Math.max(1, ms) / 1000).toFixed(3);
 }

@@ -12,10 +12,9 @@ import { startLeaderEndpoints, startSocketEndpoints } from './leader-endpoints.t
 import { Leadership, leaseOf, MAX_PROMISE_MS, type Participation, REPEAT_INTERVAL_MS } from './leadership.ts';
 
 /**
- * Takes part on behalf of the program in the same pod and tells it which candidate leads, or only publishes the candidate.
- * Resolves to the exit code.
- *
- * @throws {Error} if an address or a file cannot be used, or the participant fails.
+ * Takes part for the program in the same pod and reports to it which candidate leads. With `candidateOnly`,
+ * only publishes the candidate. Resolves to the exit code.
+ * @throws {Error} if an address or a file cannot be used, or if the participant fails.
  */
 export async function runSidecar(
   settings: ParticipateSettings,
@@ -53,7 +52,7 @@ export async function runSidecar(
   const canLead = () => isReady && (connections?.hasProgram ?? true);
   const standOrWithdraw = () => {
     if (canLead()) participant.stand();
-    // If the process stops meanwhile, the stop releases the Lease too.
+    // If the process stops in the meantime, the stop also releases the Lease.
     else participant.withdraw().catch(() => {});
   };
 
@@ -90,7 +89,7 @@ export async function runSidecar(
       },
     });
   try {
-    // Do not become a candidate before the program is ready and asks for the lead.
+    // Do not become a candidate before the program is ready and asks for leadership.
     if (!canLead()) await participant.withdraw();
     await participant.run(stop);
   } finally {
@@ -106,17 +105,19 @@ interface LeaderFileParts {
   readonly file: string;
   readonly leadership: Leadership;
   readonly clock: Clock;
-  /** Called for a failed write after a successful one. */
+  /** Called for a write that fails after a successful one. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Interval of writes while this candidate leads, in milliseconds: the content must not expire while it is still true. */
+/**
+ * Interval of writes while this candidate leads, in milliseconds. The content must not expire while it is
+ * true.
+ */
 const WRITE_INTERVAL_MS = 1000;
 
 /**
- * Keeps a file with the leader, and with the time until which the leader is valid. Writes are atomic.
- *
- * @returns a function that stops the updates. The file then says that this candidate does not lead.
+ * Keeps a file with the leader and the time until which this information is valid. Writes are atomic.
+ * @returns a function that stops the updates. Afterwards the file says that this candidate does not lead.
  * @throws {Error} if the first write fails.
  */
 export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFileParts): () => void {
@@ -127,7 +128,7 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
     cancel();
     const account = leadership.account();
     const text = `${JSON.stringify({ ...account, validUntil: wallTimeIn(account.validForMs, clock) })}\n`;
-    // World-readable: the program beside this process often runs as another user.
+    // Readable by all users: the program often runs as another user.
     writeWholeFile(file, `${file}.new`, text, { mode: 0o644 });
     if (account.leading) cancel = clock.setTimer(writeOrTell, WRITE_INTERVAL_MS);
   };
@@ -151,7 +152,7 @@ export function keepLeaderFile({ file, leadership, clock, onFailure }: LeaderFil
   };
 }
 
-/** The readiness of the program, by its answers to health checks. */
+/** The readiness of the program, according to its answers to health checks. */
 interface Readiness {
   readonly isReady: boolean;
   /** Consecutive failures. */
@@ -161,14 +162,14 @@ interface Readiness {
 /** The state before the first answer. */
 export const initialReadiness: Readiness = { isReady: false, failures: 0 };
 
-/** Consecutive failures after which a program is not ready, as with kubelet probes. */
+/** Consecutive failures after which a program is not ready, as in kubelet probes. */
 const FAILURES = 3;
 const PERIOD_MS = 2000;
 
 /** Timeout of a request, in milliseconds. */
 const TIMEOUT_MS = 1500;
 
-/** Returns the readiness after one more answer. */
+/** Returns the readiness after another answer. */
 export function nextReadiness({ isReady, failures }: Readiness, isOk: boolean): Readiness {
   if (isOk) return { isReady: true, failures: 0 };
   return { isReady: isReady && failures + 1 < FAILURES, failures: failures + 1 };
@@ -181,9 +182,8 @@ export interface ParticipantHealthParts {
 }
 
 /**
- * Serves health checks. A participant is ready once its LeaseCandidate is published, whether it leads or not. A temporary
- * loss of the API server does not affect its health.
- *
+ * Serves health checks. A participant is ready after its LeaseCandidate is published, whether it leads or
+ * not. A temporary loss of the API server does not affect its health.
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function serveHealth(
@@ -234,7 +234,7 @@ async function answersOk(url: URL, clock: Clock, ending: AbortSignal): Promise<b
     return await new Promise<boolean>((resolve, reject) => {
       const asked = get(url, { signal, agent: false }, ({ statusCode = 0 }) => {
         resolve(statusCode >= 200 && statusCode < 300);
-        // Only the status matters: the body is not read.
+        // Only the status matters. Do not read the body.
         asked.destroy();
       });
       asked.on('error', reject);

@@ -4,23 +4,22 @@
  * @typedef {{ [E in Exclude<keyof Messages, 'refused'>]: (message: Messages[E]) => void }} Handlers
  */
 
-/** Maximum silence of the server, in milliseconds: it sends a message at least every 10 s. */
+/** Maximum silence of the server, in milliseconds: the server sends a message at least every 10 s. */
 const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
 /**
- * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection, and a browser
- * has at most six per server, over all of its tabs.
- *
+ * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection,
+ * and a browser has at most six connections per server for all tabs.
  * @param {Handlers} handlers
  * @param {(connection: Connection) => void} onChange
  */
 export function connect(handlers, onChange) {
   /** @type {EventSource | undefined} */
   let source;
-  /** When the server was last heard. */
+  /** When the server last sent data. */
   let heardAt = Date.now();
-  /** Since when the server has been silent, or the connection tried. */
+  /** When the silence of the server, or the last attempt to connect, began. */
   let silentSince = heardAt;
   let isLost = false;
   /** Why the server refused the last connection. */
@@ -53,11 +52,12 @@ export function connect(handlers, onChange) {
     onChange({ kind: 'lost', since: heardAt, why });
   }
 
-  // Uses the wall clock: timers stop while a machine sleeps, and the page is outdated when it wakes.
+  // Compare wall-clock times: timers stop while a machine sleeps, and the page is outdated after that.
   setInterval(() => {
     const isSilent = Math.abs(Date.now() - silentSince) > LONGEST_SILENCE_MS;
     if (source && isSilent) lose();
-    // An EventSource retries by itself, but not after an answer that is not a stream, such as a proxy's error.
+    // An EventSource reconnects on its own, but not after an answer that is not a stream, such as a proxy's
+    // error.
     if (source && (isSilent || source.readyState === EventSource.CLOSED)) open();
   }, LOOK_MS);
   document.addEventListener('visibilitychange', open);

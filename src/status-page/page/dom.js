@@ -1,8 +1,8 @@
 import { clockText, durationText } from './words.js';
 
 /**
- * The content of an element: text, which is never markup, or nodes. `true` shows the element as it is; no content hides it.
- *
+ * The content of an element: text, which is never markup, or nodes. `true` shows the element unchanged.
+ * Without content, the element is hidden.
  * @typedef {string | boolean | undefined | readonly (Node | string)[]} Content
  */
 
@@ -46,8 +46,8 @@ export function copy(id, parts) {
 }
 
 /**
- * Fills in parts of an element. The browser does not lay out or announce unchanged text again.
- *
+ * Sets the content of parts of an element. If a text is unchanged, the browser does not lay it out or
+ * announce it again.
  * @param {Element} element
  * @param {Readonly<Record<string, Content>>} parts by their selectors
  */
@@ -77,7 +77,7 @@ export function elapsedSince(at) {
   return element;
 }
 
-/** Shows all times and durations of the page as of now. @param {number} now */
+/** Updates all times and durations on the page. @param {number} now */
 export function updateTimes(now) {
   for (const element of document.querySelectorAll('time[datetime]')) {
     const at = element.getAttribute('datetime') ?? '';

@@ -4,12 +4,15 @@ import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
 
 /** @import { HelloMessage, LeaseEntry } from '../wire.ts' */
 
-/** Rows rendered beyond each end of the visible part. */
+/** Rows that are rendered before and after the visible part. */
 const OVERSCAN = 8;
-/** Maximum dots in a row. More candidates are shown as a number only. */
+/** Maximum dots in a row. If there are more candidates, the row shows only their number. */
 const MOST_DOTS = 6;
 
-/** The Leases as a grid. Only the visible rows exist. The focus stays on the grid; the keys move and open its active row. */
+/**
+ * The Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. The keys
+ * select a row and open it.
+ */
 export class LeaseGrid {
   #root;
   #head;
@@ -49,7 +52,7 @@ export class LeaseGrid {
     this.#entries = entries;
     this.#words = words;
     this.#openKey = openKey;
-    // The active Lease stays active when its position changes.
+    // Keep the active Lease when its position changes.
     const index = entries.findIndex(({ key }) => key === this.#activeKey);
     this.#activate(index < 0 ? this.#activeIndex : index);
     this.#root.setAttribute('aria-rowcount', String(entries.length + 1));
@@ -62,7 +65,7 @@ export class LeaseGrid {
     if (index >= 0) this.#moveTo(index);
   }
 
-  /** Goes to the first Lease that is shown next. */
+  /** Scrolls to the first Lease at the next rendering. */
   toTop() {
     this.#root.scrollTop = 0;
     this.#activeIndex = 0;
@@ -152,8 +155,7 @@ export class LeaseGrid {
 }
 
 /**
- * Shows a Lease in a row. Rows are reused for other Leases.
- *
+ * Shows a Lease in a row. A row may have shown another Lease before.
  * @param {HTMLElement} row
  * @param {LeaseEntry} entry
  * @param {HelloMessage} words

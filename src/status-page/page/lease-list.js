@@ -6,7 +6,7 @@
 /** States of candidates that do not answer. */
 const SILENT = new Set(['Unresponsive', 'Expired']);
 
-/** Whether a Lease passes a filter. The names are those in index.html. */
+/** Whether a Lease matches a filter. The filters have the same names as in index.html. */
 export const filters = {
   all: () => true,
   /** @param {LeaseEntry} entry */
@@ -30,7 +30,7 @@ export function countCandidates({ candidates, more }) {
   return Object.values(more).reduce((count, others) => count + others, candidates.length);
 }
 
-/** The Leases of one connection: urgent ones first, then by namespace and name. */
+/** The Leases of one connection. Urgent Leases come first. They are sorted by namespace, then by name. */
 export class LeaseList {
   /** @type {Map<string, { entry: LeaseEntry, order: string, searched: string }>} */
   #rows = new Map();
@@ -51,7 +51,7 @@ export class LeaseList {
    */
   take({ changed, gone }, isUrgent) {
     for (const entry of changed) {
-      // A slash sorts after "-": by the whole key, kube-system/x would come before kube/x.
+      // "/" sorts after "-". Without this, kube-system/x would come before kube/x.
       const order = `${isUrgent(entry) ? 0 : 1}${entry.key.replace('/', '\0')}`;
       this.#isSorted &&= this.#rows.get(entry.key)?.order === order;
       this.#rows.set(entry.key, { entry, order, searched: searchedText(entry) });
@@ -60,8 +60,8 @@ export class LeaseList {
   }
 
   /**
-   * Returns the Leases that contain every word of `query` and pass `filter`, and how many would pass each filter.
-   *
+   * Returns the Leases that contain every word of `query` and match `filter`. Also returns the number of
+   * matches of each filter.
    * @param {string} query
    * @param {Filter} filter
    */

@@ -16,7 +16,7 @@ import { keyInHash, toneOf } from './words.js';
 const REMEMBERED = 200;
 
 let leases = new LeaseList();
-/** The Leases of a new connection, which replace the others when all are known. */
+/** The Leases of a new connection. They replace the others when all are known. */
 let arriving = leases;
 /** Newest first. @type {readonly ElectionEntry[]} */
 let elections = [];
@@ -27,7 +27,7 @@ let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
 let isComplete = false;
-/** Difference between the replica's clock and this machine's clock, in milliseconds. */
+/** Difference between the clocks of the replica and of this machine, in milliseconds. */
 let clockOffsetMs = 0;
 /** The Lease whose details are shown. */
 let openKey = keyInHash(location.hash);
@@ -136,7 +136,7 @@ function open(key, isByKey) {
   grid.reveal(key);
   render();
   side.scrollTop = 0;
-  // On a small screen the details cover everything else.
+  // On a small screen the details cover the rest of the page.
   const isCovered = getComputedStyle(gridRoot).visibility === 'hidden';
   if (isByKey || isCovered) find('detail-title', HTMLElement).focus();
 }
@@ -189,11 +189,11 @@ function renderConnection(now) {
   };
   const replica = state && words ? `${replicas[state.replica]} · ${words.version}` : '';
   setText(find('replica', HTMLElement), replica);
-  // All times on the page are by the replica's clock.
+  // All times on the page use the replica's clock.
   const told =
     connection.kind === 'lost' ? { ...connection, since: connection.since + clockOffsetMs } : connection;
   const notices = noticesFor(told, state, words, now);
-  // A screen reader announces new notices.
+  // Skip unchanged notices: a screen reader announces each new notice.
   if (JSON.stringify(notices) === shownNotices) return;
   shownNotices = JSON.stringify(notices);
   const elements = notices.map(({ tone, title, text }) => {

@@ -7,8 +7,7 @@ import { clockText } from './words.js';
  */
 
 /**
- * Returns what a user must know before trusting the page.
- *
+ * Returns notices about the limits of the data on the page.
  * @param {Connection} connection
  * @param {StateMessage | undefined} state
  * @param {HelloMessage | undefined} words
@@ -20,7 +19,7 @@ export function noticesFor(connection, state, words, now) {
   if (connection.kind === 'lost') {
     const why = connection.why && ` The coordinator says: ${connection.why}.`;
     const known = words
-      ? `What is shown is from ${clockText(connection.since, now)}, and may be wrong by now.`
+      ? `The page shows the state of ${clockText(connection.since, now)}. It may be outdated.`
       : 'Nothing is known yet.';
     notices.push({ tone: 'bad', title: 'Connection lost', text: `${known}${why} Trying again.` });
   }
@@ -30,7 +29,7 @@ export function noticesFor(connection, state, words, now) {
   }
   if (state.blindSince !== undefined) {
     const since = clockText(state.blindSince, now);
-    const text = `This replica has seen no changes since ${since}: what is shown may be wrong by now, and so may who decides. It tries again.`;
+    const text = `This replica has seen no changes since ${since}: the page and the shown coordinator may be outdated. It tries again.`;
     notices.push({ tone: 'bad', title: 'The API server is out of reach', text });
   } else if (state.replica !== 'active') notices.push(lockNotices(state)[state.replica]);
   return notices;
@@ -41,24 +40,25 @@ export function noticesFor(connection, state, words, now) {
  * @returns {Readonly<Record<Exclude<StateMessage['replica'], 'active'>, Notice>>}
  */
 function lockNotices({ lockHolder, api }) {
-  const plan = api === 'notServed' ? 'leaves it to those that see LeaseCandidates' : 'tries to take it';
+  const plan =
+    api === 'notServed' ? 'leaves the lock to replicas that see LeaseCandidates' : 'tries to take the lock';
   return {
     standby: {
       tone: 'warn',
       title: 'This replica stands by',
       text: lockHolder
-        ? `${lockHolder} holds the lock and decides. What is shown here is what this replica sees; which elections there were, and why, the page of that one tells.`
-        : `Nobody is known to hold the lock, so that nobody decides. This replica ${plan}.`,
+        ? `${lockHolder} holds the lock and decides. This page shows what this replica sees. The page of the other replica shows the elections and their reasons.`
+        : `No known replica holds the lock, so no replica decides. This replica ${plan}.`,
     },
     waiting: {
       tone: 'warn',
       title: 'Another coordinator decides',
-      text: `${lockHolder ?? 'Another'} holds the lock, which is none of our replicas: most likely the coordinator built into kube-apiserver. This replica waits for it.`,
+      text: `${lockHolder ?? 'Another'} holds the lock and is not one of our replicas. Most likely it is the coordinator built into kube-apiserver. This replica waits for the lock.`,
     },
     settling: {
       tone: 'warn',
       title: 'Taking over',
-      text: 'This replica has the lock, and waits until the former holder cannot act any more.',
+      text: 'This replica has the lock. It waits until the former holder can no longer act.',
     },
     dryRun: {
       tone: 'quiet',
@@ -69,8 +69,7 @@ function lockNotices({ lockHolder, api }) {
 }
 
 /**
- * Returns the title and the text for a page without Leases.
- *
+ * Returns the title and the text that the page shows if it has no Leases.
  * @param {StateMessage | undefined} state
  * @param {boolean} isComplete
  * @param {boolean} isFiltered true if the search or a filter hides all Leases

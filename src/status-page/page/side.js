@@ -13,8 +13,7 @@ const showElectionsOfLease = electionList(detail);
 let shownEntry;
 
 /**
- * Shows everything that is known about one Lease.
- *
+ * Shows all information about one Lease.
  * @param {string} key
  * @param {LeaseEntry | undefined} entry undefined if the Lease does not exist
  * @param {boolean} isAllKnown
@@ -31,7 +30,7 @@ export function showDetail(key, entry, isAllKnown, elections, words) {
     '.standing': entry !== undefined,
   });
   showElectionsOfLease(elections, words);
-  // Keeps what the user has selected.
+  // Skip an unchanged entry, because a rendering would remove the user's selection.
   if (entry && entry !== shownEntry) fillStanding(entry, words);
   shownEntry = entry;
 }
@@ -90,7 +89,7 @@ function candidateItem(candidate, { losses, states }) {
     '.priority': priority !== 0 || priorityUntil !== undefined,
     '.value': String(priority),
     '.end': priorityUntil !== undefined,
-    // `lostBy` is the state if that excludes the candidate, otherwise the criterion by which it lost.
+    // `lostBy` is the state that excludes the candidate, otherwise the criterion by which the candidate lost.
     '.why': lostBy === undefined ? 'the best candidate' : (losses[lostBy] ?? lostBy),
     '.state': state === lostBy ? `${state}.` : `${state}: ${states[state]}.`,
     '.ago': [elapsedSince(renewedAt)],
@@ -101,9 +100,8 @@ function candidateItem(candidate, { losses, states }) {
 }
 
 /**
- * Returns a function that shows elections in the timeline of a section, newest first. An item is made once, so that it keeps
- * its focus and stays open.
- *
+ * Returns a function that shows elections in the timeline of a section, newest first. Each item is created
+ * only once, so that it keeps its focus and stays open.
  * @param {Element} section
  */
 export function electionList(section) {

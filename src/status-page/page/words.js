@@ -7,8 +7,7 @@
 const OUT_OF_IT = new Set(['Unresponsive', 'Expired', 'Deleting']);
 
 /**
- * Returns the tone of a Lease: its condition at a glance.
- *
+ * Returns the tone of a Lease: a summary of its condition.
  * @param {LeaseEntry} entry
  * @param {HelloMessage} words
  * @returns {Tone}
@@ -62,7 +61,7 @@ export function keyInHash(hash) {
     const key = decodeURIComponent(hash.slice(1));
     return key.includes('/') ? key : undefined;
   } catch {
-    // The URL was cut off, or has another encoding.
+    // The URL was truncated, or has another encoding.
     return undefined;
   }
 }
@@ -81,7 +80,10 @@ const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle:
 const timeOfDay = new Intl.DateTimeFormat(undefined, TIME);
 const timeOfYear = new Intl.DateTimeFormat(undefined, { ...TIME, month: 'short', day: 'numeric' });
 
-/** Formats a time in the user's locale, with the date if the day is not today. @type {(at: number, now: number) => string} */
+/**
+ * Formats a time in the user's locale. Adds the date unless it is today. @type {(at: number, now: number) =>
+ * string}
+ */
 export function clockText(at, now) {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   return (isToday ? timeOfDay : timeOfYear).format(at);

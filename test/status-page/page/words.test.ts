@@ -61,12 +61,12 @@ describe('what must be known first', () => {
     {
       name: 'a standby behind nobody',
       state: { ...active, replica: 'standby' },
-      want: [/Nobody is known to hold the lock.*tries to take it\.$/],
+      want: [/No known replica holds the lock.*tries to take the lock\.$/],
     },
     {
       name: 'a standby that has no use for the lock',
       state: { ...active, replica: 'standby', api: 'notServed' },
-      want: [/^LeaseCandidates are not served/, /leaves it to those that see LeaseCandidates\.$/],
+      want: [/^LeaseCandidates are not served/, /leaves the lock to replicas that see LeaseCandidates\.$/],
     },
     {
       name: 'one behind the built-in coordinator',
@@ -102,7 +102,7 @@ describe('what must be known first', () => {
     );
     expect(notice?.title).toBe('Connection lost');
     expect(notice?.text).toMatch(
-      /^What is shown is from .* The coordinator says: 16 pages are open already\. Trying again\.$/,
+      /^The page shows the state of .* The coordinator says: 16 pages are open already\. Trying again\.$/,
     );
   });
 });
