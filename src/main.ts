@@ -8,8 +8,8 @@ import { systemClock } from './support/system-clock.ts';
 const ENDING_SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 
 /**
- * Handlers that end the process until a command handles the signal. Loading a command takes some time, and
- * process 1 of a container ignores signals without a handler.
+ * Handlers that end the process until a command handles the signal. Loading a command takes some time, and process 1 of a
+ * container ignores signals without a handler.
  */
 const defaultSignalHandlers = new Map<NodeJS.Signals, () => void>();
 for (const [signal, code] of Object.entries(ENDING_SIGNALS)) {

@@ -21,8 +21,8 @@ export interface ApiServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly TokenGrant[];
   /**
-   * The served LeaseCandidate versions, preferred version first, including this project's own group. Without a version
-   * of coordination.k8s.io, the server acts as with the feature gate off. Default: all.
+   * The served LeaseCandidate versions, preferred version first, including this project's own group. Without a version of
+   * coordination.k8s.io, the server acts as with the feature gate off. Default: all.
    */
   readonly leaseCandidateVersions?: readonly ServedCandidates[];
   /** The directory for the state. Without it, the state is in memory only. */

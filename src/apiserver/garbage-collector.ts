@@ -27,9 +27,9 @@ const MAX_WRITES_IN_A_ROW = 50;
 const NAMESPACES = 'namespaces';
 
 /**
- * Does the work of kube-controller-manager's garbage collector for the served kinds. Deletes objects whose
- * owners are gone, and handles the finalizers `orphan` and `foregroundDeletion`. If the kind of an owner is
- * not served, such as a Pod, the owner counts as present. Namespaces can be owners, but are never collected.
+ * Does the work of kube-controller-manager's garbage collector for the served kinds. Deletes objects whose owners are
+ * gone, and handles the finalizers `orphan` and `foregroundDeletion`. If the kind of an owner is not served, such as a
+ * Pod, the owner counts as present. Namespaces can be owners, but are never collected.
  */
 export class GarbageCollector {
   readonly #store: ObjectStore;
@@ -76,9 +76,7 @@ export class GarbageCollector {
     this.#dependents.delete(uid);
   }
 
-  /**
-   * Notes that some changes are unknown: any object with owners may have changed, and any owner may be gone.
-   */
+  /** Notes that some changes are unknown: any object with owners may have changed, and any owner may be gone. */
   noteGap(): void {
     for (const { storage, key } of [...this.#owned.values()]) this.noteChange({ storage, key });
   }
@@ -169,10 +167,7 @@ export class GarbageCollector {
     });
   }
 
-  /**
-   * Removes a finalizer from an object that is being deleted. Removes the object if it has no other
-   * finalizer.
-   */
+  /** Removes a finalizer from an object that is being deleted. Removes the object if it has no other finalizer. */
   #release({ storage, key }: Place, finalizer: string): void {
     const object = this.#objectAt({ storage, key });
     if (object === undefined) return;
@@ -202,8 +197,8 @@ export class GarbageCollector {
   }
 
   /**
-   * Returns the place of an owner of an object in this namespace. Undefined: the owner's kind is not served,
-   * or the owner cannot own the object.
+   * Returns the place of an owner of an object in this namespace. Undefined: the owner's kind is not served, or the owner
+   * cannot own the object.
    */
   #ownerPlace({ apiVersion, kind, name }: JsonObject, namespace: string | undefined): Place | undefined {
     const definition = this.#kinds.get(`${apiVersion} ${kind}`);

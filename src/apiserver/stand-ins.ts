@@ -9,8 +9,8 @@ import type { ObjectStore } from './storage/object-store.ts';
 import type { StoreEvent } from './storage/stored-objects.ts';
 
 /**
- * Replaces parts of kube-controller-manager and of etcd's leases, for these resources: empties and removes
- * deleted namespaces, deletes objects whose owners are gone, and expires Events.
+ * Replaces parts of kube-controller-manager and of etcd's leases, for these resources: empties and removes deleted
+ * namespaces, deletes objects whose owners are gone, and expires Events.
  */
 export interface StandIns {
   stop(): void;
@@ -44,10 +44,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
   let cancelRound = () => {};
   let cancelExpiry = () => {};
 
-  /**
-   * Schedules a round after the current write is answered. A round must not change the store during that
-   * write.
-   */
+  /** Schedules a round after the current write is answered. A round must not change the store during that write. */
   function wake(): void {
     if (isAwake) return;
     isAwake = true;
@@ -98,10 +95,7 @@ export function startStandIns({ store, clock, slices, resources, onError }: Stan
     }
   }
 
-  /**
-   * Reports the writes since the last round to the collector. If some writes are unknown, reports every
-   * object.
-   */
+  /** Reports the writes since the last round to the collector. If some writes are unknown, reports every object. */
   function* noteChanges(storage: string): Steps<void> {
     const history = store.history(storage);
     const events = eventsSince(history, positions.get(storage));
@@ -168,8 +162,8 @@ function finalizeNamespace(store: ObjectStore, name: string): void {
 }
 
 /**
- * Returns the time of the last write to an object, in milliseconds since the Unix epoch. Uses only the
- * server's own times: the client sets the times in an Event, and they may be in the future.
+ * Returns the time of the last write to an object, in milliseconds since the Unix epoch. Uses only the server's own
+ * times: the client sets the times in an Event, and they may be in the future.
  */
 function lastWriteMs({ metadata }: ApiObject, nowMs: number): number {
   const { creationTimestamp, managedFields = [] } = metadata;

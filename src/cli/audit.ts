@@ -18,9 +18,7 @@ import { warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { type Cell, type Layout, layoutFor, type Style, structured, tableLines, wrapped } from './output.ts';
 
-/**
- * Watches the Leases of a cluster and prints the audit. Resolves to the exit code of the most severe finding.
- */
+/** Watches the Leases of a cluster and prints the audit. Resolves to the exit code of the most severe finding. */
 export function showAudit(settings: AuditSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
     const { allNamespaces, forMs, output } = settings;

@@ -37,10 +37,7 @@ export function commandFor(
   });
 }
 
-/**
- * Returns the options for the settings of a table. Values stay text, because the table parses and validates
- * them.
- */
+/** Returns the options for the settings of a table. Values stay text, because the table parses and validates them. */
 function settingOptions<S>(table: SettingsTable<S>): Option[] {
   return rowsOf(table).flatMap(([, setting]) => {
     const description = describe(setting, envName(table, setting));
@@ -58,8 +55,8 @@ function describe(setting: Setting<unknown>, variable: string): string {
 }
 
 /**
- * A switch has two options, so that each can override the environment. The help shows only the option that
- * changes the default.
+ * A switch has two options, so that each can override the environment. The help shows only the option that changes the
+ * default.
  */
 function switchOptions(setting: Setting<unknown>, description: string): Option[] {
   const isOnByDefault = setting.default === 'true';

@@ -23,10 +23,7 @@ export interface CommandInput<S> {
   readonly program: readonly string[];
 }
 
-/**
- * One command of the program. Its help, its completion and its environment variables are derived from this
- * entry.
- */
+/** One command of the program. Its help, its completion and its environment variables are derived from this entry. */
 export interface CommandEntry<S = unknown> {
   readonly name: string;
   readonly summary: string;
@@ -38,13 +35,11 @@ export interface CommandEntry<S = unknown> {
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */
   contradictions?(input: CommandInput<S>): readonly string[];
-  /**
-   * Imports the code of the command and runs it. Resolves to an exit code. Rejects with an error to report.
-   */
+  /** Imports the code of the command and runs it. Resolves to an exit code. Rejects with an error to report. */
   run(input: CommandInput<S>, host: Host): Promise<number>;
   /**
-   * The process exits soon after the command has ended. It does not wait for a DNS lookup or a credential
-   * plugin in flight.
+   * The process exits soon after the command has ended. It does not wait for a DNS lookup or a credential plugin in
+   * flight.
    */
   readonly exitsSoon?: true;
 }

@@ -26,9 +26,8 @@ interface Suggestion {
 }
 
 /**
- * Returns the completions of `words`; the last word is incomplete. One completion per line, with a
- * description after a tab. The last line follows kubectl's protocol for plugins: `:0` if file names are also
- * possible, else `:4`.
+ * Returns the completions of `words`; the last word is incomplete. One completion per line, with a description after a
+ * tab. The last line follows kubectl's protocol for plugins: `:0` if file names are also possible, else `:4`.
  */
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';

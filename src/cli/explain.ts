@@ -118,8 +118,8 @@ function coordinatorText(lock: LockHolder): string {
 }
 
 /**
- * Warns if no coordinator runs, or if the built-in coordinator decides: the printed steps assume the
- * coordinator of this project.
+ * Warns if no coordinator runs, or if the built-in coordinator decides: the printed steps assume the coordinator of this
+ * project.
  */
 function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
   if (holder === '') return [];

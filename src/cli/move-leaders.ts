@@ -73,10 +73,7 @@ function selectionOf({ selector, node, candidate }: SelectionSettings): Selectio
   return candidate === undefined ? { kind: 'all' } : { kind: 'candidate', name: candidate };
 }
 
-/**
- * Returns a function that prints progress. With JSON or YAML output, it prints nothing: only the outcome is
- * printed.
- */
+/** Returns a function that prints progress. With JSON or YAML output, it prints nothing: only the outcome is printed. */
 function toStdout({ output }: Pick<MovingSettings, 'output'>, { stdout }: Host): (line: string) => void {
   if (output !== 'table') return () => {};
   return (line) => stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);

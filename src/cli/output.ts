@@ -26,9 +26,7 @@ const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
 
 export const plain: Paint = (_style, text) => text;
 
-/**
- * Returns the layout of an output. Sentences are wrapped only for a terminal: in a pipe, users search them.
- */
+/** Returns the layout of an output. Sentences are wrapped only for a terminal: in a pipe, users search them. */
 export function layoutFor({ stdout, env }: Host): Layout {
   // An unknown width is reported as 0.
   return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: paintFor(stdout, env) };
@@ -52,8 +50,8 @@ const MAX_CELL_LENGTH = 100;
 const MAX_SENTENCE_LENGTH = 2000;
 
 /**
- * Formats a table with left-aligned columns. Each column has at least the width in `widths`. Long cells are
- * cut. The last column is not padded and may contain a sentence.
+ * Formats a table with left-aligned columns. Each column has at least the width in `widths`. Long cells are cut. The last
+ * column is not padded and may contain a sentence.
  */
 export function tableLines(
   rows: readonly (readonly Cell[])[],
@@ -111,10 +109,7 @@ export function print(
 
 const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
 
-/**
- * Returns a function that colours text. It leaves text plain without a terminal, with NO_COLOR, or with
- * TERM=dumb.
- */
+/** Returns a function that colours text. It leaves text plain without a terminal, with NO_COLOR, or with TERM=dumb. */
 function paintFor(output: TextOutput, env: Environment): Paint {
   const hasColours = output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   return hasColours ? coloured : plain;

@@ -17,10 +17,7 @@ import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
 import { layoutFor, print, tableLines } from './output.ts';
 
-/**
- * Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit
- * code.
- */
+/** Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit code. */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
   const { file, add, remove, priority, rollout, output } = settings;
   // One after the other, because the standard input can be read only once.

@@ -19,16 +19,12 @@ export interface ProgramParts {
   readonly env: Environment;
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
-  /**
-   * Runs a command. Resolves to its exit code. If it rejects, the program reports the error and the exit code
-   * is 1.
-   */
+  /** Runs a command. Resolves to its exit code. If it rejects, the program reports the error and the exit code is 1. */
   dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
 }
 
 /**
- * The command line. Takes the arguments after the program's name. Resolves to an exit code, and never ends
- * the process.
+ * The command line. Takes the arguments after the program's name. Resolves to an exit code, and never ends the process.
  */
 interface Program {
   execute(args: readonly string[]): Promise<number>;
@@ -93,8 +89,7 @@ export function createProgram(parts: ProgramParts): Program {
 }
 
 /**
- * Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program and are
- * not changed.
+ * Accepts `-o=json` for `-o json`, as kubectl does. Arguments after `--` belong to another program and are not changed.
  */
 function withoutEqualsSigns(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
@@ -102,8 +97,8 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds the default command if the arguments have no command. Commander's own default command would treat a
- * mistyped command as an argument and suggest no correction.
+ * Adds the default command if the arguments have no command. Commander's own default command would treat a mistyped
+ * command as an argument and suggest no correction.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
@@ -168,10 +163,9 @@ function messageWithCauses(error: Error): string {
 }
 
 /**
- * Returns the default command for arguments without a command. An option that only `demo` has selects `demo`.
- * Any other option selects `run`. Without options the default is `run` in a pod or if a variable of `run` is
- * set, otherwise `demo`. A kubeconfig does not select `run`: its current cluster may be any that the user
- * worked with last.
+ * Returns the default command for arguments without a command. An option that only `demo` has selects `demo`. Any other
+ * option selects `run`. Without options the default is `run` in a pod or if a variable of `run` is set, otherwise `demo`.
+ * A kubeconfig does not select `run`: its current cluster may be any that the user worked with last.
  * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
  */
 function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {

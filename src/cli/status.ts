@@ -56,8 +56,7 @@ export function statusHeader({ hasNamespace, isWide, hasPriorities }: StatusColu
 }
 
 /**
- * Formats a Lease as a row. The row contains no times except the age: equal rows mean that at most the age
- * has changed.
+ * Formats a Lease as a row. The row contains no times except the age: equal rows mean that at most the age has changed.
  */
 export function statusRow(
   status: LeaseStatus,
@@ -109,8 +108,8 @@ function reportMissing(
 }
 
 /**
- * Prints the table, then a row for each Lease that has changed, as kubectl does. Prints no row if only the
- * age has changed.
+ * Prints the table, then a row for each Lease that has changed, as kubectl does. Prints no row if only the age has
+ * changed.
  */
 async function followStatus(
   settings: StatusSettings,

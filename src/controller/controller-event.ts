@@ -13,8 +13,8 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 /** How long Leases wait for a decision, and for a free slot to write. */
 export type QueueEvent =
   /**
-   * The scheduler took a due Lease after it was due for `waitedMs`, and worked on it for `workMs`, with or
-   * without a decision.
+   * The scheduler took a due Lease after it was due for `waitedMs`, and worked on it for `workMs`, with or without a
+   * decision.
    */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
   /** A Lease got a free slot for its requests after it waited for `waitedMs`. */
@@ -70,9 +70,7 @@ export type WatchEvent =
   | { readonly type: 'seen'; readonly key: LeaseKey; readonly isRenewalOnly: boolean }
   /** A native and a custom candidate for the Lease have the same name. Only one of them counts. */
   | { readonly type: 'twinSeen'; readonly key: LeaseKey; readonly name: string }
-  /**
-   * The candidate has an invalid priority annotation, `name: "value"`. The annotation is ignored (rule 16).
-   */
+  /** The candidate has an invalid priority annotation, `name: "value"`. The annotation is ignored (rule 16). */
   | {
       readonly type: 'priorityUnreadable';
       readonly key: LeaseKey;
@@ -94,9 +92,7 @@ export type ControllerEvent = QueueEvent | DecisionEvent | WatchEvent | Coordina
 /** Must not throw. */
 export type ObserveController = (event: ControllerEvent) => void;
 
-/**
- * Whether an event is a successful change of the cluster: a write to a Lease, or the deletion of a candidate.
- */
+/** Whether an event is a successful change of the cluster: a write to a Lease, or the deletion of a candidate. */
 export function isApplied({ action, error }: WriteEvent): boolean {
   return error === undefined && action.kind !== 'PingCandidate';
 }

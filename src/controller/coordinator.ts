@@ -62,14 +62,14 @@ export interface Coordinator {
   /** The watched namespaces in which another coordinator holds a lock. */
   otherLocks(): readonly string[];
   /**
-   * Why the namespace of the lock is not allowed; undefined while it is allowed. Until it is allowed, the
-   * coordinator writes nothing.
+   * Why the namespace of the lock is not allowed; undefined while it is allowed. Until it is allowed, the coordinator
+   * writes nothing.
    */
   lockRefusal(): string | undefined;
   start(): void;
   /**
-   * Stops all work, then releases the lock, then closes all connections. Takes at most 3 s: requests without
-   * an answer are aborted.
+   * Stops all work, then releases the lock, then closes all connections. Takes at most 3 s: requests without an answer
+   * are aborted.
    */
   stop(): Promise<void>;
 }
@@ -191,10 +191,9 @@ const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
 const KEEP_OPEN_DEADLINE_MS = 5000;
 
 /**
- * Keeps connections open until `signal` aborts: sends a small request on each idle connection. If many Leases
- * lose their leaders at once, opening connections would cost more than all the writes: a TLS handshake takes
- * several times as long as a write. A write never waits for these requests: if they use all connections, the
- * write aborts one of them.
+ * Keeps connections open until `signal` aborts: sends a small request on each idle connection. If many Leases lose their
+ * leaders at once, opening connections would cost more than all the writes: a TLS handshake takes several times as long
+ * as a write. A write never waits for these requests: if they use all connections, the write aborts one of them.
  */
 export async function keepConnectionsOpen(
   client: Pick<KubernetesClient, 'request'>,

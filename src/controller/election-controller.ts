@@ -46,8 +46,8 @@ export interface ElectionControllerParts {
 }
 
 /**
- * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. A standby
- * watches too, so that it knows the age of each record (rule 8).
+ * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. A standby watches too, so
+ * that it knows the age of each record (rule 8).
  */
 export class ElectionController {
   readonly scheduler: Scheduler;
@@ -148,9 +148,8 @@ export class ElectionController {
   }
 
   /**
-   * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves
-   * the lock to other replicas. A replica that has just lost a source of candidates also does so for some
-   * time (rule 10).
+   * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves the lock to
+   * other replicas. A replica that has just lost a source of candidates also does so for some time (rule 10).
    */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
@@ -162,9 +161,7 @@ export class ElectionController {
     return this.#candidates.apiVersions;
   }
 
-  /**
-   * Whether the API server serves no native LeaseCandidates, so that the built-in controller cannot elect.
-   */
+  /** Whether the API server serves no native LeaseCandidates, so that the built-in controller cannot elect. */
   get isBuiltInRuledOut(): boolean {
     return this.#candidates.isNotServed('native');
   }
@@ -206,9 +203,9 @@ export class ElectionController {
   }
 
   /**
-   * The last time at which the server sent data about a resource, including bookmarks, on the monotonic
-   * clock. If there are several namespaces or sources, it is that of the namespace or source with the oldest
-   * data. Undefined while one of them has sent no data.
+   * The last time at which the server sent data about a resource, including bookmarks, on the monotonic clock. If there
+   * are several namespaces or sources, it is that of the namespace or source with the oldest data. Undefined while one of
+   * them has sent no data.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
@@ -217,9 +214,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /**
-   * When the first of the broken watches broke, on the monotonic clock; undefined while no watch is broken.
-   */
+  /** When the first of the broken watches broke, on the monotonic clock; undefined while no watch is broken. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
@@ -315,8 +310,7 @@ export class ElectionController {
 
   /** Whether a renewal changes nothing: the candidate was alive before, and its Lease is settled. */
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
-    // A renewTime before the last ping: the candidate's clock was set back. The candidate needs another ping
-    // (rule 2).
+    // A renewTime before the last ping: the candidate's clock was set back. The candidate needs another ping (rule 2).
     if (pingTime > renewTime) return false;
     const { observation } = this.#records.observed(key, name) ?? {};
     const { settings, clock } = this.#parts;

@@ -20,8 +20,8 @@ import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
 /**
- * Stores Leases and candidates, and the times at which this process saw them change. Has an index by Lease,
- * so that decisions do not scan a namespace (rule 1).
+ * Stores Leases and candidates, and the times at which this process saw them change. Has an index by Lease, so that
+ * decisions do not scan a namespace (rule 1).
  */
 export class ElectionRecords {
   readonly #settings: ElectionSettings;
@@ -31,8 +31,8 @@ export class ElectionRecords {
   /** If two candidates for a Lease have the same name: the candidate that does not count (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /**
-   * By source: until this time, candidates of a lost source may still exist, although this process cannot see
-   * them (rule 13).
+   * By source: until this time, candidates of a lost source may still exist, although this process cannot see them (rule
+   * 13).
    */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
@@ -68,10 +68,7 @@ export class ElectionRecords {
     this.#forgetIfGone(key, now);
   }
 
-  /**
-   * From now on, this process sees all changes of Leases in `namespace` (rule 8). '' stands for all
-   * namespaces.
-   */
+  /** From now on, this process sees all changes of Leases in `namespace` (rule 8). '' stands for all namespaces. */
   seeBeginning(beginning: Beginning, namespace: string, now: Now): void {
     for (const key of this.#candidates.keys()) {
       if (namespace !== '' && splitLeaseKey(key).namespace !== namespace) continue;
@@ -93,9 +90,7 @@ export class ElectionRecords {
     ]);
   }
 
-  /**
-   * Drops a candidate. `isHidden`: the candidate may still exist, but the server no longer serves its source.
-   */
+  /** Drops a candidate. `isHidden`: the candidate may still exist, but the server no longer serves its source. */
   dropCandidate(candidate: LeaseCandidate, now: Now, isHidden = false): void {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);
@@ -269,8 +264,8 @@ export class ElectionRecords {
   }
 
   /**
-   * Keep the memory of a deleted Lease while a former holder may believe that it leads, or may disturb a new
-   * holder (rule 8).
+   * Keep the memory of a deleted Lease while a former holder may believe that it leads, or may disturb a new holder (rule
+   * 8).
    */
   #forgetIfGone(key: LeaseKey, now: Now): void {
     for (
@@ -293,9 +288,9 @@ export class ElectionRecords {
 }
 
 /**
- * Sorts two candidates with one name. First comes the candidate with the last observed renewal (rule 13). If
- * no renewal was observed, the later renewTime comes first: one program writes both times, by one clock. On a
- * tie, the native candidate comes first.
+ * Sorts two candidates with one name. First comes the candidate with the last observed renewal (rule 13). If no renewal
+ * was observed, the later renewTime comes first: one program writes both times, by one clock. On a tie, the native
+ * candidate comes first.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>

@@ -23,10 +23,7 @@ const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired'])
 /** A loss of redundancy that is older than this does not count. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
-/**
- * Longest time between the ends of a component's pods when the whole component stops: the default of
- * Kubernetes.
- */
+/** Longest time between the ends of a component's pods when the whole component stops: the default of Kubernetes. */
 const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
 /** A Lease that has candidates but no valid holder. */
@@ -41,10 +38,7 @@ export interface ElectionsSurvey {
   readonly leases: number;
   /** Leases without a leader. Does not contain Leases whose candidates have all shut down. */
   readonly unled: readonly UnledLease[];
-  /**
-   * Leases that lost their redundancy: only the holder is left, because the other candidates stopped
-   * answering.
-   */
+  /** Leases that lost their redundancy: only the holder is left, because the other candidates stopped answering. */
   readonly withoutSuccessor: number;
   /** Input of the next survey. */
   readonly redundancy: Redundancy;
@@ -126,8 +120,8 @@ function canFollow({ state, isHolder }: Standing): boolean {
 }
 
 /**
- * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy. A
- * crash does not change that, and neither does the overlap of its old and new pod in an update.
+ * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy. A crash does
+ * not change that, and neither does the overlap of its old and new pod in an update.
  */
 function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Instant): readonly Standing[] {
   return standings.filter(
@@ -139,9 +133,9 @@ function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Inst
 }
 
 /**
- * Whether a vacant Lease has no leader because its whole component was stopped, for example scaled to zero.
- * Then the leader released the Lease, and the other candidates (`present`) shut down without a release and
- * have not renewed since. If all other candidates (`lost`) were silent before the release, they hang instead.
+ * Whether a vacant Lease has no leader because its whole component was stopped, for example scaled to zero. Then the
+ * leader released the Lease, and the other candidates (`present`) shut down without a release and have not renewed since.
+ * If all other candidates (`lost`) were silent before the release, they hang instead.
  */
 function hasShutDown(
   left: readonly Standing[],
@@ -175,8 +169,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
 }
 
 /**
- * When this process saw the Lease lose its holder; undefined while the Lease is held, or if the process did
- * not see it.
+ * When this process saw the Lease lose its holder; undefined while the Lease is held, or if the process did not see it.
  */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;

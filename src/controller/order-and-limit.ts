@@ -43,8 +43,8 @@ export function urgencyOf(action: Action, { reason }: Decision): Urgency {
 const LEVEL_MS = 1e13;
 
 /**
- * A queue that is fair to namespaces (rule 9): they take turns. In a namespace, the key with the lowest level
- * comes first. Among keys of one level, the key that has waited longest comes first.
+ * A queue that is fair to namespaces (rule 9): they take turns. In a namespace, the key with the lowest level comes
+ * first. Among keys of one level, the key that has waited longest comes first.
  */
 export class FairKeys {
   /** In the order of their turns. */
@@ -80,8 +80,8 @@ const FAST_MS = 250;
 /** An answer after this time lowers the limit. In ms. */
 const SLOW_MS = 1000;
 /**
- * A server behind a slow webhook or network is slow at any load. Fewer requests would not make it faster.
- * Therefore both bounds are at least these multiples of the quickest answer of the last minute.
+ * A server behind a slow webhook or network is slow at any load. Fewer requests would not make it faster. Therefore both
+ * bounds are at least these multiples of the quickest answer of the last minute.
  */
 const FAST_FACTOR = 1.25;
 const SLOW_FACTOR = 2;
@@ -91,9 +91,8 @@ const SHRINK_FACTOR = 0.75;
 const MIN_LIMIT = 8;
 
 /**
- * The share of the limit that requests of each urgency may use, so that more urgent requests find a free
- * slot. Grants may exceed the limit, up to its maximum: they are few, and a cluster without leaders needs
- * them.
+ * The share of the limit that requests of each urgency may use, so that more urgent requests find a free slot. Grants may
+ * exceed the limit, up to its maximum: they are few, and a cluster without leaders needs them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
@@ -103,19 +102,16 @@ const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
 };
 
 /**
- * Limits the requests in flight to a number that the server answers quickly (rule 9). After each round of
- * fast answers that used the whole limit, the limit grows by one. If answers are late or missing, the limit
- * shrinks by a quarter, at most once a round.
+ * Limits the requests in flight to a number that the server answers quickly (rule 9). After each round of fast answers
+ * that used the whole limit, the limit grows by one. If answers are late or missing, the limit shrinks by a quarter, at
+ * most once a round.
  */
 export class RequestLimit {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #max: number;
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
-  /**
-   * The quickest answers of this window and of the previous window, in ms. The first window assumes a quick
-   * server.
-   */
+  /** The quickest answers of this window and of the previous window, in ms. The first window assumes a quick server. */
   #quickest = { before: 0, now: Number.POSITIVE_INFINITY, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */
@@ -171,8 +167,8 @@ interface Waiting {
 }
 
 /**
- * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then by turns
- * of namespaces, then by fewest requests in flight, then by how long they have needed the write (rule 9).
+ * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then by turns of
+ * namespaces, then by fewest requests in flight, then by how long they have needed the write (rule 9).
  */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;
@@ -238,10 +234,7 @@ export class RequestRoom {
     };
   }
 
-  /**
-   * Lets the Lease wait for a free slot for a request of this urgency. Replaces any earlier wait of the
-   * Lease.
-   */
+  /** Lets the Lease wait for a free slot for a request of this urgency. Replaces any earlier wait of the Lease. */
   wait(key: LeaseKey, urgency: Urgency, since: Instant): void {
     this.stopWaiting(key);
     this.#waiting.set(key, { urgency, since });
@@ -266,9 +259,7 @@ export class RequestRoom {
     return undefined;
   }
 
-  /**
-   * Sorts a waiting Lease by its requests in flight. If it has too many, it is sorted when one of them ends.
-   */
+  /** Sorts a waiting Lease by its requests in flight. If it has too many, it is sorted when one of them ends. */
   #sortIn(key: LeaseKey): void {
     const waiting = this.#waiting.get(key);
     const inFlight = this.inFlightOf(key);

@@ -16,9 +16,9 @@ export function isLock(key: LeaseKey): boolean {
 }
 
 /**
- * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks know of each
- * other only by this: they look for Leases with the same name in other namespaces (rule 10). It needs no
- * request and no permission. A lock in a namespace that is not watched is not found.
+ * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks know of each other only by
+ * this: they look for Leases with the same name in other namespaces (rule 10). It needs no request and no permission. A
+ * lock in a namespace that is not watched is not found.
  */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
@@ -55,17 +55,14 @@ function durationMsOf({ leaseDurationSeconds }: Lease): number {
 }
 
 /**
- * Whether the lock differs from the lock of the controller built into kube-apiserver. With such a lock, the
- * built-in controller would elect at the same time if the API server serves LeaseCandidates (rule 10).
+ * Whether the lock differs from the lock of the controller built into kube-apiserver. With such a lock, the built-in
+ * controller would elect at the same time if the API server serves LeaseCandidates (rule 10).
  */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }
 
-/**
- * Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects like the
- * client.
- */
+/** Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects like the client. */
 export async function checkLockNamespace(
   client: KubernetesClient,
   lockNamespace: string,

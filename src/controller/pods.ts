@@ -18,8 +18,8 @@ export interface PodWatchParts {
 }
 
 /**
- * Watches Pods for proof that a holder has ended (rule 17). Elections do not wait for it: without Pods,
- * Leases simply expire.
+ * Watches Pods for proof that a holder has ended (rule 17). Elections do not wait for it: without Pods, Leases simply
+ * expire.
  */
 export class PodWatch {
   readonly #parts: PodWatchParts;
@@ -72,10 +72,7 @@ export class PodWatch {
   }
 }
 
-/**
- * Whether the set of running or ended container instances has changed. Most changes of a Pod are in other
- * fields.
- */
+/** Whether the set of running or ended container instances has changed. Most changes of a Pod are in other fields. */
 function haveChanged(previous: ObservedPod, { pod, seenRunning, endSeenAt }: ObservedPod): boolean {
   if (previous.pod.uid !== pod.uid) return true;
   return (

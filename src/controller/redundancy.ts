@@ -2,20 +2,20 @@ import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
 /**
- * The redundant candidates by uid, with their last renewal. A candidate is redundant if, at its last renewal,
- * another candidate could have succeeded it. It stays redundant after the other LeaseCandidate is deleted.
+ * The redundant candidates by uid, with their last renewal. A candidate is redundant if, at its last renewal, another
+ * candidate could have succeeded it. It stays redundant after the other LeaseCandidate is deleted.
  */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
 /**
- * Minimum overlap of two redundant candidates: longer than the overlap of the old and the new pod in a
- * rolling update of a component with one replica.
+ * Minimum overlap of two redundant candidates: longer than the overlap of the old and the new pod in a rolling update of
+ * a component with one replica.
  */
 const OVERLAP_MS = 10 * 60_000;
 
 /**
- * A running candidate renews at least this often, in ms: client-go renews every 5 minutes, and the
- * coordinator pings a candidate that is silent for 6 minutes (rule 1).
+ * A running candidate renews at least this often, in ms: client-go renews every 5 minutes, and the coordinator pings a
+ * candidate that is silent for 6 minutes (rule 1).
  */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
@@ -25,8 +25,8 @@ export function heardAt({ observation }: Standing): Instant {
 }
 
 /**
- * Adds the redundant candidates of one Lease to `redundancy`: from the last survey (`known`), and those that
- * are redundant now.
+ * Adds the redundant candidates of one Lease to `redundancy`: from the last survey (`known`), and those that are
+ * redundant now.
  */
 export function noteRedundancy(
   redundancy: Map<string, Instant>,
@@ -55,8 +55,8 @@ interface Life {
 }
 
 /**
- * Undefined if the life was too short to count. Compares the server's creationTimestamp with our wall clock:
- * otherwise this process would have to watch for ten minutes first.
+ * Undefined if the life was too short to count. Compares the server's creationTimestamp with our wall clock: otherwise
+ * this process would have to watch for ten minutes first.
  */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { candidate } = standing;
@@ -67,8 +67,8 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 }
 
 /**
- * Yields the candidates of `unknown` that overlapped with another candidate for long enough at their last
- * renewal. Visits each candidate once, because there may be thousands.
+ * Yields the candidates of `unknown` that overlapped with another candidate for long enough at their last renewal. Visits
+ * each candidate once, because there may be thousands.
  */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = [...lives].sort((a, b) => b.heardAt - a.heardAt);

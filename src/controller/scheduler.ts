@@ -21,8 +21,8 @@ export interface SchedulerParts
   /** Upper bound of requests in flight. */
   readonly maxInFlight: number;
   /**
-   * Whether all objects of the Lease are cached, so that a decision is possible. If it returns false, add the
-   * Lease again later.
+   * Whether all objects of the Lease are cached, so that a decision is possible. If it returns false, add the Lease again
+   * later.
    */
   readonly isKnown: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
@@ -53,8 +53,8 @@ interface LastDecision {
 }
 
 /**
- * A decision and its unsent actions, most urgent first. They stay together: a round of pings to silent
- * candidates counts once, with its decision (rule 3).
+ * A decision and its unsent actions, most urgent first. They stay together: a round of pings to silent candidates counts
+ * once, with its decision (rule 3).
  */
 interface Pending {
   readonly decision: Decision;
@@ -70,17 +70,16 @@ const PENDING_VALID_MS = 250;
 /** For this time, the first election of a Lease yields to Leases that had a leader, in ms. */
 const FIRST_ELECTION_MS = 10_000;
 /**
- * Longest time between decisions about a settled Lease, in ms. It is limited because priorities end by the
- * wall clock, which may be set (rule 16).
+ * Longest time between decisions about a settled Lease, in ms. It is limited because priorities end by the wall clock,
+ * which may be set (rule 16).
  */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
 /**
- * The cost of a decision for each candidate, in ms. It limits the decisions about one Lease: a client that
- * changes a candidate a thousand times a second, or thousands of candidates, must not keep the coordinator
- * busy. The cost is many times the real duration, so that no Lease uses more than a few percent of the
- * coordinator's time.
+ * The cost of a decision for each candidate, in ms. It limits the decisions about one Lease: a client that changes a
+ * candidate a thousand times a second, or thousands of candidates, must not keep the coordinator busy. The cost is many
+ * times the real duration, so that no Lease uses more than a few percent of the coordinator's time.
  */
 const COST_PER_CANDIDATE_MS = 0.1;
 /** A decision with fewer candidates costs as much as one with this number. */
@@ -91,11 +90,10 @@ const BURST_MS = 1000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * The only path from an event to a write. A Lease that may need a decision becomes due: at once after a
- * change, or at the time that its last decision gave. The scheduler takes one due Lease after the other,
- * makes a decision, and sends the actions for which there is a free slot. If there is none, the Lease waits,
- * ordered by urgency (rule 9). Each answer frees a slot for the most urgent waiting Lease, and makes its own
- * Lease due again.
+ * The only path from an event to a write. A Lease that may need a decision becomes due: at once after a change, or at the
+ * time that its last decision gave. The scheduler takes one due Lease after the other, makes a decision, and sends the
+ * actions for which there is a free slot. If there is none, the Lease waits, ordered by urgency (rule 9). Each answer
+ * frees a slot for the most urgent waiting Lease, and makes its own Lease due again.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -140,8 +138,8 @@ export class Scheduler {
   }
 
   /**
-   * Call this when the Lease or one of its candidates has changed. Its waiting actions need a new decision
-   * when there is a free slot.
+   * Call this when the Lease or one of its candidates has changed. Its waiting actions need a new decision when there is
+   * a free slot.
    */
   outdate(key: LeaseKey): void {
     const entry = this.#entries.get(key);
@@ -159,8 +157,8 @@ export class Scheduler {
   }
 
   /**
-   * Whether the Lease waits for its first election. A new candidate then needs no decision: that election
-   * will include it (rule 6).
+   * Whether the Lease waits for its first election. A new candidate then needs no decision: that election will include it
+   * (rule 6).
    */
   isSettling(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
@@ -209,9 +207,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns until when a decision at `at` can wait; undefined if it cannot. It can wait if its only purpose
-   * was to check whether the holder is late, and the holder has renewed since. A settled Lease therefore
-   * costs nothing (rule 9).
+   * Returns until when a decision at `at` can wait; undefined if it cannot. It can wait if its only purpose was to check
+   * whether the holder is late, and the holder has renewed since. A settled Lease therefore costs nothing (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -265,10 +262,7 @@ export class Scheduler {
     return entry;
   }
 
-  /**
-   * Makes a decision and acts. Delays it if the Lease has spent its budget, or waits for the result of a
-   * write.
-   */
+  /** Makes a decision and acts. Delays it if the Lease has spent its budget, or waits for the result of a write. */
   #decide(key: LeaseKey, entry: Entry): void {
     const { clock, records, mayWrite, observe } = this.#parts;
     const now = clock.now();
@@ -368,9 +362,7 @@ export class Scheduler {
     entry.waitsSince = undefined;
   }
 
-  /**
-   * Sends an action. Its answer frees a slot for the most urgent waiting Leases, and makes its own Lease due.
-   */
+  /** Sends an action. Its answer frees a slot for the most urgent waiting Leases, and makes its own Lease due. */
   async #send(sender: Sender, key: LeaseKey, action: Action, { decision, input }: Pending): Promise<void> {
     const end = this.room.begin(key);
     end(await sender.send(key, action, decision, input));
@@ -394,17 +386,14 @@ export class Scheduler {
   }
 }
 
-/**
- * Infinity stands for an unknown end, such as that of a write in flight. When that write ends, the Lease
- * becomes due.
- */
+/** Infinity stands for an unknown end, such as that of a write in flight. When that write ends, the Lease becomes due. */
 function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
 /**
- * Returns since when an action has been needed. If the Lease has no leader: since the loss of the leader. A
- * Lease that never had a leader yields to Leases that had one, unless they lost it much later.
+ * Returns since when an action has been needed. If the Lease has no leader: since the loss of the leader. A Lease that
+ * never had a leader yields to Leases that had one, unless they lost it much later.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Ping candidates that were silent before last.

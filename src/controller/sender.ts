@@ -80,8 +80,7 @@ export class Sender {
     recordSuccess(records, key, action, sentAt, clock.now(), written);
     gate.succeeded(key, writtenBy(action));
     const basis = basisOf(action);
-    // If the server drops all written fields, the resourceVersion stays the same: there is no change to wait
-    // for.
+    // If the server drops all written fields, the resourceVersion stays the same: there is no change to wait for.
     if (written?.after.resourceVersion === basis) gate.expectNothing(key, writtenBy(action), awaited);
     else gate.expectChange(key, writtenBy(action), awaited, basis);
   }

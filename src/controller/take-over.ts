@@ -16,15 +16,12 @@ export interface TakeOverParts {
 
 /** Maximum wait for the watch, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/**
- * If a Lease was created and deleted between two lists, its holder may lead for this long, in ms (rule 8).
- */
+/** If a Lease was created and deleted between two lists, its holder may lead for this long, in ms (rule 8). */
 const RELISTED_LATELY_MS = 60_000;
 
 /**
- * Delays the decisions of a new coordinator, whose cache may be outdated. Once the watch shows the new
- * coordinator's own lock, it has shown all writes of the former coordinator (rule 8). The delay is at most a
- * second.
+ * Delays the decisions of a new coordinator, whose cache may be outdated. Once the watch shows the new coordinator's own
+ * lock, it has shown all writes of the former coordinator (rule 8). The delay is at most a second.
  */
 export class TakeOver {
   readonly #parts: TakeOverParts;
@@ -41,10 +38,7 @@ export class TakeOver {
     return this.#awaited !== undefined;
   }
 
-  /**
-   * Call this when Leases are listed again after a gap. Leases that were created and deleted in the gap are
-   * unknown.
-   */
+  /** Call this when Leases are listed again after a gap. Leases that were created and deleted in the gap are unknown. */
   observe({ type }: ReflectorObservation): void {
     // If the list fails, the gap continues.
     if (type === 'listing') this.#relistedAt = Number.POSITIVE_INFINITY;

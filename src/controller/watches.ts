@@ -21,16 +21,15 @@ export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 's
 }
 
 /**
- * After a replica has lost a source, it leaves the lock to other replicas for this time, in ms: a replica at
- * another API server may still have all sources. The replica releases the lock 13.5 s after the loss, and
- * another replica takes it at once.
+ * After a replica has lost a source, it leaves the lock to other replicas for this time, in ms: a replica at another API
+ * server may still have all sources. The replica releases the lock 13.5 s after the loss, and another replica takes it at
+ * once.
  */
 const YIELD_LOCK_MS = 20_000;
 
 /**
- * A lost source that had candidates counts as missing for this time, in ms. A day is long enough for an
- * alert, and an administrator may have turned the source off on purpose. A restart of this process also ends
- * this state.
+ * A lost source that had candidates counts as missing for this time, in ms. A day is long enough for an alert, and an
+ * administrator may have turned the source off on purpose. A restart of this process also ends this state.
  */
 export const MISSING_FOR_MS = 86_400_000;
 
@@ -146,8 +145,8 @@ const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
 /**
- * Watches the LeaseCandidates of one source, in the newest version that the server has. Discovers the version
- * at the start, and again when the server no longer has the watched resource (rule 11).
+ * Watches the LeaseCandidates of one source, in the newest version that the server has. Discovers the version at the
+ * start, and again when the server no longer has the watched resource (rule 11).
  */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
@@ -159,9 +158,7 @@ export class CandidateWatch {
   #isNotServed = false;
   /** Whether the watched version is gone and the next discovery has not ended. */
   #isGone = false;
-  /**
-   * The namespaces in which this process has no permission to read candidates. '' stands for all namespaces.
-   */
+  /** The namespaces in which this process has no permission to read candidates. '' stands for all namespaces. */
   readonly #forbidden = new Set<string>();
 
   constructor(parts: CandidateWatchParts) {

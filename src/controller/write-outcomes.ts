@@ -48,8 +48,8 @@ export const recordFailure = inRecords(election.recordFailure);
 export const recordRefusal = inRecords(election.recordRefusal);
 
 /**
- * Applies a pure function of `election/` to the records of an action's Lease and candidate. Ignores an answer
- * that arrives after the Lease was forgotten: the Lease then counts as written by another client.
+ * Applies a pure function of `election/` to the records of an action's Lease and candidate. Ignores an answer that
+ * arrives after the Lease was forgotten: the Lease then counts as written by another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
   record: (known: election.Known, action: Action, ...rest: Rest) => election.Known,
@@ -94,10 +94,10 @@ const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 
 /**
- * Prevents a write to an object until the cache shows the result of the last write (rule 8), and backs off
- * after repeated failures. The object is a candidate, or a Lease with all decisions about it.
- * Every write is based on one resourceVersion. After a success or a conflict the object has another version.
- * The cache is up to date as soon as it shows any other version.
+ * Prevents a write to an object until the cache shows the result of the last write (rule 8), and backs off after repeated
+ * failures. The object is a candidate, or a Lease with all decisions about it. Every write is based on one
+ * resourceVersion. After a success or a conflict the object has another version. The cache is up to date as soon as it
+ * shows any other version.
  */
 export class WriteGate {
   readonly #clock: Clock;
@@ -116,8 +116,8 @@ export class WriteGate {
   }
 
   /**
-   * Returns until when the object must not be written. An answer or the cache may end this earlier.
-   * Undefined: the object may be written now.
+   * Returns until when the object must not be written. An answer or the cache may end this earlier. Undefined: the object
+   * may be written now.
    */
   closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const { awaited, retryAt } = this.#of(key, object);
@@ -152,8 +152,8 @@ export class WriteGate {
   }
 
   /**
-   * Ends the wait for a change. Returns whether the cache still has the outdated version. If so, the watch
-   * has missed a change, for example because etcd was restored from a backup. It may never show the change.
+   * Ends the wait for a change. Returns whether the cache still has the outdated version. If so, the watch has missed a
+   * change, for example because etcd was restored from a backup. It may never show the change.
    */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);
@@ -195,10 +195,7 @@ export class WriteGate {
     else this.#closed.delete(key);
   }
 
-  /**
-   * Whether a later write to the object has begun: the object may have been deleted and created during this
-   * write.
-   */
+  /** Whether a later write to the object has begun: the object may have been deleted and created during this write. */
   #isOvertaken(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer): boolean {
     const { awaited } = this.#of(key, object);
     return awaited !== undefined && awaited !== answered;

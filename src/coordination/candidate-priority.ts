@@ -15,8 +15,8 @@ export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 const MAX_SHOWN = 100;
 
 /**
- * Returns the priority. If one annotation is invalid, both are ignored: otherwise a temporary priority could
- * become permanent.
+ * Returns the priority. If one annotation is invalid, both are ignored: otherwise a temporary priority could become
+ * permanent.
  */
 export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
@@ -44,10 +44,7 @@ function unreadable(value: number, annotations: JsonObject, name: string): Prior
   };
 }
 
-/**
- * Parses an integer. Returns undefined if the text is not an integer, or if the integer has more than 32
- * bits.
- */
+/** Parses an integer. Returns undefined if the text is not an integer, or if the integer has more than 32 bits. */
 export function parseInt32(text: string): number | undefined {
   if (!/^[+-]?\d{1,10}$/.test(text)) return undefined;
   const value = Number(text);

@@ -27,10 +27,7 @@ export function newLease(
   };
 }
 
-/**
- * Returns the JSON merge patch of an UpdateLease. It contains only the changed fields, so all other fields
- * stay.
- */
+/** Returns the JSON merge patch of an UpdateLease. It contains only the changed fields, so all other fields stay. */
 export function leasePatch({ uid, resourceVersion, change, notes }: UpdateLease): RequestBody {
   return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };
 }
@@ -63,9 +60,9 @@ function changedFields(change: LeaseChange): RequestBody {
 }
 
 /**
- * Returns the fields of a grant. acquireTime and renewTime are equal until the holder renews. If the grant
- * returns the Lease to a holder that may still lead, acquireTime is a microsecond earlier: a coordinator that
- * starts later must not assume that its holder does not lead yet (rule 12).
+ * Returns the fields of a grant. acquireTime and renewTime are equal until the holder renews. If the grant returns the
+ * Lease to a holder that may still lead, acquireTime is a microsecond earlier: a coordinator that starts later must not
+ * assume that its holder does not lead yet (rule 12).
  */
 function grantFields({
   holder,

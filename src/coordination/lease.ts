@@ -18,18 +18,14 @@ export const FIELD_MANAGER = 'coordinated-leader-election';
 /** The field manager of writes by this project's participants. */
 export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participant';
 
-/**
- * The annotation on a LeaseCandidate, a Lease or a Pod with the name of the leading program's container (rule
- * 17).
- */
+/** The annotation on a LeaseCandidate, a Lease or a Pod with the name of the leading program's container (rule 17). */
 export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 
 /** The annotations for fields that the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
 /**
- * Decodes a Lease. Never throws: an invalid field counts as not set. The result shares unchanged strings with
- * `previous`.
+ * Decodes a Lease. Never throws: an invalid field counts as not set. The result shares unchanged strings with `previous`.
  */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
@@ -73,9 +69,9 @@ function isReleasedByParticipant(spec: JsonObject, managedFields: unknown): bool
 }
 
 /**
- * True if the holder has not renewed since the grant. A renewal changes renewTime, so renewTime then differs
- * from acquireTime. If the holder's clock gives the same renewTime, its renewal changes the duration or the
- * ownership of one of these fields.
+ * True if the holder has not renewed since the grant. A renewal changes renewTime, so renewTime then differs from
+ * acquireTime. If the holder's clock gives the same renewTime, its renewal changes the duration or the ownership of one
+ * of these fields.
  */
 function isUnrenewedGrant(spec: JsonObject, managedFields: unknown): boolean {
   return (

@@ -10,8 +10,8 @@ const CYCLE_YEARS = 400;
 const CYCLE_MS = Date.UTC(2000 + CYCLE_YEARS, 0) - Date.UTC(2000, 0);
 
 /**
- * Parses an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond. A Date is less precise.
- * Further digits are cut off. Returns undefined for an invalid timestamp.
+ * Parses an RFC 3339 timestamp (metav1.Time or metav1.MicroTime) to the microsecond. A Date is less precise. Further
+ * digits are cut off. Returns undefined for an invalid timestamp.
  */
 export function parseMicroTime(text: string): MicroTime | undefined {
   if (!RFC_3339.test(text)) return undefined;
@@ -26,9 +26,7 @@ export function parseMicroTime(text: string): MicroTime | undefined {
   return BigInt(dayMs + seconds * 1000) * 1000n + BigInt(fractionMicros(text));
 }
 
-/**
- * Returns undefined for a day that does not exist, such as February 30. The API server refuses these days.
- */
+/** Returns undefined for a day that does not exist, such as February 30. The API server refuses these days. */
 function startOfDayMs(year: number, month: number, day: number): number | undefined {
   // Date.UTC maps the years 0 to 99 to 1900 to 1999.
   const ms = Date.UTC(year + CYCLE_YEARS, month - 1, day) - CYCLE_MS;

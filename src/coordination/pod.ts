@@ -9,8 +9,8 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 
 /**
- * Decodes the part of a v1 Pod that shows the end of a holder (rule 17). Never throws: an invalid field
- * counts as not set, and proves nothing. Drops all other fields, because a cluster has thousands of Pods.
+ * Decodes the part of a v1 Pod that shows the end of a holder (rule 17). Never throws: an invalid field counts as not
+ * set, and proves nothing. Drops all other fields, because a cluster has thousands of Pods.
  */
 export function decodePod(object: KubernetesObject): Pod {
   const { metadata } = object;

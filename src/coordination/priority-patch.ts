@@ -6,10 +6,7 @@ import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
 import { annotationsOf, textField } from './raw-object.ts';
 
-/**
- * The annotation that `transfer` and `drain` write, as JSON: the priority that they set, and the priority
- * before.
- */
+/** The annotation that `transfer` and `drain` write, as JSON: the priority that they set, and the priority before. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
 export type PriorityCommand = 'drain' | 'transfer';
@@ -50,8 +47,8 @@ export function priorityPatch(
 }
 
 /**
- * Returns the patch that undoes a command's priority. Keeps values that a user has written since. Undefined
- * if there is nothing to undo.
+ * Returns the patch that undoes a command's priority. Keeps values that a user has written since. Undefined if there is
+ * nothing to undo.
  */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   const mark = markOn(object);

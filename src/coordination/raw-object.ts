@@ -7,8 +7,8 @@ import { parseMicroTime } from './micro-time.ts';
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
 /**
- * Maximum characters of a shared string. Shared strings stay in memory longer than their objects. A
- * Kubernetes name has at most 253 characters.
+ * Maximum characters of a shared string. Shared strings stay in memory longer than their objects. A Kubernetes name has
+ * at most 253 characters.
  */
 const LONGEST_COMMON = 256;
 

@@ -99,8 +99,8 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Co
 }
 
 /**
- * Describes a decision: what it does, in the words of the Events, or what it waits for. Adds why the other
- * candidates were not chosen. The text depends on the decision's reason.
+ * Describes a decision: what it does, in the words of the Events, or what it waits for. Adds why the other candidates
+ * were not chosen. The text depends on the decision's reason.
  */
 export function describeDecision(decision: Decision, input: ElectionInput, now: Now): string {
   const { actions, reason } = decision;

@@ -28,9 +28,9 @@ export interface LeaseState {
 }
 
 /**
- * The condition of a candidate: according to its program if the demo runs it, otherwise according to the
- * election. `yielding`: it still leads, but no longer renews, because another candidate is preferred.
- * `elected`: it has not taken up its grant.
+ * The condition of a candidate: according to its program if the demo runs it, otherwise according to the election.
+ * `yielding`: it still leads, but no longer renews, because another candidate is preferred. `elected`: it has not taken
+ * up its grant.
  */
 export type Condition =
   | 'leading'

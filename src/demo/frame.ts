@@ -76,8 +76,8 @@ export function wrapText(text: string, columns: number): readonly string[] {
 }
 
 /**
- * Always adds colours, because styleText() would check this process's own stream. The caller removes them if
- * the terminal has none.
+ * Always adds colours, because styleText() would check this process's own stream. The caller removes them if the terminal
+ * has none.
  */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });

@@ -23,10 +23,7 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/**
- * Lease duration. Shorter than usual, so that a failover takes seconds. The other durations are derived from
- * it.
- */
+/** Lease duration. Shorter than usual, so that a failover takes seconds. The other durations are derived from it. */
 const LEASE_SECONDS = 4;
 const ELECTION_MS = 1000;
 

@@ -20,8 +20,8 @@ interface SampleCandidateParts {
 }
 
 /**
- * A program that takes part in an election and does nothing while it leads. It can be paused, as by SIGSTOP,
- * and it can crash without any cleanup.
+ * A program that takes part in an election and does nothing while it leads. It can be paused, as by SIGSTOP, and it can
+ * crash without any cleanup.
  */
 export class SampleCandidate {
   readonly identity: SampleIdentity;
@@ -123,10 +123,7 @@ export interface SampleTiming extends ElectorTiming {
   readonly stoppingMs: number;
 }
 
-/**
- * A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed without any
- * cleanup.
- */
+/** A simulated process with its own clock and client. It can be paused, as by SIGSTOP, and killed without any cleanup. */
 class SampleProcess implements Clock {
   readonly client: KubernetesClient;
   readonly #clock: Clock;
@@ -197,8 +194,8 @@ class SampleProcess implements Clock {
   }
 
   /**
-   * Runs a call of the process. While the process is paused, it sends no request and gets no answer. After
-   * the process has ended, the call never settles.
+   * Runs a call of the process. While the process is paused, it sends no request and gets no answer. After the process
+   * has ended, the call never settles.
    */
   async #outlive<T>(call: () => Promise<T>): Promise<T> {
     await this.#alive();

@@ -100,8 +100,7 @@ export class SampleCast implements DemoCommands {
     }
     const running = this.#having('running');
     if (running.length === 0) return this.#complain('no candidate is running, so there can be no conflict');
-    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so this candidate gets
-    // that version.
+    // Only candidates with the highest binaryVersion choose the strategy (rule 4), so this candidate gets that version.
     const minor = Math.max(...running.map(({ identity }) => minorOf(identity.binaryVersion)));
     const version = `1.${minor}.0`;
     await this.#add({ binaryVersion: version, emulationVersion: version, strategy: OTHER_STRATEGY });

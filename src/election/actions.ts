@@ -7,8 +7,8 @@ import { notesWith } from './notes.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
 /**
- * Maximum number of pings in one decision, so that a decision is fast. Later decisions ping the other
- * candidates (rule 9).
+ * Maximum number of pings in one decision, so that a decision is fast. Later decisions ping the other candidates (rule
+ * 9).
  */
 export const MAX_ASKED_AT_ONCE = 5000;
 
@@ -55,24 +55,21 @@ export function updateLease(
   return { kind: 'UpdateLease', uid, resourceVersion, change, ...(notes && { notes }) };
 }
 
-/**
- * Returns the action that creates the Lease of `input`. If the server drops the strategy, a note stores it.
- */
+/** Returns the action that creates the Lease of `input`. If the server drops the strategy, a note stores it. */
 export function createLease(input: ElectionInput, strategy: string, grant: CreateLease['grant']): Action {
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
 /**
- * Writes the strategy's name into the Lease if it differs. If the Lease is missing, creates it with the
- * strategy and without a holder.
+ * Writes the strategy's name into the Lease if it differs. If the Lease is missing, creates it with the strategy and
+ * without a holder.
  */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
   if (!lease) return [createLease(view.input, strategy, undefined)];
   const isHolderAbsent = lease.holderIdentity === undefined;
   const removesPreferredHolder = hasOwnPreference(view);
-  // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it at
-  // once.
+  // Skip a write that changes nothing: it causes no watch event, so the next decision would repeat it at once.
   if (lease.strategy === strategy && !isHolderAbsent && !removesPreferredHolder) return [];
   return [
     updateLease(view.input, lease, { kind: 'strategy', strategy, isHolderAbsent, removesPreferredHolder }),
@@ -83,8 +80,8 @@ export function nameStrategy(view: View, strategy: string): readonly Action[] {
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
 /**
- * Grants the Lease to `holder`. `revises`: the last holder has not taken up its grant. The caller has checked
- * that no other holder may lead.
+ * Grants the Lease to `holder`. `revises`: the last holder has not taken up its grant. The caller has checked that no
+ * other holder may lead.
  */
 export function grantTo(
   view: View,
@@ -114,9 +111,7 @@ export function grantTo(
   return [updateLease(input, lease, { kind: 'grant', grant, leaseTransitions, strategy })];
 }
 
-/**
- * Returns the leaseTransitions for a grant of the Lease to `holder`. Two leaders never have the same number.
- */
+/** Returns the leaseTransitions for a grant of the Lease to `holder`. Two leaders never have the same number. */
 export function transitionsTo(
   holder: string,
   { holderIdentity, leaseTransitions }: Lease,
@@ -132,10 +127,7 @@ function formerHolder({ input: { memory } }: View): Grant['former'] {
   return isHeld ? record.holder : lastLoser(allBeliefs(memory));
 }
 
-/**
- * True if the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule
- * 7).
- */
+/** True if the preferredHolder was another candidate, and that candidate can no longer take the Lease (rule 7). */
 function hasPreferredFailed(view: View, holder: string): boolean {
   const { preferredHolder } = view.input.lease ?? {};
   if (preferredHolder === holder || !hasOwnPreference(view)) return false;
@@ -143,8 +135,8 @@ function hasPreferredFailed(view: View, holder: string): boolean {
 }
 
 /**
- * Returns the duration of a grant, in seconds. If the holder may still lead by an earlier record, the grant
- * lasts at least until the end of that record (rule 8).
+ * Returns the duration of a grant, in seconds. If the holder may still lead by an earlier record, the grant lasts at
+ * least until the end of that record (rule 8).
  */
 function durationOf(view: View, holder: string): number {
   const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);

@@ -12,8 +12,7 @@ const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
 /**
- * Returns the candidates in `absent` whose answers could still change the result of an election among
- * `present` (rule 6).
+ * Returns the candidates in `absent` whose answers could still change the result of an election among `present` (rule 6).
  */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
@@ -32,9 +31,7 @@ export function contendersAmong(
   });
 }
 
-/**
- * Returns the contenders to ping next (rule 6). Contenders with a pending answer count towards the number.
- */
+/** Returns the contenders to ping next (rule 6). Contenders with a pending answer count towards the number. */
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -44,19 +41,16 @@ export function whomToAsk(view: View, contenders: readonly Standing[]): readonly
   );
 }
 
-/**
- * Returns when the next wave of pings is due; undefined while the server has not confirmed the first ping.
- */
+/** Returns when the next wave of pings is due; undefined while the server has not confirmed the first ping. */
 export function nextWaveAt({ at, input: { memory } }: View): number | undefined {
   if (memory.askingSince === undefined) return undefined;
   return memory.askingSince + (Math.floor((at - memory.askingSince) / WAVE_MS) + 1) * WAVE_MS;
 }
 
 /**
- * Returns an order of contenders, best first, by the strategy that they agree on. If they do not agree,
- * orders them by binaryVersion only, because that decides on the strategy. Among equal contenders, the most
- * recently renewed comes first: it is the most likely to answer. The holder comes last, because it has just
- * missed its renewals.
+ * Returns an order of contenders, best first, by the strategy that they agree on. If they do not agree, orders them by
+ * binaryVersion only, because that decides on the strategy. Among equal contenders, the most recently renewed comes
+ * first: it is the most likely to answer. The holder comes last, because it has just missed its renewals.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
@@ -91,8 +85,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
 }
 
 /**
- * Returns the pings after which the next leader is known when the Lease becomes free at `moment`. Does not
- * ping `except`.
+ * Returns the pings after which the next leader is known when the Lease becomes free at `moment`. Does not ping `except`.
  */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;

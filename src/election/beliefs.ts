@@ -1,9 +1,9 @@
 import { FENCE, type Instant } from './model.ts';
 
 /**
- * What a holder of the Lease may believe (rule 8). It believes that it leads for one duration after its last
- * renewal, even if the Lease has changed or is gone. A client-go elector that slept when it lost the Lease
- * may release another holder's Lease for one more duration.
+ * What a holder of the Lease may believe (rule 8). It believes that it leads for one duration after its last renewal,
+ * even if the Lease has changed or is gone. A client-go elector that slept when it lost the Lease may release another
+ * holder's Lease for one more duration.
  */
 export interface Belief {
   /** {@link UNKNOWN_HOLDER} for a holder that this process has never seen. */
@@ -14,8 +14,8 @@ export interface Belief {
   /** True if the holder itself wrote the duration, in a renewal. False if it is the duration of a grant. */
   readonly isOwnDuration: boolean;
   /**
-   * True if a participant of this project wrote the last renewal. A participant never empties another
-   * holder's Lease (rule 15).
+   * True if a participant of this project wrote the last renewal. A participant never empties another holder's Lease
+   * (rule 15).
    */
   readonly isParticipant: boolean;
   /** When the holder lost the Lease; undefined while it holds the Lease. */
@@ -23,8 +23,8 @@ export interface Belief {
 }
 
 /**
- * At most one belief per holder, and usually only that of the current holder. An array, because a Map would
- * need 200 bytes per Lease.
+ * At most one belief per holder, and usually only that of the current holder. An array, because a Map would need 200
+ * bytes per Lease.
  */
 export type Beliefs = readonly Belief[];
 
@@ -33,9 +33,7 @@ export const UNKNOWN_HOLDER = '';
 /** The assumed duration of a holder without an observed renewal, in milliseconds: client-go's default. */
 export const USUAL_DURATION_MS = 15_000;
 
-/**
- * A vacant Lease that is reserved for a former holder. That holder may still believe that it leads (rule 8).
- */
+/** A vacant Lease that is reserved for a former holder. That holder may still believe that it leads (rule 8). */
 export interface Reservation {
   /** The former holder whose belief ends last; undefined if its name is not known. */
   readonly holder: string | undefined;
@@ -57,8 +55,8 @@ export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
 }
 
 /**
- * Returns until when the holder may release another holder's Lease: a client-go elector that slept when it
- * lost the Lease may do so (rule 8).
+ * Returns until when the holder may release another holder's Lease: a client-go elector that slept when it lost the Lease
+ * may do so (rule 8).
  */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;

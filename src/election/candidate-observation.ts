@@ -18,8 +18,8 @@ export interface Ping {
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /**
-   * When the server confirmed the write. The time to answer starts here (rule 9). Undefined while the request
-   * is in flight.
+   * When the server confirmed the write. The time to answer starts here (rule 9). Undefined while the request is in
+   * flight.
    */
   readonly deliveredAt: Instant | undefined;
   /** True if this process has seen the candidate with this pingTime. Any later renewal is an answer then. */
@@ -39,20 +39,16 @@ export interface Collection {
 export interface CandidateObservation {
   readonly uid: string;
   /**
-   * When the candidate was created: when this process first saw it, or earlier according to creationTimestamp
-   * (rule 6).
+   * When the candidate was created: when this process first saw it, or earlier according to creationTimestamp (rule 6).
    */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
-  /**
-   * Age of renewTime when this process first saw the candidate, in milliseconds; 0 after it has seen a
-   * renewal.
-   */
+  /** Age of renewTime when this process first saw the candidate, in milliseconds; 0 after it has seen a renewal. */
   readonly ageAtFirstSightMs: number;
   /**
-   * Until when the last renewal shows, without a ping, that the candidate is alive. Before `unchangedSince`
-   * if it does not show that.
+   * Until when the last renewal shows, without a ping, that the candidate is alive. Before `unchangedSince` if it does
+   * not show that.
    */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
@@ -95,10 +91,10 @@ function withPingSeen(observation: CandidateObservation, { pingTime }: LeaseCand
 }
 
 /**
- * Records a renewal as the answer to `ping`. If the renewal has an earlier pingTime than the ping, the
- * candidate wrote it before the ping, and it is not an answer. After the candidate was seen with the ping,
- * any renewal is an answer: another coordinator may have pinged it with an earlier pingTime, because it does
- * not know how long the candidate has been silent.
+ * Records a renewal as the answer to `ping`. If the renewal has an earlier pingTime than the ping, the candidate wrote it
+ * before the ping, and it is not an answer. After the candidate was seen with the ping, any renewal is an answer: another
+ * coordinator may have pinged it with an earlier pingTime, because it does not know how long the candidate has been
+ * silent.
  */
 function withAnswer(ping: Ping, { pingTime }: LeaseCandidate, at: Instant): Ping {
   const isEarlier =
@@ -132,8 +128,8 @@ function firstSight(
 }
 
 /**
- * Maximum difference between the server's clock and ours, in milliseconds. If the server's clock is ahead by
- * more than this, the age of a candidate is unknown.
+ * Maximum difference between the server's clock and ours, in milliseconds. If the server's clock is ahead by more than
+ * this, the age of a candidate is unknown.
  */
 const CLOCK_TOLERANCE_MS = 2000;
 
@@ -143,18 +139,12 @@ function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: 
   return ageMs < -CLOCK_TOLERANCE_MS ? Number.NEGATIVE_INFINITY : monotonic - Math.max(0, ageMs);
 }
 
-/**
- * Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's
- * renewTime.
- */
+/** Returns when the candidate last renewed. For a renewal before the first sight, uses the candidate's renewTime. */
 export function lastRenewedAt({ unchangedSince, ageAtFirstSightMs }: CandidateObservation): Instant {
   return unchangedSince - ageAtFirstSightMs;
 }
 
-/**
- * Returns the maximum age of a new candidate's renewal, from its own timestamps. creationTimestamp has whole
- * seconds.
- */
+/** Returns the maximum age of a new candidate's renewal, from its own timestamps. creationTimestamp has whole seconds. */
 function oldestAtCreationMs({ creationTimestamp, renewTime }: LeaseCandidate): number {
   if (creationTimestamp === undefined || renewTime === undefined) return Number.POSITIVE_INFINITY;
   return Number(creationTimestamp - renewTime) / 1000 + 1000;
@@ -198,8 +188,7 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
 }
 
 /**
- * Returns the time since the last renewal. For a renewal before the first sight, uses the candidate's
- * renewTime (rule 1).
+ * Returns the time since the last renewal. For a renewal before the first sight, uses the candidate's renewTime (rule 1).
  */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
@@ -232,18 +221,14 @@ export function isUnsuspected(
 }
 
 /**
- * Returns the deadline of an answer (rule 9). If the server wrote the ping slowly, it may also write the
- * answer slowly.
+ * Returns the deadline of an answer (rule 9). If the server wrote the ping slowly, it may also write the answer slowly.
  */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);
 }
 
-/**
- * Returns until when the candidate counts as alive. An ack from before `decidedAt` does not count any more
- * (rule 3).
- */
+/** Returns until when the candidate counts as alive. An ack from before `decidedAt` does not count any more (rule 3). */
 export function liveUntil(
   observation: CandidateObservation,
   decidedAt: Instant,
@@ -258,10 +243,9 @@ export function liveUntil(
 }
 
 /**
- * Returns the pingTime of a new ping to `candidate`, on the candidate's clock: its renewTime plus the time
- * for which this process has seen that renewTime unchanged. Such a pingTime is never ahead of the candidate's
- * clock: otherwise the candidate would renew in a loop. It is always after its renewTime: otherwise the
- * candidate would not answer (rule 2).
+ * Returns the pingTime of a new ping to `candidate`, on the candidate's clock: its renewTime plus the time for which this
+ * process has seen that renewTime unchanged. Such a pingTime is never ahead of the candidate's clock: otherwise the
+ * candidate would renew in a loop. It is always after its renewTime: otherwise the candidate would not answer (rule 2).
  */
 export function pingTimeFor(
   candidate: LeaseCandidate,

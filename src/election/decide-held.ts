@@ -29,15 +29,13 @@ import { candidatesIn, type HeldView, hasAnsweredSince, type Standing, standings
 
 type Leader = Extract<Outcome, { kind: 'leader' }>;
 
-/**
- * Interval of pings to the candidate of a pending preferredHolder, in milliseconds from each ack (rule 7).
- */
+/** Interval of pings to the candidate of a pending preferredHolder, in milliseconds from each ack (rule 7). */
 const PREFERRED_PING_INTERVAL_MS = 2000;
 const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
 /**
- * Decides about a Lease with a valid holder. It can only ask the holder to yield (rules 5 and 7). The first
- * policy with a verdict wins.
+ * Decides about a Lease with a valid holder. It can only ask the holder to yield (rules 5 and 7). The first policy with a
+ * verdict wins.
  */
 export function decideHeld(view: HeldView): Verdict {
   const standing = decideNamedThirdParty(view);
@@ -56,8 +54,8 @@ export function decideHeld(view: HeldView): Verdict {
 }
 
 /**
- * If the Lease names a third-party strategy, another controller decides about it. The same holds for a
- * preferredHolder that we did not set.
+ * If the Lease names a third-party strategy, another controller decides about it. The same holds for a preferredHolder
+ * that we did not set.
  */
 function decideNamedThirdParty(view: HeldView): Verdict | undefined {
   const { outlook } = view;
@@ -65,10 +63,7 @@ function decideNamedThirdParty(view: HeldView): Verdict | undefined {
   return isNamed && !hasOwnPreference(view) ? { reason: 'ThirdPartyStrategy' } : undefined;
 }
 
-/**
- * While a preferredHolder is set, that candidate must keep answering and must remain the best candidate (rule
- * 7).
- */
+/** While a preferredHolder is set, that candidate must keep answering and must remain the best candidate (rule 7). */
 function decidePending(view: HeldView): Verdict | undefined {
   const { lease, holder } = view.tenure;
   const { preferredHolder } = lease;
@@ -131,8 +126,7 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
 }
 
 /**
- * Does nothing and sends no pings if the best candidate leads under the right strategy, or if no candidate
- * could lead.
+ * Does nothing and sends no pings if the best candidate leads under the right strategy, or if no candidate could lead.
  */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
@@ -144,8 +138,7 @@ function decideInGoodOrder(view: HeldView): Verdict | undefined {
       return { reason: 'NoElectableCandidates', recheckAt: [reinstatementTime(view)] };
     case 'leader':
       if (outlook.leader.name !== holder) return undefined;
-      // If the server drops the field, a note of the strategy would look like the first renewal of the grant
-      // (rule 12).
+      // If the server drops the field, a note of the strategy would look like the first renewal of the grant (rule 12).
       if (lease.strategy !== outlook.strategy && !(lease.strategy === undefined && isProvisional))
         return undefined;
       return { reason: 'LeaderOptimal', recheckAt: [reinstatementTime(view)] };
@@ -164,8 +157,8 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
 }
 
 /**
- * Does nothing until the holder has taken up a Lease that was returned to it. If it were asked to yield
- * before, it would keep the Lease without leading.
+ * Does nothing until the holder has taken up a Lease that was returned to it. If it were asked to yield before, it would
+ * keep the Lease without leading.
  */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
@@ -185,10 +178,7 @@ function decidePreemptionBackoff(view: HeldView): Verdict | undefined {
   return { reason: 'PreemptionBackoff', recheckAt: [retryAt, reinstatementTime(view)] };
 }
 
-/**
- * Pings candidates that may be better than the holder or that ask for another strategy. Decides after their
- * answers.
- */
+/** Pings candidates that may be better than the holder or that ask for another strategy. Decides after their answers. */
 function decideChallenge(view: HeldView): Verdict {
   const { standings, tenure, outcome, live } = view;
   const absent = standingsIn(standings, 'Awaiting', 'Idle');
@@ -224,8 +214,8 @@ function decideChallenge(view: HeldView): Verdict {
 }
 
 /**
- * Sets a better candidate as preferredHolder only after it has answered: a holder that sees a preferredHolder
- * stops renewing.
+ * Sets a better candidate as preferredHolder only after it has answered: a holder that sees a preferredHolder stops
+ * renewing.
  */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
   const { tenure, at, input } = view;
@@ -256,10 +246,7 @@ function thirdPartyVerdict(view: HeldView, strategy: string): Verdict {
   return { reason: 'ThirdPartyStrategy', actions: nameStrategy(view, strategy) };
 }
 
-/**
- * Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the
- * Lease.
- */
+/** Pings candidates before the expiry if the holder is late (rule 6). A holder that answers may keep the Lease. */
 function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   const { lateAt, expiresAt } = view.tenure;
   if (view.at < lateAt) return { ...verdict, lateAt };
@@ -273,8 +260,8 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
 }
 
 /**
- * Handles a holder that keeps renewing although a note asks it to yield, because it does not read notes: sets
- * a fence (rule 14).
+ * Handles a holder that keeps renewing although a note asks it to yield, because it does not read notes: sets a fence
+ * (rule 14).
  */
 export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;

@@ -8,17 +8,14 @@ import type { Standing, View } from './view.ts';
 const COLLECTION_RETRY_MS = 10 * 60_000;
 
 /**
- * Number of pings before a candidate is deleted, and the minimum time of its silence, in milliseconds (rule
- * 1). A client-go candidate that is deleted by mistake is published again only minutes later. Until then its
- * Lease may have no leader.
+ * Number of pings before a candidate is deleted, and the minimum time of its silence, in milliseconds (rule 1). A
+ * client-go candidate that is deleted by mistake is published again only minutes later. Until then its Lease may have no
+ * leader.
  */
 const COLLECTION_PINGS = 3;
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
-/**
- * Silence after which a candidate is pinged, in milliseconds. client-go renews every 5 min, unless a renewal
- * fails.
- */
+/** Silence after which a candidate is pinged, in milliseconds. client-go renews every 5 min, unless a renewal fails. */
 const SILENT_AFTER_MS = 6 * 60_000;
 
 /** Decides about the pings and deletions of candidates that do not depend on the election (rule 1). */
@@ -71,10 +68,10 @@ function after(at: Instant, moment: Instant): Instant {
 }
 
 /**
- * True if a candidate has just renewed with a renewTime long before its last pingTime: its clock was set
- * back. A client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator
- * writes an earlier pingTime (rule 2). The pingTime of an ordinary unanswered ping is ahead of renewTime by
- * no more than the age of the renewal.
+ * True if a candidate has just renewed with a renewTime long before its last pingTime: its clock was set back. A
+ * client-go candidate then renews in a loop, until its clock passes that pingTime or the coordinator writes an earlier
+ * pingTime (rule 2). The pingTime of an ordinary unanswered ping is ahead of renewTime by no more than the age of the
+ * renewal.
  */
 function isClockSetBack({ at, input }: View, { candidate, observation }: Standing): boolean {
   const { renewTime, pingTime } = candidate;
@@ -82,10 +79,7 @@ function isClockSetBack({ at, input }: View, { candidate, observation }: Standin
   return pingTime - renewTime > BigInt(input.settings.electionDurationMs) * 1000n;
 }
 
-/**
- * Returns from when a candidate counts as gone: it released the Lease and has not renewed since (rules 1 and
- * 3).
- */
+/** Returns from when a candidate counts as gone: it released the Lease and has not renewed since (rules 1 and 3). */
 function goneAt({ input }: View, { candidate, observation }: Standing): Instant {
   const withdrawnAt = input.memory.withdrawals.get(candidate.name);
   if (withdrawnAt === undefined || observation.unchangedSince > withdrawnAt) return Number.POSITIVE_INFINITY;
@@ -93,8 +87,7 @@ function goneAt({ input }: View, { candidate, observation }: Standing): Instant 
 }
 
 /**
- * Spreads pings over a tenth of the time, by uid: candidates that were first seen together should not be
- * pinged together.
+ * Spreads pings over a tenth of the time, by uid: candidates that were first seen together should not be pinged together.
  */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;

@@ -8,26 +8,25 @@ import { ackDeadline, livenessExpiry, type Verdict } from './verdict.ts';
 import { type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
 
 /**
- * Time in which all candidates of a starting component appear, in any order. The first grant and its first
- * revision are made at once. The second revision waits for this time, so that three writes are enough. The
- * time is short enough that client-go's elector cannot have taken up the first grant: it reads the Lease at
- * its start, before the Lease exists, and again 2 s later. In milliseconds.
+ * Time in which all candidates of a starting component appear, in any order. The first grant and its first revision are
+ * made at once. The second revision waits for this time, so that three writes are enough. The time is short enough that
+ * client-go's elector cannot have taken up the first grant: it reads the Lease at its start, before the Lease exists, and
+ * again 2 s later. In milliseconds.
  */
 const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
 /**
- * How long before the end of an untaken grant other candidates are pinged. A running elector takes up its
- * grant earlier than this (rule 12).
+ * How long before the end of an untaken grant other candidates are pinged. A running elector takes up its grant earlier
+ * than this (rule 12).
  */
 const ASK_AHEAD_MS = 500;
 
 /**
- * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so a better
- * candidate gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has
- * to yield, so age and name count too. After the time in which a running holder takes up a grant, every other
- * candidate counts as better.
+ * Revises a grant that its holder has not taken up yet (rule 12). The holder does not lead yet, so a better candidate
+ * gets the Lease at once. The write fails if the holder's first renewal comes first. No leader has to yield, so age and
+ * name count too. After the time in which a running holder takes up a grant, every other candidate counts as better.
  */
 export function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
@@ -80,8 +79,8 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
 }
 
 /**
- * Returns until when a running holder takes up its grant, counted from the server's answer or from the first
- * sight of the grant.
+ * Returns until when a running holder takes up its grant, counted from the server's answer or from the first sight of the
+ * grant.
  */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;

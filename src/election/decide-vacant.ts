@@ -45,8 +45,8 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
 }
 
 /**
- * Handles a server that drops the name of a third-party strategy: sends no pings until the next attempt to
- * write the name.
+ * Handles a server that drops the name of a third-party strategy: sends no pings until the next attempt to write the
+ * name.
  */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
@@ -59,8 +59,7 @@ function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
 function decideReserved(view: VacantView): Verdict | undefined {
   const { reservation } = view.tenure;
   const { outlook } = view;
-  // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at
-  // once.
+  // Do not write the strategy before the reservation ends: another controller may grant a vacant Lease at once.
   if (reservation && outlook.kind === 'thirdParty')
     return {
       reason: awaiting(view),
@@ -141,10 +140,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   };
 }
 
-/**
- * True for a holder whose record has expired. False in a known conflict, because its parties may have
- * answered since.
- */
+/** True for a holder whose record has expired. False in a known conflict, because its parties may have answered since. */
 function isJustExpired(view: VacantView, { candidate }: Standing): boolean {
   return view.input.memory.record?.holder === candidate.name && knownConflict(view) === undefined;
 }
@@ -179,10 +175,7 @@ function grantVerdict(view: VacantView, outcome: Extract<Outcome, { kind: 'leade
 /** The wait ends if no candidate appears for this share of `settleMs`: 75 ms by default (ADR 42). */
 const QUIET_SHARE = 0.075;
 
-/**
- * Returns when the first election of a Lease may be decided. It waits because replicas start in any order
- * (rule 6).
- */
+/** Returns when the first election of a Lease may be decided. It waits because replicas start in any order (rule 6). */
 function firstElectionSettlesAt({ tenure, standings, input }: VacantView): Instant {
   const { settleMs = 0 } = input.settings;
   if (tenure.lease || input.memory.wasHeld || settleMs === 0) return Number.NEGATIVE_INFINITY;
@@ -211,10 +204,7 @@ function conflictVerdict(view: VacantView, conflict: string): Verdict {
   };
 }
 
-/**
- * Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and
- * 7).
- */
+/** Lets held-back candidates lead if no other candidate can: those with the fewest lapses first (rules 3 and 7). */
 function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   const { standings, at } = view;
   const reserve = standings.filter(
@@ -258,8 +248,8 @@ function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): 
 }
 
 /**
- * Returns withdrawn candidates that were not pinged. A candidate that has just released the Lease is about to
- * exit, so it is pinged only if no other candidate can lead.
+ * Returns withdrawn candidates that were not pinged. A candidate that has just released the Lease is about to exit, so it
+ * is pinged only if no other candidate can lead.
  */
 function withdrawnUnasked(view: VacantView): readonly Standing[] {
   return standingsIn(view.standings, 'Withdrawn').filter(

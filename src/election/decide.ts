@@ -39,21 +39,19 @@ const order: Record<Action['kind'], number> = {
 };
 
 /**
- * Completes a verdict: adds the housekeeping and the state of the election, drops conflicting pings, and
- * sorts the actions.
+ * Completes a verdict: adds the housekeeping and the state of the election, drops conflicting pings, and sorts the
+ * actions.
  */
 export function toDecision(
   view: View,
   verdict: Verdict,
   housekeeping: Pick<Verdict, 'actions' | 'recheckAt'>,
 ): Decision {
-  // Drop a ping to a candidate that is deleted: the ping would change the resourceVersion, and the deletion
-  // would fail.
+  // Drop a ping to a candidate that is deleted: the ping would change the resourceVersion, and the deletion would fail.
   const doomed = new Set(
     housekeeping.actions?.map((action) => (action.kind === 'DeleteCandidate' ? action.uid : undefined)),
   );
-  // Send only one ping per candidate: the first ping changes the resourceVersion, so the server would refuse
-  // the second.
+  // Send only one ping per candidate: the first ping changes the resourceVersion, so the server would refuse the second.
   const pinged = new Set<string>();
   const actions = (verdict.actions ?? []).filter((action) => {
     if (action.kind !== 'PingCandidate') return true;

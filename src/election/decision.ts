@@ -44,8 +44,8 @@ export interface UpdateLease {
 /** What an UpdateLease changes. Each kind writes only the fields that its comment lists. */
 export type LeaseChange =
   /**
-   * Writes holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions and strategy.
-   * Removes preferredHolder.
+   * Writes holderIdentity, acquireTime, renewTime, leaseDurationSeconds, leaseTransitions and strategy. Removes
+   * preferredHolder.
    */
   | {
       readonly kind: 'grant';
@@ -56,8 +56,8 @@ export type LeaseChange =
   /** Writes preferredHolder and strategy. The holder stays. */
   | { readonly kind: 'prefer'; readonly preferredHolder: string; readonly strategy: string }
   /**
-   * Writes holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds and leaseTransitions:
-   * no candidate holds the Lease until the duration is over.
+   * Writes holderIdentity {@link FENCE}, acquireTime, renewTime, leaseDurationSeconds and leaseTransitions: no candidate
+   * holds the Lease until the duration is over.
    */
   | {
       readonly kind: 'fence';
@@ -68,8 +68,7 @@ export type LeaseChange =
   /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
   /**
-   * Writes strategy. Writes holderIdentity '' if the field is absent. Removes a preferredHolder that this
-   * controller set.
+   * Writes strategy. Writes holderIdentity '' if the field is absent. Removes a preferredHolder that this controller set.
    */
   | {
       readonly kind: 'strategy';
@@ -78,10 +77,7 @@ export type LeaseChange =
       readonly removesPreferredHolder: boolean;
     };
 
-/**
- * Deletes a candidate that has been silent for hours. Fails if the candidate was replaced or changed in the
- * meantime.
- */
+/** Deletes a candidate that has been silent for hours. Fails if the candidate was replaced or changed in the meantime. */
 export interface DeleteCandidate {
   readonly kind: 'DeleteCandidate';
   readonly source: CandidateSource;
@@ -97,15 +93,10 @@ export type Requeue = { readonly kind: 'awaitChange' } | { readonly kind: 'at'; 
 
 export interface Decision {
   readonly reason: Reason;
-  /**
-   * In this order: the Lease first, because a leader waits for it; then all pings together; then deletions.
-   */
+  /** In this order: the Lease first, because a leader waits for it; then all pings together; then deletions. */
   readonly actions: readonly Action[];
   readonly requeue: Requeue;
-  /**
-   * Until when the decision stays the same if the Lease's holder renews in time. Infinity: until another
-   * change.
-   */
+  /** Until when the decision stays the same if the Lease's holder renews in time. Infinity: until another change. */
   readonly steadyUntil: Instant;
   readonly tenure: Tenure;
   /** The result of an election among the candidates that are known to be alive. */
@@ -114,8 +105,7 @@ export interface Decision {
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
   /**
-   * True while the election waits for answers that could settle it. The longer it waits, the more candidates
-   * are pinged.
+   * True while the election waits for answers that could settle it. The longer it waits, the more candidates are pinged.
    */
   readonly isAsking: boolean;
   /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
@@ -205,18 +195,12 @@ export function preferredBy({ actions }: Decision): string | undefined {
     .find((change) => change !== undefined)?.preferredHolder;
 }
 
-/**
- * True if a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an
- * election.
- */
+/** True if a decision writes the Lease or deletes a candidate. Pings alone do not change the result of an election. */
 export function changesCluster({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind !== 'PingCandidate');
 }
 
-/**
- * Returns the candidate that a decision chooses: the new holder, the preferredHolder, or the leader of the
- * outcome.
- */
+/** Returns the candidate that a decision chooses: the new holder, the preferredHolder, or the leader of the outcome. */
 function chosenBy(decision: Decision): string | undefined {
   const { outcome } = decision;
   const led = outcome.kind === 'leader' ? outcome.leader.name : undefined;
@@ -224,8 +208,8 @@ function chosenBy(decision: Decision): string | undefined {
 }
 
 /**
- * Returns at most `most` candidates, in this order: the chosen candidate, those that could lead, others that
- * take part, the rest.
+ * Returns at most `most` candidates, in this order: the chosen candidate, those that could lead, others that take part,
+ * the rest.
  */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
@@ -252,8 +236,8 @@ export interface CandidateAccount {
   readonly emulationVersion: string | undefined;
   readonly state: Standing['state'];
   /**
-   * The first criterion by which the candidate lost, or the reason why it takes no part; undefined for the
-   * chosen candidate.
+   * The first criterion by which the candidate lost, or the reason why it takes no part; undefined for the chosen
+   * candidate.
    */
   readonly lostBy: string | undefined;
 }

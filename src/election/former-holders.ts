@@ -14,15 +14,15 @@ import type { ElectionInput } from './view.ts';
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
 /**
- * The longest gap between a watch and the next list, in milliseconds. In this gap a Lease may be created,
- * renewed and deleted unseen.
+ * The longest gap between a watch and the next list, in milliseconds. In this gap a Lease may be created, renewed and
+ * deleted unseen.
  */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
- * Returns the memory with an additional former holder that this process never saw and that last renewed at
- * `renewedAt`. `before`: so long ago that its duration is over. The assumed duration is the maximum of the
- * durations of known holders, `leastMs`, and client-go's default.
+ * Returns the memory with an additional former holder that this process never saw and that last renewed at `renewedAt`.
+ * `before`: so long ago that its duration is over. The assumed duration is the maximum of the durations of known holders,
+ * `leastMs`, and client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -45,8 +45,7 @@ export function withUnknown(
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it.
  * - `hasRenewed`: whether the holder has renewed since this process last saw it.
- * - `perhaps`: no watch could show a renewal. Such a renewal lasts at least `leastMs`, the duration in the
- * Lease now.
+ * - `perhaps`: no watch could show a renewal. Such a renewal lasts at least `leastMs`, the duration in the Lease now.
  * - `before`: another coordinator has waited for the holder's whole duration since.
  */
 export function withLoss(
@@ -86,8 +85,7 @@ export function withLoss(
 }
 
 /**
- * Records that a list shows an unknown Lease. Unless it is an unrenewed grant, it may have had another holder
- * until now.
+ * Records that a list shows an unknown Lease. Unless it is an unrenewed grant, it may have had another holder until now.
  */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
@@ -113,8 +111,8 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
 }
 
 /**
- * Records a Lease that does not show our grant and is now held by `holder`. The former holder may have taken
- * up the grant unseen, and renewed until `at`.
+ * Records a Lease that does not show our grant and is now held by `holder`. The former holder may have taken up the grant
+ * unseen, and renewed until `at`.
  */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
@@ -132,10 +130,7 @@ export function supposeGrants(memory: LeaseMemory, holder: string | undefined, a
   };
 }
 
-/**
- * Records that the answer to a grant was lost. If the grant was written, its holder may renew until
- * `unseenUntil`.
- */
+/** Records that the answer to a grant was lost. If the grant was written, its holder may renew until `unseenUntil`. */
 export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): LeaseMemory {
   const { grantOnItsWay, lostGrants } = memory;
   if (!grantOnItsWay) return memory;
@@ -154,8 +149,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
   return {
     ...next,
-    // The last of several grants to one holder includes the others: the server can no longer refuse any of
-    // them.
+    // The last of several grants to one holder includes the others: the server can no longer refuse any of them.
     lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -163,9 +157,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on a known state of the Lease. Then it did not write the
- * earlier grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier
- * grant may have created a Lease that was taken up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease. Then it did not write the earlier
+ * grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier grant may have
+ * created a Lease that was taken up and deleted before.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;
@@ -173,20 +167,14 @@ export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory 
   return record ? { ...memory, lostGrants: [] } : withLostGrants(memory, at);
 }
 
-/**
- * Returns the memory with a belief for each lost grant, as if its holder had taken it up and renewed until
- * `at`.
- */
+/** Returns the memory with a belief for each lost grant, as if its holder had taken it up and renewed until `at`. */
 function withLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   let { beliefs } = memory;
   for (const { grant } of memory.lostGrants) beliefs = withMore(beliefs, supposed(memory, grant, at).belief);
   return { ...memory, beliefs, lostGrants: [] };
 }
 
-/**
- * Returns the grant, and the belief of its holder if that holder took up the grant and last renewed at
- * `renewedAt`.
- */
+/** Returns the grant, and the belief of its holder if that holder took up the grant and last renewed at `renewedAt`. */
 export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds' | 'isReturn'>>(
   { beliefs, lostGrants, usualDurationMs }: LeaseMemory,
   grant: G,
@@ -215,17 +203,16 @@ const JUST_CREATED_MS = 1000;
 const CREATION_PRECISION_MS = 1000;
 
 /**
- * The moment from which this process sees every change. `firstList`: its first list, which contains a
- * coordinator's lock. `firstEver`: its first list, which contains no such lock. `takeOver`: the process
- * became the coordinator.
+ * The moment from which this process sees every change. `firstList`: its first list, which contains a coordinator's lock.
+ * `firstEver`: its first list, which contains no such lock. `takeOver`: the process became the coordinator.
  */
 export type Beginning = 'firstList' | 'firstEver' | 'takeOver';
 
 /**
- * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may
- * have had a holder that still leads. A former holder of a held Lease may be asleep and release the Lease
- * later. A coordinator that takes over has watched before, but its watch may lag behind the former
- * coordinator: a Lease that seems missing may have existed until now.
+ * Returns the memory at a beginning, when earlier changes are unknown (rule 8). A Lease without a holder may have had a
+ * holder that still leads. A former holder of a held Lease may be asleep and release the Lease later. A coordinator that
+ * takes over has watched before, but its watch may lag behind the former coordinator: a Lease that seems missing may have
+ * existed until now.
  */
 export function observeBeginning(
   input: ElectionInput,

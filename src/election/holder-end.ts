@@ -1,9 +1,7 @@
 import { isGrantUnrenewed, type LeaseMemory } from './lease-memory.ts';
 import type { Instant, Lease, LeaseCandidate, MicroTime } from './model.ts';
 
-/**
- * The part of a Pod that shows the end of a holder (rule 17). The node stamps all times, in whole seconds.
- */
+/** The part of a Pod that shows the end of a holder (rule 17). The node stamps all times, in whole seconds. */
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
@@ -78,8 +76,8 @@ export const MISSING_PROOFS = {
 export type MissingProof = keyof typeof MISSING_PROOFS;
 
 /**
- * `ends`: there is proof that the holder has ended, unless it renews before `at`. `unproven`: there is no
- * proof, and the Lease has to expire.
+ * `ends`: there is proof that the holder has ended, unless it renews before `at`. `unproven`: there is no proof, and the
+ * Lease has to expire.
  */
 export type HolderEnd =
   | { readonly kind: 'ends'; readonly at: Instant; readonly instance: EndedInstance }
@@ -96,8 +94,8 @@ export interface EndEvidence {
 }
 
 /**
- * Returns when there is proof that the holder of a Lease has ended (rule 17). The letters (a) to (e) are
- * those of the rule.
+ * Returns when there is proof that the holder of a Lease has ended (rule 17). The letters (a) to (e) are those of the
+ * rule.
  */
 export function judgeHolderEnd({ lease, memory, candidate, pod: observed }: EndEvidence): HolderEnd {
   // (a) Bound: the holder is a process in one container of one Pod.

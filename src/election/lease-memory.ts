@@ -23,13 +23,12 @@ export interface HolderRecord {
   readonly since: Instant;
   readonly durationMs: number;
   /**
-   * The longest observed time between two renewals of this holder, in milliseconds; undefined if none was
-   * observed (rule 17).
+   * The longest observed time between two renewals of this holder, in milliseconds; undefined if none was observed (rule
+   * 17).
    */
   readonly renewedEveryMs?: number | undefined;
   /**
-   * Set if the Lease went to another candidate because this holder has ended. Then this holder has no belief
-   * (rule 17).
+   * Set if the Lease went to another candidate because this holder has ended. Then this holder has no belief (rule 17).
    */
   readonly hasEnded?: true;
 }
@@ -49,8 +48,8 @@ export interface Attempts {
 }
 
 /**
- * The memory of this process about one Lease, in addition to the Lease itself. Immutable: each function
- * returns a new value.
+ * The memory of this process about one Lease, in addition to the Lease itself. Immutable: each function returns a new
+ * value.
  */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
@@ -58,40 +57,34 @@ export interface LeaseMemory {
   /** The preferredHolder for which the last holder released the Lease. Kept until the next grant. */
   readonly yieldedTo: string | undefined;
   /**
-   * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of
-   * unanswered grants.
+   * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants.
    */
   readonly beliefs: Beliefs;
   /**
-   * The assumed duration of a holder whose own duration is unknown. It is the last known one, because all
-   * holders run the same program.
+   * The assumed duration of a holder whose own duration is unknown. It is the last known one, because all holders run the
+   * same program.
    */
   readonly usualDurationMs: number;
   /**
-   * When each holder last released the Lease, oldest first. At most a hundred, from the last two hours (rules
-   * 1 and 3).
+   * When each holder last released the Lease, oldest first. At most a hundred, from the last two hours (rules 1 and 3).
    */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /**
-   * A grant of ours that is in flight. Whether it was written is unknown until the server answers or the
-   * watch shows it.
+   * A grant of ours that is in flight. Whether it was written is unknown until the server answers or the watch shows it.
    */
   readonly grantOnItsWay: Grant | undefined;
   /**
-   * A grant of ours that was in flight when this process saw another change of the Lease. It is kept until
-   * the server refuses it.
+   * A grant of ours that was in flight when this process saw another change of the Lease. It is kept until the server
+   * refuses it.
    */
   readonly supposedGrant: SupposedGrant | undefined;
-  /**
-   * Grants of ours whose answers were lost. Until this process sees the Lease again, their holders may renew
-   * it.
-   */
+  /** Grants of ours whose answers were lost. Until this process sees the Lease again, their holders may renew it. */
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant. Kept until its holder renews. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
   /**
-   * The number of consecutive grants of ours that replaced each other, including the last, and the time of
-   * the first (rule 12).
+   * The number of consecutive grants of ours that replaced each other, including the last, and the time of the first
+   * (rule 12).
    */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up (rule 7). */
@@ -115,17 +108,13 @@ export interface LeaseMemory {
   readonly askingSince: Instant | undefined;
 }
 
-/**
- * A grant of ours that may have been written and taken up. Includes the belief of its holder in that case.
- */
+/** A grant of ours that may have been written and taken up. Includes the belief of its holder in that case. */
 export interface SupposedGrant {
   readonly grant: Grant;
   readonly belief: Belief;
 }
 
-/**
- * A grant of ours whose holder has not renewed it, according to the observations of this process (rule 12).
- */
+/** A grant of ours whose holder has not renewed it, according to the observations of this process (rule 12). */
 export interface UnrenewedGrant {
   readonly holder: string;
   readonly renewTime: MicroTime;
@@ -150,15 +139,13 @@ export interface Grant {
   /** Set if `former` has not taken up its grant, or not in time. It never led by that grant. */
   readonly hasFormerLapsed: boolean;
   /**
-   * Why the grant replaces an unexpired grant that `former` has not renewed (rule 12); undefined if it does
-   * not replace one.
+   * Why the grant replaces an unexpired grant that `former` has not renewed (rule 12); undefined if it does not replace
+   * one.
    */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
   /** Set if there is proof that the former holder has ended (rule 17). */
   readonly hasFormerEnded?: true;
-  /**
-   * Set if the grant returns the Lease to `holder`, which may still lead by its own earlier record (rule 8).
-   */
+  /** Set if the grant returns the Lease to `holder`, which may still lead by its own earlier record (rule 8). */
   readonly isReturn?: true;
   readonly isPreemption: boolean;
   /** Set if we had set another candidate as preferredHolder, and that candidate is silent or gone. */
@@ -200,8 +187,8 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
 }
 
 /**
- * Returns the beliefs that prevent a grant. Lost grants do not matter here: if one had changed the Lease, the
- * server would refuse our write.
+ * Returns the beliefs that prevent a grant. Lost grants do not matter here: if one had changed the Lease, the server
+ * would refuse our write.
  */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
@@ -220,8 +207,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
 }
 
 /**
- * True if the holder has never renewed its grant. The grant is ours or, according to field ownership, another
- * replica's.
+ * True if the holder has never renewed its grant. The grant is ours or, according to field ownership, another replica's.
  */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined || record.holder === '') return false;
@@ -230,25 +216,24 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
 }
 
 /**
- * True while the holder does not lead: it has not taken up the grant, and no earlier record of its own is
- * still valid (rules 8 and 12).
+ * True while the holder does not lead: it has not taken up the grant, and no earlier record of its own is still valid
+ * (rules 8 and 12).
  */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
 /**
- * A preferredHolder that loses the Lease within this time counts as a failed preemption: it probably crashes
- * in a loop.
+ * A preferredHolder that loses the Lease within this time counts as a failed preemption: it probably crashes in a loop.
  */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;
 
 /**
- * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's
- * elector reads the Lease every 2.0 to 4.4 s (rule 12). For a grant that is longer than usual, it is half of
- * the duration, because the elector then reads less often.
+ * Returns how long a running coordinated elector may need to take up a grant, in milliseconds. client-go's elector reads
+ * the Lease every 2.0 to 4.4 s (rule 12). For a grant that is longer than usual, it is half of the duration, because the
+ * elector then reads less often.
  */
 export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);

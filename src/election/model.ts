@@ -1,17 +1,11 @@
 import type { Instant } from '../support/clock.ts';
 
-/**
- * The strategy that a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 has an
- * ordered list.
- */
+/** The strategy that a LeaseCandidate asks for: v1beta1 and v1alpha2 name one strategy, v1alpha1 has an ordered list. */
 export type StrategyPreference =
   | { readonly kind: 'strategy'; readonly strategy: string }
   | { readonly kind: 'preferredStrategies'; readonly strategies: readonly string[] };
 
-/**
- * The origin of a LeaseCandidate: the API server's own group, or the custom resource of this project (rule
- * 13).
- */
+/** The origin of a LeaseCandidate: the API server's own group, or the custom resource of this project (rule 13). */
 export type CandidateSource = 'native' | 'custom';
 
 /** A Pod, identified by its uid: a later Pod may have the same name. */
@@ -32,10 +26,7 @@ export interface Priority {
 
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
-/**
- * A LeaseCandidate of any served version. The names are those of the API. `undefined` means that a field is
- * not set.
- */
+/** A LeaseCandidate of any served version. The names are those of the API. `undefined` means that a field is not set. */
 export interface LeaseCandidate {
   readonly source: CandidateSource;
   readonly namespace: string;
@@ -71,8 +62,8 @@ export interface Lease {
   readonly uid: string;
   readonly resourceVersion: string;
   /**
-   * `''` means "no holder" in the API. `undefined` means that the field is absent, and the coordinator has to
-   * repair it (rule 7).
+   * `''` means "no holder" in the API. `undefined` means that the field is absent, and the coordinator has to repair it
+   * (rule 7).
    */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
@@ -89,29 +80,25 @@ export interface Lease {
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
   /**
-   * True if a participant of this project emptied the Lease, according to field ownership. A participant
-   * releases only its own Lease.
+   * True if a participant of this project emptied the Lease, according to field ownership. A participant releases only
+   * its own Lease.
    */
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;
   /**
-   * True if `renewTime` and `acquireTime` have the same writer, which is not a coordinator, according to
-   * field ownership.
+   * True if `renewTime` and `acquireTime` have the same writer, which is not a coordinator, according to field ownership.
    */
   readonly isAcquireTimeRenewers?: true;
   /** The container of the leading program in the holder's Pod, according to our annotation (rule 17). */
   readonly leadingContainer?: string;
-  /**
-   * True if a coordinator or the writer of `renewTime` wrote `leaseDurationSeconds`, according to field
-   * ownership.
-   */
+  /** True if a coordinator or the writer of `renewTime` wrote `leaseDurationSeconds`, according to field ownership. */
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByParticipant?: true;
   /**
-   * True if the Lease has not changed since a coordinator of this program granted it, according to field
-   * ownership (rule 12).
+   * True if the Lease has not changed since a coordinator of this program granted it, according to field ownership (rule
+   * 12).
    */
   readonly isUnrenewedGrant?: true;
 }
@@ -122,14 +109,10 @@ export interface ElectionSettings {
   readonly electionDurationMs: number;
   /** leaseDurationSeconds of a grant. Also the default for a held Lease without a duration. */
   readonly leaseDurationSeconds: number;
-  /**
-   * How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: it does not
-   * wait.
-   */
+  /** How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: it does not wait. */
   readonly settleMs?: number;
   /**
-   * Whether the Lease of a holder counts as released if the status of its Pod proves that the holder has
-   * ended (rule 17).
+   * Whether the Lease of a holder counts as released if the status of its Pod proves that the holder has ended (rule 17).
    */
   readonly isCrashEvidenceUsed?: boolean;
   /** How long a candidate is valid after its last renewal, in milliseconds. */
@@ -143,10 +126,7 @@ export type MicroTime = bigint;
 
 export type { Instant };
 
-/**
- * Both clocks at one moment. `monotonic` measures durations, `wall` is for timestamps that other programs
- * read.
- */
+/** Both clocks at one moment. `monotonic` measures durations, `wall` is for timestamps that other programs read. */
 export interface Now {
   readonly monotonic: Instant;
   readonly wall: MicroTime;
@@ -178,10 +158,7 @@ export function earliestAfter(at: Instant, instants: Iterable<Instant | undefine
 /** A cache of candidates whose priority has ended, with their later priority. */
 const ended = new WeakMap<LeaseCandidate, LeaseCandidate>();
 
-/**
- * Returns the candidate with its priority at `wall`. A priority that has ended is replaced by its later
- * value.
- */
+/** Returns the candidate with its priority at `wall`. A priority that has ended is replaced by its later value. */
 export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime): LeaseCandidate {
   const { end, unreadable } = candidate.priority;
   if (end === undefined || wall < end.at) return candidate;
@@ -198,24 +175,19 @@ export function withCurrentPriority(candidate: LeaseCandidate, wall: MicroTime):
 /** The API group of this project, and the domain of its annotations and strategies. */
 export const GROUP = 'coordinated-leader-election.dev';
 
-/**
- * The holderIdentity of a fenced Lease (rule 14). A candidate with this name takes no part in an election.
- */
+/** The holderIdentity of a fenced Lease (rule 14). A candidate with this name takes no part in an election. */
 export const FENCE = `fence.${GROUP}`;
 
 /**
- * The default Lease of the coordinator's lock, the same as that of the built-in controller. It never has an
- * election (rule 10).
+ * The default Lease of the coordinator's lock, the same as that of the built-in controller. It never has an election
+ * (rule 10).
  */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 const LONGEST_NAME = 253;
 const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
-/**
- * Whether a Lease can have this name. It must be a DNS subdomain, but a LeaseCandidate's leaseName may be any
- * text.
- */
+/** Whether a Lease can have this name. It must be a DNS subdomain, but a LeaseCandidate's leaseName may be any text. */
 export function isLeaseName(name: string): boolean {
   return name.length <= LONGEST_NAME && DNS_SUBDOMAIN.test(name);
 }

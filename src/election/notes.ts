@@ -2,9 +2,7 @@ import type { Action, LeaseChange, NotesChange, UpdateLease } from './decision.t
 import type { Lease, LeaseNotes } from './model.ts';
 import type { ElectionInput } from './view.ts';
 
-/**
- * Returns a Lease with its fields and notes combined: a note counts if the field of the same name is not set.
- */
+/** Returns a Lease with its fields and notes combined: a note counts if the field of the same name is not set. */
 export function withNotes(fields: Lease, notes: LeaseNotes | undefined): Lease {
   const { strategy, preferredHolder, isPreferredHolderOurs } = fields;
   if (!notes) return fields;
@@ -40,8 +38,8 @@ export function changedNotes(
 }
 
 /**
- * Returns the changes to the notes that belong to a change of the Lease. Notes are used if the server drops
- * fields (rule 14).
+ * Returns the changes to the notes that belong to a change of the Lease. Notes are used if the server drops fields (rule
+ * 14).
  */
 export function notesWith(
   { lease, dropsFields }: ElectionInput,
@@ -84,8 +82,8 @@ export interface WrittenLease {
 }
 
 /**
- * Returns whether the server drops new fields, according to its answer to an action; undefined if the answer
- * does not show it (rule 14).
+ * Returns whether the server drops new fields, according to its answer to an action; undefined if the answer does not
+ * show it (rule 14).
  */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);

@@ -34,9 +34,9 @@ import {
 import { type ElectionSettings, FENCE, type Instant, type Lease, type Now } from './model.ts';
 
 /**
- * Returns the memory after this process saw `lease` at `now`; undefined if the Lease is gone. If a list has
- * shown the Lease, earlier changes are unknown: then `coordinatingSince` is set. It is the time at which this
- * process became the coordinator; Infinity if it is not the coordinator.
+ * Returns the memory after this process saw `lease` at `now`; undefined if the Lease is gone. If a list has shown the
+ * Lease, earlier changes are unknown: then `coordinatingSince` is set. It is the time at which this process became the
+ * coordinator; Infinity if it is not the coordinator.
  */
 export function observeLease(
   memory: LeaseMemory,
@@ -70,10 +70,7 @@ function withOtherFields(memory: LeaseMemory, { leaseTransitions, preferredHolde
   return record && !isSame ? { ...memory, record: { ...record, leaseTransitions, preferredHolder } } : memory;
 }
 
-/**
- * Recognizes our grant in the watch. The watch may show it before the server's answer, or there may be no
- * answer.
- */
+/** Recognizes our grant in the watch. The watch may show it before the server's answer, or there may be no answer. */
 function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { grantOnItsWay, supposedGrant, lostGrants } = memory;
   const isSeen = (grant: Grant | undefined): grant is Grant =>
@@ -87,9 +84,7 @@ function recognizeGrant(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMe
   return recordGrant(settleLostGrants(withoutGrant(memory, grant), at), grant, lease.resourceVersion, at);
 }
 
-/**
- * Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant.
- */
+/** Any change of a Lease since our grant may be the holder's renewal, even if the record looks like the grant. */
 function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, record, beliefs, usualDurationMs } = memory;
   if (
@@ -112,8 +107,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
 }
 
 /**
- * Records a deletion. The holder may have renewed the Lease unseen just before, so its duration counts from
- * now (rule 8).
+ * Records a deletion. The holder may have renewed the Lease unseen just before, so its duration counts from now (rule 8).
  */
 function observeDeletion(
   memory: LeaseMemory,
@@ -137,9 +131,9 @@ function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefi
 }
 
 /**
- * Returns the memory of a Lease that was created according to the server's answer, but that this process
- * never saw. It is probably gone. Otherwise its holder may renew it until a list shows that it is gone. If
- * our grant created it, that grant was the last one.
+ * Returns the memory of a Lease that was created according to the server's answer, but that this process never saw. It is
+ * probably gone. Otherwise its holder may renew it until a list shows that it is gone. If our grant created it, that
+ * grant was the last one.
  */
 export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { unrenewedGrant, lostGrants } = memory;
@@ -152,10 +146,7 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
   return { ...memory, beliefs, unrenewedGrant: undefined, lostGrants: lost };
 }
 
-/**
- * Records that an unseen Lease has no more candidates. Its holder may renew it until a list shows that it is
- * gone.
- */
+/** Records that an unseen Lease has no more candidates. Its holder may renew it until a list shows that it is gone. */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {
@@ -183,8 +174,7 @@ function observeEmptied(
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // The holder of our answered grant already has an assumed belief. A Lease without renewTime had no
-    // holder.
+    // The holder of our answered grant already has an assumed belief. A Lease without renewTime had no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -240,8 +230,7 @@ function observeHeld(
   const isSameHolder = former?.holder === holder;
   const isSameLease = former?.leaseUid === lease.uid;
   const isAsGranted = unrenewedGrant?.holder === holder && unrenewedGrant.renewTime === lease.renewTime;
-  // Every coordinator except the built-in one writes acquireTime in a grant. A renewal does not change
-  // acquireTime.
+  // Every coordinator except the built-in one writes acquireTime in a grant. A renewal does not change acquireTime.
   const isAcquired = lease.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
   // A renewal does not remove renewTime.
   const isRenewed = lease.renewTime !== undefined && former?.renewTime !== lease.renewTime;
@@ -276,17 +265,15 @@ function observeHeld(
   };
 }
 
-/**
- * True if a holder took the Lease without a new transition: two holders may have led with the same number.
- */
+/** True if a holder took the Lease without a new transition: two holders may have led with the same number. */
 function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord): boolean {
   if (former?.leaseUid !== record.leaseUid || record.leaseTransitions > former.leaseTransitions) return false;
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
 /**
- * Adds an unseen holder if leaseTransitions has grown by more than the seen changes: that holder may still
- * believe that it leads.
+ * Adds an unseen holder if leaseTransitions has grown by more than the seen changes: that holder may still believe that
+ * it leads.
  */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
@@ -359,9 +346,7 @@ function recordOf(
   };
 }
 
-/**
- * Returns the longest time between two renewals of the holder. Does not include the time to take up a grant.
- */
+/** Returns the longest time between two renewals of the holder. Does not include the time to take up a grant. */
 function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefined): number | undefined {
   if (former?.holder !== lease.holderIdentity || former?.leaseUid !== lease.uid) return undefined;
   if (former.renewTime === lease.acquireTime) return undefined;
@@ -369,8 +354,8 @@ function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefi
 }
 
 /**
- * Detects that preferredHolder and strategy are gone: a plain elector's renewal contains only its own fields,
- * and so removes the others (rule 7).
+ * Detects that preferredHolder and strategy are gone: a plain elector's renewal contains only its own fields, and so
+ * removes the others (rule 7).
  */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;

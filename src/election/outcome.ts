@@ -11,8 +11,7 @@ export type Outcome =
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
 /**
- * Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way
- * (rule 5).
+ * Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way (rule 5).
  */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   const resolution = resolveStrategy(candidates);
@@ -33,12 +32,11 @@ export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?:
 }
 
 /**
- * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Returns
- * none if the outcome is settled (rule 6). An equally good leader does not change the outcome, so the
- * election does not wait for an equal candidate.
- * It is enough to test each candidate alone, and all candidates together. A better leader, a higher
- * binaryVersion or a new first element already changes the outcome alone. A cycle of several lists is also
- * present with all lists.
+ * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Returns none if the
+ * outcome is settled (rule 6). An equally good leader does not change the outcome, so the election does not wait for an
+ * equal candidate. It is enough to test each candidate alone, and all candidates together. A better leader, a higher
+ * binaryVersion or a new first element already changes the outcome alone. A cycle of several lists is also present with
+ * all lists.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -61,8 +59,7 @@ export function decisiveAmong(
 const MAX_LISTS_TRIED = 50_000;
 
 /**
- * Returns a function that tests whether a candidate would change the strategy of `known`, or the parties of
- * its conflict.
+ * Returns a function that tests whether a candidate would change the strategy of `known`, or the parties of its conflict.
  */
 function strategyTest(
   known: readonly LeaseCandidate[],
@@ -84,8 +81,7 @@ function strategyTest(
   return (candidate) => {
     const { preference } = candidate;
     if (preference.kind === 'preferredStrategies') {
-      // If ordered lists conflict, some of the other lists may resolve the conflict, and more lists may cause
-      // it again.
+      // If ordered lists conflict, some of the other lists may resolve the conflict, and more lists may cause it again.
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
       if (areAgreed && firstListed(candidate) === found) return false;
@@ -144,9 +140,9 @@ const MAX_AT_ODDS = 1000;
 const FEW = 8;
 
 /**
- * Returns a small subset of `candidates` with the same outcome as all of them, even if others are added: the
- * candidates that decide the strategy, the best candidate by each strategy, and the incumbent. So thousands
- * of candidates are compared only once.
+ * Returns a small subset of `candidates` with the same outcome as all of them, even if others are added: the candidates
+ * that decide the strategy, the best candidate by each strategy, and the incumbent. So thousands of candidates are
+ * compared only once.
  */
 export function essentials(
   candidates: readonly LeaseCandidate[],
@@ -216,8 +212,8 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
 }
 
 /**
- * Returns a function that gives equal lists equal keys. It caches the last list, because most candidates have
- * the same one.
+ * Returns a function that gives equal lists equal keys. It caches the last list, because most candidates have the same
+ * one.
  */
 function listKeys(): (list: readonly string[]) => string {
   let last: readonly string[] = [];
@@ -297,9 +293,7 @@ function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolu
   return hasCycle(below, incoming, roots) ? conflictBetween(below.keys()) : fromRoots(roots, below.keys());
 }
 
-/**
- * Kahn's algorithm: repeatedly removes the first elements. If elements remain, the merged order has a cycle.
- */
+/** Kahn's algorithm: repeatedly removes the first elements. If elements remain, the merged order has a cycle. */
 function hasCycle(
   below: ReadonlyMap<string, ReadonlySet<string>>,
   incoming: ReadonlyMap<string, number>,

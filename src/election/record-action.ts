@@ -24,10 +24,7 @@ import type { Instant, Lease } from './model.ts';
 import { hasNotedWhatIsDropped } from './notes.ts';
 import type { ElectionInput } from './view.ts';
 
-/**
- * The part of an {@link ElectionInput} that an action changes. `candidates` contains at least the action's
- * candidate.
- */
+/** The part of an {@link ElectionInput} that an action changes. `candidates` contains at least the action's candidate. */
 export type Known = Pick<ElectionInput, 'memory' | 'candidates'>;
 
 /** Records a decision that is applied, even if it writes nothing. */
@@ -40,10 +37,7 @@ export function recordDecision<K extends Known>(known: K, decision: Decision, at
   return { ...known, memory };
 }
 
-/**
- * Records an action before it is sent. The watch may show its effects before the server's answer, or without
- * it.
- */
+/** Records an action before it is sent. The watch may show its effects before the server's answer, or without it. */
 export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>(
   known: K,
   action: Action,
@@ -69,8 +63,8 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
 }
 
 /**
- * Records that an action, sent at `sentAt`, has succeeded. `answer` is the Lease in the server's answer, if
- * the action wrote the Lease.
+ * Records that an action, sent at `sentAt`, has succeeded. `answer` is the Lease in the server's answer, if the action
+ * wrote the Lease.
  */
 export function recordSuccess<K extends Known>(
   known: K,
@@ -135,10 +129,7 @@ function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, a
   return hasNotedWhatIsDropped(action, answer) ? recordIgnoredWrite(memory, at) : memory;
 }
 
-/**
- * Returns the memory after there is proof that the holder has ended: it no longer believes that it leads
- * (rule 17).
- */
+/** Returns the memory after there is proof that the holder has ended: it no longer believes that it leads (rule 17). */
 function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, beliefs, withdrawals } = memory;
   if (!record) return memory;
@@ -150,10 +141,7 @@ function withoutEnded(memory: LeaseMemory, at: Instant): LeaseMemory {
   };
 }
 
-/**
- * Changes the observation of an action's candidate. Does nothing if a candidate with another uid has replaced
- * it.
- */
+/** Changes the observation of an action's candidate. Does nothing if a candidate with another uid has replaced it. */
 function observing<K extends Known>(
   known: K,
   { name, uid }: { readonly name: string; readonly uid: string },

@@ -2,23 +2,20 @@ import { parse, type SemVer } from 'semver';
 import { GROUP, type LeaseCandidate } from './model.ts';
 
 /**
- * A rule for choosing a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new
- * strategy needs.
+ * A rule for choosing a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs.
  */
 export interface Strategy {
   isElectable(candidate: LeaseCandidate): boolean;
-  /**
-   * Negative if `a` is the better leader. Both must be electable. Never 0 for two candidates of one Lease.
-   */
+  /** Negative if `a` is the better leader. Both must be electable. Never 0 for two candidates of one Lease. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
   /**
-   * Like `compare`, but without age and name. An election does not wait for a candidate that is equal by
-   * these criteria (rule 6).
+   * Like `compare`, but without age and name. An election does not wait for a candidate that is equal by these criteria
+   * (rule 6).
    */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
   /**
-   * Like `compare`, but only by the criteria for which a leader gives way (rule 5). 0 if neither candidate
-   * has to give way to the other.
+   * Like `compare`, but only by the criteria for which a leader gives way (rule 5). 0 if neither candidate has to give
+   * way to the other.
    */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Returns the first criterion by which `winner` comes before `loser`, as text for users. */
@@ -33,8 +30,8 @@ export interface StrategyParts {
   /** Criteria for which a leader gives way. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
   /**
-   * Criteria after `preempting`. They choose among candidates for a vacant Lease. An election waits for
-   * candidates that are better by them.
+   * Criteria after `preempting`. They choose among candidates for a vacant Lease. An election waits for candidates that
+   * are better by them.
    */
   readonly choosing?: readonly Criterion[];
 }
@@ -47,10 +44,7 @@ const ageAndName: readonly Criterion[] = [
   ['LaterName', (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)],
 ];
 
-/**
- * Creates a strategy from its criteria. Each of its three orders begins with the criteria of the previous
- * order.
- */
+/** Creates a strategy from its criteria. Each of its three orders begins with the criteria of the previous order. */
 export function createStrategy({ isElectable, preempting = [], choosing = [] }: StrategyParts): Strategy {
   const evicting = [priority, ...preempting];
   const awaited = [...evicting, ...choosing];
@@ -104,9 +98,7 @@ export const oldestEmulationVersion = createStrategy({
   ],
 });
 
-/**
- * Causes the fewest leader changes in a rolling update: no leader gives way because of a version (rule 5).
- */
+/** Causes the fewest leader changes in a rolling update: no leader gives way because of a version (rule 5). */
 export const newestVersion = createStrategy({
   isElectable: (candidate) =>
     versionOf(candidate, 'binary') !== undefined && emulationOf(candidate) !== undefined,
@@ -116,9 +108,7 @@ export const newestVersion = createStrategy({
   ],
 });
 
-/**
- * The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion.
- */
+/** The API server requires an emulationVersion only under its own strategy. The default is the binaryVersion. */
 function emulationOf(candidate: LeaseCandidate): SemVer | undefined {
   return versionOf(candidate, candidate.emulationVersion === undefined ? 'binary' : 'emulation');
 }
@@ -160,8 +150,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
 const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
 
 /**
- * Returns a version of a candidate. Undefined if it is missing or invalid: the candidate is not electable
- * then (rule 5).
+ * Returns a version of a candidate. Undefined if it is missing or invalid: the candidate is not electable then (rule 5).
  */
 export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
   const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;

@@ -32,10 +32,7 @@ export function ackDeadline(view: View): Instant {
   return first;
 }
 
-/**
- * Returns when the first live candidate, except the holder, stops counting as alive; Infinity if there is
- * none.
- */
+/** Returns when the first live candidate, except the holder, stops counting as alive; Infinity if there is none. */
 export function livenessExpiry({ standings, input: { memory, settings } }: View): Instant {
   let first = Number.POSITIVE_INFINITY;
   for (const { isAlive, isHolder, observation } of standings) {
@@ -56,10 +53,7 @@ export function reinstatementTime({ standings, input, at }: View): Instant | und
   return first;
 }
 
-/**
- * Returns when the first priority with an end runs out, by the current difference between our two clocks
- * (rule 16).
- */
+/** Returns when the first priority with an end runs out, by the current difference between our two clocks (rule 16). */
 export function priorityEnd({ standings, now, at }: View): Instant | undefined {
   let first: Instant | undefined;
   for (const { candidate } of standings) {
@@ -69,9 +63,7 @@ export function priorityEnd({ standings, now, at }: View): Instant | undefined {
   return first;
 }
 
-/**
- * Identifies the conflict of the candidates in `view`: the candidates and the strategies that they ask for.
- */
+/** Identifies the conflict of the candidates in `view`: the candidates and the strategies that they ask for. */
 export function conflictParties(view: View): string {
   return partiesOf(possibleCandidates(view));
 }
@@ -83,8 +75,8 @@ export function knownConflict(view: View): string | undefined {
 }
 
 /**
- * Identifies candidates and their strategies, in any order, by sums of hashes. Sorting thousands of
- * candidates would take too long.
+ * Identifies candidates and their strategies, in any order, by sums of hashes. Sorting thousands of candidates would take
+ * too long.
  */
 function partiesOf(candidates: readonly LeaseCandidate[]): string {
   let [sum, otherSum] = [0, 0];

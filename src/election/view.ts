@@ -38,20 +38,16 @@ export interface ElectionInput {
   /** The candidates with the Lease's name and namespace, in any order. */
   readonly candidates: readonly ObservedCandidate[];
   /**
-   * If two sources have a candidate with the same name: the second one. It takes no part, but is pinged too
-   * (rule 13).
+   * If two sources have a candidate with the same name: the second one. It takes no part, but is pinged too (rule 13).
    */
   readonly twins?: readonly ObservedCandidate[] | undefined;
   /** The Pod of the holder's candidate, if Pods are watched (rule 17). */
   readonly holderPod?: ObservedPod | undefined;
-  /**
-   * Until when candidates may be missing, because the server no longer serves a source that had candidates
-   * (rule 13).
-   */
+  /** Until when candidates may be missing, because the server no longer serves a source that had candidates (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /**
-   * Whether the server drops strategy and preferredHolder, according to its last answer (rule 14); undefined
-   * before the first answer.
+   * Whether the server drops strategy and preferredHolder, according to its last answer (rule 14); undefined before the
+   * first answer.
    */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
@@ -116,8 +112,8 @@ export type Tenure =
   | {
       readonly kind: 'vacant';
       /**
-       * The reason of a grant. HolderEnded: rule 17. LeaseFenced: rule 14. GrantRevised: the holder of our
-       * grant is lost (rule 12).
+       * The reason of a grant. HolderEnded: rule 17. LeaseFenced: rule 14. GrantRevised: the holder of our grant is lost
+       * (rule 12).
        */
       readonly need:
         | 'LeaseMissing'
@@ -133,9 +129,7 @@ export type Tenure =
       readonly endedAt?: Instant;
     };
 
-/**
- * How long before an expiry candidates are pinged, in milliseconds: enough for three waves of pings (rule 6).
- */
+/** How long before an expiry candidates are pinged, in milliseconds: enough for three waves of pings (rule 6). */
 const ASK_AHEAD_MS = 3000;
 
 /** Returns the tenure at `at`, from the observations of the Lease by this process. */
@@ -177,8 +171,7 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
 }
 
 /**
- * Returns whether there is proof that the holder has ended, and since when; undefined if this is not examined
- * (rule 17).
+ * Returns whether there is proof that the holder has ended, and since when; undefined if this is not examined (rule 17).
  */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPod, settings } = input;
@@ -195,8 +188,7 @@ function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, 
 }
 
 /**
- * True if the Lease names a strategy or a preferredHolder. It has elections, or had some before its
- * candidates went away.
+ * True if the Lease names a strategy or a preferredHolder. It has elections, or had some before its candidates went away.
  */
 export function showsElection(lease: Lease | undefined): boolean {
   return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
@@ -281,10 +273,7 @@ export function isHeldBack(input: ElectionInput, name: string, at: Instant): boo
   return isWithdrawn(input, name, at) || isLapsed(input, name, at);
 }
 
-/**
- * True if a candidate has just released the Lease and takes no part while another candidate can lead (rule
- * 3).
- */
+/** True if a candidate has just released the Lease and takes no part while another candidate can lead (rule 3). */
 function isWithdrawn({ memory, settings }: ElectionInput, name: string, at: Instant): boolean {
   const withdrawnAt = memory.withdrawals.get(name);
   return withdrawnAt !== undefined && at < withdrawnAt + settings.electionDurationMs;

@@ -23,8 +23,8 @@ export interface WatchedLease {
 }
 
 /**
- * Observed renewals, on the monotonic clock of this process. Does not count the first renewal after the
- * holder acquired the Lease, because it follows at once.
+ * Observed renewals, on the monotonic clock of this process. Does not count the first renewal after the holder acquired
+ * the Lease, because it follows at once.
  */
 export interface SeenRenewals {
   readonly count: number;
@@ -91,8 +91,8 @@ const PODS_PER_PAGE = 500;
 const STALL_MS = 2 * 3_600_000;
 
 /**
- * Watches Leases for some time, then lists LeaseCandidates and Pods, so that they match the last holders.
- * Rejects with the client's error if Leases cannot be listed. Any other part that cannot be read is unknown.
+ * Watches Leases for some time, then lists LeaseCandidates and Pods, so that they match the last holders. Rejects with
+ * the client's error if Leases cannot be listed. Any other part that cannot be read is unknown.
  */
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;
@@ -150,10 +150,7 @@ async function watchLeases(request: AuditRequest): Promise<WatchedLeases> {
   return { leases: [...leases.values()], heartbeats, unread, now, watchedMs };
 }
 
-/**
- * Watches until the time is over. If the watch fails, the observation ends early, and keeps the results so
- * far.
- */
+/** Watches until the time is over. If the watch fails, the observation ends early, and keeps the results so far. */
 async function followLeases(
   { client, clock, namespace, watchMs, signal }: AuditRequest,
   leases: Map<string, WatchedLease>,
@@ -264,9 +261,7 @@ async function listDecoded<T>(
 
 type Read<T> = { readonly items?: readonly T[]; readonly unread?: UnreadPart };
 
-/**
- * Reads a part of the cluster. If the server refuses, or does not have this resource, the part is unknown.
- */
+/** Reads a part of the cluster. If the server refuses, or does not have this resource, the part is unknown. */
 async function readUnlessRefused<T>(
   what: UnreadPart['what'],
   right: string,

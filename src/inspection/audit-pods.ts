@@ -17,8 +17,8 @@ const MAX_WORDS = 32;
 export interface AuditedPod extends Pod {
   readonly createdAt: MicroTime | undefined;
   /**
-   * The hostname as identities contain it: the Pod's hostname, or the Pod's name if the program reads it from
-   * its environment.
+   * The hostname as identities contain it: the Pod's hostname, or the Pod's name if the program reads it from its
+   * environment.
    */
   readonly hostname: string;
   /** Empty if the Pod is not scheduled. */
@@ -70,10 +70,7 @@ export class PodIndex {
     return this.#byUid.get(uid);
   }
 
-  /**
-   * Returns the Pod with this hostname in the namespace. If there is none, returns the only one in all
-   * namespaces.
-   */
+  /** Returns the Pod with this hostname in the namespace. If there is none, returns the only one in all namespaces. */
   withHostname(hostname: string, namespace: string): AuditedPod | undefined {
     const pods = this.#byHostname.get(hostname) ?? [];
     return pods.find((pod) => pod.namespace === namespace) ?? (pods.length === 1 ? pods[0] : undefined);
@@ -165,8 +162,7 @@ function bindByName({ lease }: Holding, pods: PodIndex): HolderBinding | undefin
 }
 
 /**
- * With hostNetwork, all Pods on a node have its hostname. The names of the Lease and of a container show
- * which Pod it is.
+ * With hostNetwork, all Pods on a node have its hostname. The names of the Lease and of a container show which Pod it is.
  */
 function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
@@ -179,9 +175,7 @@ function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
   return pod && others.length === 0 ? bound('node', pod) : unbound(onHost.length > 0 ? 'node' : 'none');
 }
 
-/**
- * Whether a Lease is a coordinator's lock, including the lock of the controller built into kube-apiserver.
- */
+/** Whether a Lease is a coordinator's lock, including the lock of the controller built into kube-apiserver. */
 export function isCoordinatorLock({ namespace, name }: Lease): boolean {
   return namespace === coordinatorLease.namespace && name === coordinatorLease.name;
 }
@@ -199,8 +193,8 @@ function unbound(sureness: Sureness): HolderBinding {
 }
 
 /**
- * Returns the host in `<host>_<uuid>`, the format of client-go and controller-runtime. Returns any other
- * identity unchanged.
+ * Returns the host in `<host>_<uuid>`, the format of client-go and controller-runtime. Returns any other identity
+ * unchanged.
  */
 function hostIn(identity: string): string {
   const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
@@ -208,8 +202,8 @@ function hostIn(identity: string): string {
 }
 
 /**
- * Returns the possible Pod names in an identity: the host, then the beginnings of the identity, longest
- * first. Some programs add their own name to the host: `<pod>-external-cert-manager-controller`.
+ * Returns the possible Pod names in an identity: the host, then the beginnings of the identity, longest first. Some
+ * programs add their own name to the host: `<pod>-external-cert-manager-controller`.
  */
 function podNamesIn(identity: string): readonly string[] {
   const words = hostIn(identity).split('-').slice(0, MAX_WORDS);
@@ -230,9 +224,8 @@ function firstLabel(hostname: string): string {
 }
 
 /**
- * Returns the workload of a Pod, from its controller. A ReplicaSet counts as its Deployment, because in a
- * rolling update several ReplicaSets have replicas. A Pod of a node (static Pod) or of a Job has no other
- * replicas.
+ * Returns the workload of a Pod, from its controller. A ReplicaSet counts as its Deployment, because in a rolling update
+ * several ReplicaSets have replicas. A Pod of a node (static Pod) or of a Job has no other replicas.
  */
 function workloadOf(owners: unknown): string | undefined {
   const controller = objectsIn(owners).find((owner) => owner['controller'] === true);

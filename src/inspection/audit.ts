@@ -23,8 +23,8 @@ import type { Severity } from './findings.ts';
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
 /**
- * `held`: renewed within its duration. `untimed`: has a holder, but no renewTime or no duration, so its
- * expiry is unknown.
+ * `held`: renewed within its duration. `untimed`: has a holder, but no renewTime or no duration, so its expiry is
+ * unknown.
  */
 export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
@@ -157,10 +157,7 @@ const SLOW_FAILOVER_SECONDS = 30;
 const LATE_SHARE = 2 / 3;
 /** A Lease without a leader for longer than this counts as left over, in seconds. */
 const LEFT_OVER_SECONDS = 3600;
-/**
- * The default validity of a candidate after its last renewal, in microseconds. client-go renews every 5
- * minutes.
- */
+/** The default validity of a candidate after its last renewal, in microseconds. client-go renews every 5 minutes. */
 const CANDIDATE_VALIDITY = 30n * 60_000_000n;
 /** With fewer changes of the leader, the audit does not report frequent changes. */
 const MIN_CHANGES = 10;
@@ -245,8 +242,8 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
 }
 
 /**
- * Returns the seconds since the last renewal, as this process has seen it. If it has seen none, uses the
- * renewTime and the server's clock.
+ * Returns the seconds since the last renewal, as this process has seen it. If it has seen none, uses the renewTime and
+ * the server's clock.
  */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
@@ -255,8 +252,8 @@ function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | und
 }
 
 /**
- * Returns the mean interval of renewals, in seconds. If there was one renewal only, uses the two renewTimes
- * of its holder.
+ * Returns the mean interval of renewals, in seconds. If there was one renewal only, uses the two renewTimes of its
+ * holder.
  */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
@@ -273,8 +270,8 @@ function electorOf(lease: Lease, candidates: readonly LeaseCandidate[]): Elector
 }
 
 /**
- * Returns the time without a leader after a crash: until the Lease expires, and then until a standby polls
- * it. A standby polls as often as the holder renews. A participant watches the Lease and does not poll.
+ * Returns the time without a leader after a crash: until the Lease expires, and then until a standby polls it. A standby
+ * polls as often as the holder renews. A participant watches the Lease and does not poll.
  */
 function crashCosts(
   elector: Elector | undefined,

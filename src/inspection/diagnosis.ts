@@ -99,8 +99,7 @@ function checkGate({ trial }: Evidence): Finding {
 }
 
 /**
- * The feature that a coordinator lacks without the additional permissions, and the value of the chart that
- * grants them.
+ * The feature that a coordinator lacks without the additional permissions, and the value of the chart that grants them.
  */
 const PURPOSES: Readonly<
   Record<NonNullable<Right['purpose']>, { readonly lacks: string; readonly value: string }>
@@ -226,8 +225,8 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
 }
 
 /**
- * Returns the reason to report. Without earlier observations most candidates seem silent. Therefore a
- * conflict counts even before they are pinged.
+ * Returns the reason to report. Without earlier observations most candidates seem silent. Therefore a conflict counts
+ * even before they are pinged.
  */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;

@@ -30,10 +30,7 @@ export interface ObservedElection {
 export interface ObservedElections {
   /** The served LeaseCandidate APIs. If there are none, there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /**
-   * The APIs whose candidates these credentials may not list, so that they are unknown. Never contains all
-   * APIs.
-   */
+  /** The APIs whose candidates these credentials may not list, so that they are unknown. Never contains all APIs. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
   /** The Leases with candidates or a strategy, by namespace and name. */
@@ -60,8 +57,8 @@ export async function servedCandidateApis(client: KubernetesClient): Promise<rea
 }
 
 /**
- * Reads Leases and their candidates once: all Leases, or the Lease with the name `leaseName`, even if it does
- * not exist. Rejects with the errors of the client.
+ * Reads Leases and their candidates once: all Leases, or the Lease with the name `leaseName`, even if it does not exist.
+ * Rejects with the errors of the client.
  */
 export async function observeElections(
   scope: ClusterScope & { readonly leaseName?: string },
@@ -119,8 +116,8 @@ export interface ListedCandidate {
 }
 
 /**
- * Lists the candidates of these APIs. Rejects like {@link listObjects}. A refusal is an error only if the
- * server refuses all APIs.
+ * Lists the candidates of these APIs. Rejects like {@link listObjects}. A refusal is an error only if the server refuses
+ * all APIs.
  */
 export async function listCandidates(
   client: KubernetesClient,
@@ -163,10 +160,7 @@ interface WatchRequest extends ClusterScope {
 /** Interval of observations, in milliseconds. Needed because a decision can change without an event. */
 const LOOK_PERIOD_MS = 500;
 
-/**
- * Yields the elections repeatedly until `signal` aborts. Yields for the first time when the caches are
- * complete.
- */
+/** Yields the elections repeatedly until `signal` aborts. Yields for the first time when the caches are complete. */
 export async function* watchElections(
   request: WatchRequest,
 ): AsyncGenerator<{ readonly elections: readonly ObservedElection[]; readonly now: Now }> {
@@ -221,9 +215,9 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if this process had watched it since its renewTime. The coordinator counts from its
- * first sight instead (rule 8), to be safe before it grants a Lease. In a command that observes only once, no
- * Lease would be expired then. This is the only comparison of a clock with the holder's clock.
+ * Records a Lease as if this process had watched it since its renewTime. The coordinator counts from its first sight
+ * instead (rule 8), to be safe before it grants a Lease. In a command that observes only once, no Lease would be expired
+ * then. This is the only comparison of a clock with the holder's clock.
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -247,14 +241,13 @@ export function recordFirstCandidate(
 }
 
 /**
- * Tolerated difference between clocks, in milliseconds. It is harmless, and cannot be distinguished from a
- * slow network.
+ * Tolerated difference between clocks, in milliseconds. It is harmless, and cannot be distinguished from a slow network.
  */
 export const TOLERATED_SKEW_MS = 2000;
 
 /**
- * The difference by which the server's clock is ahead of ours, in milliseconds. A range, because the server
- * reports whole seconds.
+ * The difference by which the server's clock is ahead of ours, in milliseconds. A range, because the server reports whole
+ * seconds.
  */
 export interface ServerAhead {
   readonly min: number;
@@ -262,8 +255,8 @@ export interface ServerAhead {
 }
 
 /**
- * A clock. It has the server's wall time if the two clocks differ much, because renewTimes come from machines
- * of the cluster.
+ * A clock. It has the server's wall time if the two clocks differ much, because renewTimes come from machines of the
+ * cluster.
  */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;

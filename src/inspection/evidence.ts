@@ -24,10 +24,7 @@ export interface Evidence {
   readonly user: string;
   /** Undefined if these credentials may not read Leases or LeaseCandidates. */
   readonly elections: ObservedElections | undefined;
-  /**
-   * The namespace to which the permissions are limited, for example those of a coordinator; undefined for no
-   * limit.
-   */
+  /** The namespace to which the permissions are limited, for example those of a coordinator; undefined for no limit. */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
   /** The namespace in which the lock was read. */
@@ -45,8 +42,8 @@ type TrialLease =
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * `namespace` is the namespace of the trial Lease. It is also the examined namespace if the user may not read
- * all namespaces.
+ * `namespace` is the namespace of the trial Lease. It is also the examined namespace if the user may not read all
+ * namespaces.
  */
 interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
@@ -177,10 +174,7 @@ export async function readLock(
   }
 }
 
-/**
- * Keeps permissions for candidates only for the served APIs. Keeps all of them if the served APIs are
- * unknown.
- */
+/** Keeps permissions for candidates only for the served APIs. Keeps all of them if the served APIs are unknown. */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],
@@ -283,8 +277,8 @@ async function readOtherLocks(
 }
 
 /**
- * Returns the lock's holder, according to its renewTime and our clock: a command that observes only once has
- * no other information.
+ * Returns the lock's holder, according to its renewTime and our clock: a command that observes only once has no other
+ * information.
  */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);

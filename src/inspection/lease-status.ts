@@ -105,17 +105,14 @@ export interface RankedCandidate {
   readonly renewedSecondsAgo: number;
   readonly isHolder: boolean;
   readonly isPreferred: boolean;
-  /**
-   * The criterion by which the candidate lost, or the state that excludes it; undefined for the best
-   * candidate.
-   */
+  /** The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate. */
   readonly lostBy: string | undefined;
   readonly why: string;
 }
 
 /**
- * Returns the decision that follows if all pinged candidates answer. Most candidates have not renewed just
- * now, but are alive.
+ * Returns the decision that follows if all pinged candidates answer. Most candidates have not renewed just now, but are
+ * alive.
  */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
@@ -243,9 +240,7 @@ function isBeingRevised({ reason }: Decision): boolean {
   return reason === 'GrantRevised' || reason === 'RevisionPending';
 }
 
-/**
- * Explains that the best candidate wins because of its priority, if another candidate would win without it.
- */
+/** Explains that the best candidate wins because of its priority, if another candidate would win without it. */
 function forItsPriority(best: LeaseCandidate, strategy: string, rivals: readonly Standing[]): string {
   const order = strategies.get(strategy);
   const { priority } = best;

@@ -29,10 +29,7 @@ const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/**
- * A Lease without a holder counts as settled if nothing changes for this time, because a candidate may always
- * return.
- */
+/** A Lease without a holder counts as settled if nothing changes for this time, because a candidate may always return. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -41,11 +38,10 @@ const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
 
 /**
- * Simulates the coordinator, with its own decision function, after each of the changes. Candidates answer
- * pings, the holder renews and yields, and Leases expire. Each change starts when the effects of the earlier
- * changes have ended. If the first change is a crash, it starts at once.
- * A candidate that has not answered a ping stays silent. A holder that has missed its renewals also stays
- * silent.
+ * Simulates the coordinator, with its own decision function, after each of the changes. Candidates answer pings, the
+ * holder renews and yields, and Leases expire. Each change starts when the effects of the earlier changes have ended. If
+ * the first change is a crash, it starts at once. A candidate that has not answered a ping stays silent. A holder that
+ * has missed its renewals also stays silent.
  */
 export function rehearse(input: ElectionInput, start: Now, changes: readonly Change[]): Rehearsal {
   const rehearsal = new Rehearsing(input, start);

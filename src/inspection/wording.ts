@@ -85,10 +85,7 @@ export function adviceOn(reason: Reason): string | undefined {
   return advice[reason] ?? lastingAdvice[reason];
 }
 
-/**
- * Returns advice about a reason that always shows a problem; undefined if the reason occurs in every
- * election.
- */
+/** Returns advice about a reason that always shows a problem; undefined if the reason occurs in every election. */
 export function adviceOnTrouble(reason: Reason): string | undefined {
   return advice[reason];
 }

@@ -36,27 +36,24 @@ export interface WholeAnswer extends Pick<IncomingAnswer, 'statusCode' | 'header
   readonly text: string;
 }
 
-/**
- * How long an idle connection is kept, in milliseconds. Shorter than in common load balancers and API
- * servers.
- */
+/** How long an idle connection is kept, in milliseconds. Shorter than in common load balancers and API servers. */
 export const KEEP_ALIVE_MS = 55_000;
 
 /**
- * Idle time before the first TCP keep-alive probe, in milliseconds, as in client-node: load balancers forget
- * idle connections.
+ * Idle time before the first TCP keep-alive probe, in milliseconds, as in client-node: load balancers forget idle
+ * connections.
  */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
 /**
- * Maximum bytes of an error answer that are read. Far more than an API server's explanation, but small enough
- * to store many.
+ * Maximum bytes of an error answer that are read. Far more than an API server's explanation, but small enough to store
+ * many.
  */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /**
- * Connections to one server with the same TLS material. They are kept alive and shared. The maximum number is
- * that of simultaneous requests.
+ * Connections to one server with the same TLS material. They are kept alive and shared. The maximum number is that of
+ * simultaneous requests.
  */
 export class Channel {
   readonly #agent: HttpAgent;
@@ -79,8 +76,7 @@ export class Channel {
     };
     this.#agent =
       url.protocol === 'https:' ? new HttpsAgent({ ...settings, ...tls }) : new HttpAgent(settings);
-    // Use a short name: Node's own contains the CA and the certificate, and Node would build it for each
-    // request.
+    // Use a short name: Node's own contains the CA and the certificate, and Node would build it for each request.
     this.#agent.getName = () => server;
     if (proxyUrl) this.#tunnels = connectThrough(this.#agent, proxyUrl);
   }

@@ -30,14 +30,13 @@ export interface ApiRequest {
   /** Aborts the call, or its stream. */
   readonly signal?: AbortSignal;
   /**
-   * Takes the items of a list as they arrive, so that a long list is never completely in memory. The client
-   * reads no more items while the returned promise is pending. The answer does not contain these items. Must
-   * not throw.
+   * Takes the items of a list as they arrive, so that a long list is never completely in memory. The client reads no more
+   * items while the returned promise is pending. The answer does not contain these items. Must not throw.
    */
   readonly takeItems?: TakeItems;
   /**
-   * Sends the request only over an idle connection. Aborts it when another request needs a connection. In
-   * both cases the call rejects with `ABORTED`. An unsent request is not observed. Not for lists and streams.
+   * Sends the request only over an idle connection. Aborts it when another request needs a connection. In both cases the
+   * call rejects with `ABORTED`. An unsent request is not observed. Not for lists and streams.
    */
   readonly isBackground?: boolean;
 }
@@ -53,8 +52,8 @@ export interface ApiCallObservation {
 }
 
 /**
- * The Date header of an answer, by the server's clock. Also when the call was sent and answered by our clock,
- * in microseconds.
+ * The Date header of an answer, by the server's clock. Also when the call was sent and answered by our clock, in
+ * microseconds.
  */
 export interface HeardDate {
   /** The value of the HTTP Date header, in whole seconds. */
@@ -69,15 +68,15 @@ export interface KubernetesClient {
   /** Resolves to the answer's JSON object. Rejects with {@link ApiError} or {@link ConnectionError}. Never retries. */
   request(request: ApiRequest): Promise<JsonObject>;
   /**
-   * Resolves to the answer's body as a stream. The deadline covers only its beginning. The caller must
-   * iterate over the body or abort it, otherwise the connection stays open. Rejects like {@link
-   * KubernetesClient.request}, and the iteration throws the same errors.
+   * Resolves to the answer's body as a stream. The deadline covers only its beginning. The caller must iterate over the
+   * body or abort it, otherwise the connection stays open. Rejects like {@link KubernetesClient.request}, and the
+   * iteration throws the same errors.
    */
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Ends streams at once. Waits `graceMs` (default one second) for requests in flight, then aborts them.
-   * Calls that were not sent fail with `CLIENT_CLOSED`. When the promise resolves, no call is in flight, even
-   * if the server does not answer.
+   * Ends streams at once. Waits `graceMs` (default one second) for requests in flight, then aborts them. Calls that were
+   * not sent fail with `CLIENT_CLOSED`. When the promise resolves, no call is in flight, even if the server does not
+   * answer.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -102,8 +101,8 @@ const DEFAULT_CONNECTIONS = 16;
 const DEFAULT_GRACE_MS = 1000;
 
 /**
- * Creates a client for the cluster of the current context. Throws a {@link ConnectionError} if the context
- * has no cluster.
+ * Creates a client for the cluster of the current context. Throws a {@link ConnectionError} if the context has no
+ * cluster.
  */
 export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
@@ -172,10 +171,7 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  /**
-   * Sends a list without taking a turn: a list may take a minute, and there may be several for each
-   * namespace.
-   */
+  /** Sends a list without taking a turn: a list may take a minute, and there may be several for each namespace. */
   async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
     const { body, statusCode: status } = await this.#ask(request, deadline);
     const chunks = readChunks(body, (error) => explainFailure(error, request, deadline));
@@ -245,8 +241,7 @@ class HttpClient implements KubernetesClient {
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       signal: deadline.signal,
     });
-    // The race is necessary: an abort has no effect on a request whose connection is being opened through a
-    // proxy.
+    // The race is necessary: an abort has no effect on a request whose connection is being opened through a proxy.
     const answer = uncompressed(await deadline.race(sent));
     const { date } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });

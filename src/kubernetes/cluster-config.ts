@@ -37,8 +37,8 @@ export interface Context {
 }
 
 /**
- * The cluster and user of a client. A `KubeConfig` of client-node has this type. The type does not import
- * client-node, because users of this package may not have the types of client-node's dependencies.
+ * The cluster and user of a client. A `KubeConfig` of client-node has this type. The type does not import client-node,
+ * because users of this package may not have the types of client-node's dependencies.
  */
 export interface ClusterConfig {
   getCurrentCluster(): Cluster | null;
@@ -55,8 +55,8 @@ export function namespaceOf(config: ClusterConfig): string {
 }
 
 /**
- * A cluster, and a user whose credentials are in the configuration or in files: a certificate, a token or a
- * password. All other users need client-node, see `kubeconfig.ts`.
+ * A cluster, and a user whose credentials are in the configuration or in files: a certificate, a token or a password. All
+ * other users need client-node, see `kubeconfig.ts`.
  */
 export class StaticConfig implements ClusterConfig {
   readonly #cluster: Cluster;
@@ -107,10 +107,7 @@ export class StaticConfig implements ClusterConfig {
     };
   }
 
-  /**
-   * Returns the token, as client-go does: the last token in the file comes before the token in the
-   * kubeconfig.
-   */
+  /** Returns the token, as client-go does: the last token in the file comes before the token in the kubeconfig. */
   #token(): string | undefined {
     const { token, tokenFile } = this.#user;
     if (!tokenFile) return token;

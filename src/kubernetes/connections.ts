@@ -3,8 +3,8 @@ import type { ConnectionOptions } from 'node:tls';
 import { Channel, type Endpoint } from './channel.ts';
 
 /**
- * Keeps one channel while the TLS material is the same. When it changes (a rotated CA or client certificate),
- * opens another channel and closes each old connection after its last call.
+ * Keeps one channel while the TLS material is the same. When it changes (a rotated CA or client certificate), opens
+ * another channel and closes each old connection after its last call.
  */
 export class ConnectionPools {
   readonly #endpoint: Omit<Endpoint, 'tls'>;
@@ -36,16 +36,16 @@ export class ConnectionPools {
 }
 
 /**
- * Returns a hash for the comparison, so that there is no second copy of key material. Buffers are hashed by
- * their content.
+ * Returns a hash for the comparison, so that there is no second copy of key material. Buffers are hashed by their
+ * content.
  */
 function fingerprintOf(tls: ConnectionOptions): string {
   return createHash('sha256').update(JSON.stringify(tls)).digest('base64');
 }
 
 /**
- * Limits the requests in flight. Further requests wait in a queue, first in, first out. An aborted request
- * leaves the queue. Lists and watches take no turns, because each may last for a long time.
+ * Limits the requests in flight. Further requests wait in a queue, first in, first out. An aborted request leaves the
+ * queue. Lists and watches take no turns, because each may last for a long time.
  */
 export class Turns {
   #free: number;

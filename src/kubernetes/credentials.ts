@@ -14,15 +14,12 @@ export interface Credentials {
 }
 
 /**
- * How long credentials are reused, in milliseconds. Reading them for every request would be too expensive: it
- * opens files and may run a plugin. A rotation takes effect after this time.
+ * How long credentials are reused, in milliseconds. Reading them for every request would be too expensive: it opens files
+ * and may run a plugin. A rotation takes effect after this time.
  */
 const REUSE_MS = 1_000;
 
-/**
- * Gets credentials from a configuration, at most once per {@link REUSE_MS}. Concurrent calls share one
- * result.
- */
+/** Gets credentials from a configuration, at most once per {@link REUSE_MS}. Concurrent calls share one result. */
 export class CredentialSource {
   readonly #kubeConfig: ClusterConfig;
   readonly #cluster: Cluster;
@@ -37,8 +34,8 @@ export class CredentialSource {
   }
 
   /**
-   * Rejects with the error of the authentication method: for an unreadable file, or with the name and message
-   * of a plugin.
+   * Rejects with the error of the authentication method: for an unreadable file, or with the name and message of a
+   * plugin.
    */
   get(): Promise<Credentials> {
     if (this.#current && this.#clock.now() - this.#current.since < REUSE_MS) {
@@ -121,8 +118,8 @@ interface Started {
 const started = new AsyncLocalStorage<Started>();
 
 /**
- * Runs `work`, which may start a process and does not report how the process ended. `explain` creates the
- * error of a failure. If the process failed, its argument is the exit code or the signal.
+ * Runs `work`, which may start a process and does not report how the process ended. `explain` creates the error of a
+ * failure. If the process failed, its argument is the exit code or the signal.
  */
 export async function explainingProcess(
   work: () => Promise<void>,

@@ -11,10 +11,9 @@ export interface WantedResource<V extends string> {
 }
 
 /**
- * Returns the first of the apiVersions in which the server has the resource; undefined if there is none.
- * Rejects like the client: a discovery error is not NotFound.
- * Sends one request per version: just after the start of an upgraded server, the group's list of versions may
- * be outdated.
+ * Returns the first of the apiVersions in which the server has the resource; undefined if there is none. Rejects like the
+ * client: a discovery error is not NotFound. Sends one request per version: just after the start of an upgraded server,
+ * the group's list of versions may be outdated.
  */
 export async function discoverServed<V extends string>(
   client: KubernetesClient,

@@ -21,8 +21,8 @@ export class ApiError extends Error {
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;
   /**
-   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts
-   * applies it to lists and watches. The controller's sender.ts applies it to writes.
+   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts applies it to
+   * lists and watches. The controller's sender.ts applies it to writes.
    */
   readonly retryAfterMs: number | undefined;
 
@@ -38,10 +38,10 @@ export class ApiError extends Error {
 }
 
 /**
- * There was no complete answer. It is unknown whether the server acted on the request.
- * `code` is Node's code (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or one of ours:
- * `DEADLINE_EXCEEDED`, `ABORTED` (by the caller's signal or the client's end), `CLIENT_CLOSED` (nothing was
- * sent), `CREDENTIALS` (not available), `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
+ * There was no complete answer. It is unknown whether the server acted on the request. `code` is Node's code
+ * (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or one of ours: `DEADLINE_EXCEEDED`, `ABORTED` (by the
+ * caller's signal or the client's end), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (not available),
+ * `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
@@ -53,10 +53,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/**
- * True if the server refused a write because the object has been changed, deleted or created since the
- * decision.
- */
+/** True if the server refused a write because the object has been changed, deleted or created since the decision. */
 export function isConflict(error: unknown): boolean {
   return (
     error instanceof ApiError &&
@@ -65,8 +62,8 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * Returns the kind of a call's failure, without the target of the call. Equal failures have the same kind and
- * are reported once.
+ * Returns the kind of a call's failure, without the target of the call. Equal failures have the same kind and are
+ * reported once.
  */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
@@ -81,8 +78,8 @@ const MAX_MESSAGE = 500;
 const MAX_REASON = 100;
 
 /**
- * Maximum Retry-After, in milliseconds. A wrong value must not stop watches, or leave a Lease without a
- * leader, for hours.
+ * Maximum Retry-After, in milliseconds. A wrong value must not stop watches, or leave a Lease without a leader, for
+ * hours.
  */
 const MAX_RETRY_AFTER_MS = 120_000;
 
@@ -122,8 +119,8 @@ export function apiErrorFromStatus(
 }
 
 /**
- * Parses only seconds, as Kubernetes sends them. A date, the other format of Retry-After, would require
- * synchronized clocks.
+ * Parses only seconds, as Kubernetes sends them. A date, the other format of Retry-After, would require synchronized
+ * clocks.
  */
 function secondsToMs(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0

@@ -14,10 +14,10 @@ export interface Kubeconfig {
 }
 
 /**
- * Parses a kubeconfig like client-go. Relative paths are relative to `directory`. If a setting exists as data
- * and as a file, the data counts. Returns undefined if the text is empty except for comments. Throws an
- * {@link Error} without the surrounding text, which may contain tokens.
- * client-node could also parse kubeconfigs, but loading it takes 0.3 s and 70 MiB.
+ * Parses a kubeconfig like client-go. Relative paths are relative to `directory`. If a setting exists as data and as a
+ * file, the data counts. Returns undefined if the text is empty except for comments. Throws an {@link Error} without the
+ * surrounding text, which may contain tokens. client-node could also parse kubeconfigs, but loading it takes 0.3 s and 70
+ * MiB.
  */
 export function parseKubeconfig(text: string, directory: string): Kubeconfig | undefined {
   const content = parseJsonObject(text) ?? parseYaml(text);
@@ -94,9 +94,7 @@ function contextOf(entry: Section): Context {
   });
 }
 
-/**
- * An object in a kubeconfig. Throws an error with the path of a field that is missing or has another type.
- */
+/** An object in a kubeconfig. Throws an error with the path of a field that is missing or has another type. */
 class Section {
   readonly fields: JsonObject;
   readonly #path: string;

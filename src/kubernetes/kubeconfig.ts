@@ -41,9 +41,9 @@ export class NoClusterError extends KubeConfigError {
 const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Finds the cluster in the first of these sources: the given file; the files in $KUBECONFIG (merged; the
- * first file with a name wins); the pod's service account; ~/.kube/config. Throws {@link NoClusterError} if
- * none of them exists, and {@link KubeConfigError} if a configuration cannot be used.
+ * Finds the cluster in the first of these sources: the given file; the files in $KUBECONFIG (merged; the first file with
+ * a name wins); the pod's service account; ~/.kube/config. Throws {@link NoClusterError} if none of them exists, and
+ * {@link KubeConfigError} if a configuration cannot be used.
  */
 export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const { kubeconfig, context, env = processEnvironment } = source;
@@ -83,8 +83,7 @@ function readFile(file: string): Kubeconfig | undefined {
 }
 
 /**
- * Merges files like kubectl: skips missing and empty files. If several files define the same name, the first
- * one wins.
+ * Merges files like kubectl: skips missing and empty files. If several files define the same name, the first one wins.
  */
 function merge(files: readonly string[]): Kubeconfig {
   const existing = files.filter((file) => existsSync(file));
@@ -151,10 +150,7 @@ function choose(
   return configOf(cluster, user, { ...context, user: user.name });
 }
 
-/**
- * Loads client-node only for users with a credential plugin or an auth provider: loading takes 0.3 s and 70
- * MiB.
- */
+/** Loads client-node only for users with a credential plugin or an auth provider: loading takes 0.3 s and 70 MiB. */
 function configOf(cluster: Cluster, user: User, context: Context): ClusterConfig {
   if (!user.exec && !user.authProvider) return new StaticConfig(cluster, user, context);
   const { KubeConfig } = createRequire(import.meta.url)('@kubernetes/client-node') as typeof ClientNode;
@@ -195,8 +191,8 @@ class ServiceAccountConfig extends StaticConfig {
 }
 
 /**
- * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service
- * account: a kubeconfig may be for another cluster.
+ * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service account: a
+ * kubeconfig may be for another cluster.
  */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;

@@ -6,8 +6,8 @@ import { isKubernetesObject, type KubernetesObject, metadataText } from './objec
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
 /**
- * Items per page. Each page costs the server 10 ms in addition to its objects, and the client reads the pages
- * one after the other.
+ * Items per page. Each page costs the server 10 ms in addition to its objects, and the client reads the pages one after
+ * the other.
  */
 const DEFAULT_PAGE_SIZE = 5000;
 
@@ -30,16 +30,16 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and when it begins again: then earlier items are void. The returned function
-   * takes the items in parts as they arrive, not validated. All items together would need several times the
-   * memory of the decoded ones. The next items are read when the function's promise has resolved.
+   * Called when the list begins, and when it begins again: then earlier items are void. The returned function takes the
+   * items in parts as they arrive, not validated. All items together would need several times the memory of the decoded
+   * ones. The next items are read when the function's promise has resolved.
    */
   readonly begin: () => TakeItems;
 }
 
 /**
- * Lists page by page. Resolves after the last page. If the server no longer has the state of the list (410),
- * begins again, but only once. Rejects like the client.
+ * Lists page by page. Resolves after the last page. If the server no longer has the state of the list (410), begins
+ * again, but only once. Rejects like the client.
  */
 export function listAllPages(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
   return listFromStart(client, request, true);
@@ -124,30 +124,23 @@ export interface WatchRequest {
   readonly onEvent: (event: WatchEvent) => void;
 }
 
-/**
- * How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted.
- */
+/** How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
 /**
- * Minimum time after which the server ends a watch, in seconds. A random time of up to the same length is
- * added, to spread the watches.
+ * Minimum time after which the server ends a watch, in seconds. A random time of up to the same length is added, to
+ * spread the watches.
  */
 const MIN_TIMEOUT_SECONDS = 300;
 /**
- * Deadline for the server to accept a watch, in milliseconds. Servers up to 1.30 delay watches while they
- * fill their cache.
+ * Deadline for the server to accept a watch, in milliseconds. Servers up to 1.30 delay watches while they fill their
+ * cache.
  */
 const OPEN_DEADLINE_MS = 30_000;
-/**
- * Maximum bytes of a line. By default etcd accepts objects of up to 1.5 MiB, so a longer line cannot be an
- * event.
- */
+/** Maximum bytes of a line. By default etcd accepts objects of up to 1.5 MiB, so a longer line cannot be an event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/**
- * Runs one watch. Rejects like the client, with the error of an ERROR event, or because of an invalid event.
- */
+/** Runs one watch. Rejects like the client, with the error of an ERROR event, or because of an invalid event. */
 export async function runWatch(
   client: KubernetesClient,
   clock: Clock,
@@ -172,8 +165,7 @@ export async function runWatch(
     });
     request.onOpen();
     let lastBytes: Instant = clock.now();
-    // One timer for the whole watch, not one per chunk. It compares the silence with the limit and sleeps for
-    // the rest.
+    // One timer for the whole watch, not one per chunk. It compares the silence with the limit and sleeps for the rest.
     const watchForStall = () => {
       const remainingMs = lastBytes + request.stallMs - clock.now();
       if (remainingMs <= 0) stall.abort();
@@ -202,9 +194,8 @@ export async function runWatch(
 const NEWLINE = 0x0a;
 
 /**
- * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks.
- * The rest after the last newline is kept for the next chunk. At the end of a stream, the rest is a truncated
- * line and is dropped.
+ * Splits a stream of bytes into lines. Works on bytes, because a character may be split between two chunks. The rest
+ * after the last newline is kept for the next chunk. At the end of a stream, the rest is a truncated line and is dropped.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
@@ -216,8 +207,8 @@ export class LineSplitter {
   }
 
   /**
-   * Returns the lines that `chunk` completes, without newlines and without empty lines. Throws a {@link
-   * ConnectionError} (`MALFORMED_ANSWER`) if a line is too long.
+   * Returns the lines that `chunk` completes, without newlines and without empty lines. Throws a {@link ConnectionError}
+   * (`MALFORMED_ANSWER`) if a line is too long.
    */
   push(chunk: Uint8Array): string[] {
     const bytes = asBuffer(chunk);

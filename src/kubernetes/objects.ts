@@ -12,10 +12,7 @@ export interface ObjectMeta {
   readonly [field: string]: unknown;
 }
 
-/**
- * An object as the server sent it, including unknown fields. Items of a list may have no apiVersion and no
- * kind.
- */
+/** An object as the server sent it, including unknown fields. Items of a list may have no apiVersion and no kind. */
 export interface KubernetesObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -28,8 +25,7 @@ const textFields = ['namespace', 'uid', 'resourceVersion'];
 const timeFields = ['creationTimestamp', 'deletionTimestamp'];
 
 /**
- * True if a JSON value is a valid API object: it has a name, and the fields that this project reads have the
- * right types.
+ * True if a JSON value is a valid API object: it has a name, and the fields that this project reads have the right types.
  */
 export function isKubernetesObject(value: unknown): value is KubernetesObject {
   if (!isJsonObject(value)) return false;
@@ -45,8 +41,8 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
 }
 
 /**
- * True if `object` is not newer than `seen`. Compares resource versions of one resource as numbers. False if
- * one of them is not a number.
+ * True if `object` is not newer than `seen`. Compares resource versions of one resource as numbers. False if one of them
+ * is not a number.
  */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
   const version = object.metadata.resourceVersion;

@@ -16,8 +16,8 @@ export function refusal({ method, path }: Call, { statusCode, headers, text }: W
 }
 
 /**
- * Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) if the text is not
- * a JSON object.
+ * Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) if the text is not a JSON
+ * object.
  */
 export function parseAnswer(call: Call, text: string): JsonObject {
   try {
@@ -35,8 +35,8 @@ export function parseAnswer(call: Call, text: string): JsonObject {
 }
 
 /**
- * Passes the items of a list to `take` as they arrive. Resolves to the list without its items. Rejects with
- * the errors of the chunks and of {@link parseAnswer}.
+ * Passes the items of a list to `take` as they arrive. Resolves to the list without its items. Rejects with the errors of
+ * the chunks and of {@link parseAnswer}.
  */
 export async function readList(
   call: Call,
@@ -66,9 +66,8 @@ const LIST = 1;
 const ITEMS = 2;
 
 /**
- * Splits the JSON of a list into its items and the rest, as it arrives. Works on bytes, because a character
- * may be split between two chunks. It finds only the beginning and end of values. The JSON parser validates
- * them.
+ * Splits the JSON of a list into its items and the rest, as it arrives. Works on bytes, because a character may be split
+ * between two chunks. It finds only the beginning and end of values. The JSON parser validates them.
  */
 export class ListSplitter {
   /** The bytes of the list without the items. */
@@ -141,8 +140,8 @@ export class ListSplitter {
 }
 
 /**
- * Yields the body of an answer. If the caller ends the iteration early, this closes the connection. `failure`
- * creates the error that the iteration throws.
+ * Yields the body of an answer. If the caller ends the iteration early, this closes the connection. `failure` creates the
+ * error that the iteration throws.
  */
 export async function* readChunks(
   body: Readable,

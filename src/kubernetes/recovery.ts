@@ -5,12 +5,11 @@ import { isOlderVersion, metadataText } from './objects.ts';
 /**
  * How a reflector continues after a failed list or watch.
  * - `resume`: watches from the same resourceVersion.
- * - `refused`: also watches from it, although the server refused it (not because of overload). After some
- * refusals the reflector lists again.
- * - `relist`: lists again, because the watch cannot continue from its resourceVersion, or may have missed an
- * event.
- * - `forgotten`: lists again, because the server no longer has the resourceVersion. This is normal after the
- * server's restart.
+ * - `refused`: also watches from it, although the server refused it (not because of overload). After some refusals the
+ *   reflector lists again.
+ * - `relist`: lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
+ * - `forgotten`: lists again, because the server no longer has the resourceVersion. This is normal after the server's
+ *   restart.
  */
 export type Recovery = 'resume' | 'refused' | 'relist' | 'forgotten';
 
@@ -49,10 +48,10 @@ interface WatchPlace {
 }
 
 /**
- * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link
- * ConnectionError} (`SET_BACK`) if it is, and otherwise like the client. If etcd was restored from a backup,
- * the server accepts such a watch. But the server sends nothing, not even bookmarks, until its
- * resourceVersion is past that of the watch. The watch never shows the changes before that.
+ * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link ConnectionError}
+ * (`SET_BACK`) if it is, and otherwise like the client. If etcd was restored from a backup, the server accepts such a
+ * watch. But the server sends nothing, not even bookmarks, until its resourceVersion is past that of the watch. The watch
+ * never shows the changes before that.
  */
 export async function assertNotSetBack(
   client: KubernetesClient,

@@ -12,9 +12,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True for the first list: the object may be much older than this event. */
   readonly initial: boolean;
-  /**
-   * True if a list has shown the object. A list does not show the states between the last watch and itself.
-   */
+  /** True if a list has shown the object. A list does not show the states between the last watch and itself. */
   readonly isListed: boolean;
 }
 
@@ -35,8 +33,7 @@ export type ReflectorObservation =
   | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
 
 /**
- * The options of a {@link Reflector}. If a callback throws an error, the reflector reports it to `onError`
- * and continues.
+ * The options of a {@link Reflector}. If a callback throws an error, the reflector reports it to `onError` and continues.
  */
 export interface ReflectorOptions<T> {
   readonly client: KubernetesClient;
@@ -44,9 +41,7 @@ export interface ReflectorOptions<T> {
   /** Path of the resource, for all namespaces or for one: `/apis/coordination.k8s.io/v1/leases`. */
   readonly path: string;
   readonly query?: { readonly fieldSelector?: string; readonly labelSelector?: string };
-  /**
-   * Called once per state of an object, with the former state. If it throws, the reflector skips the state.
-   */
+  /** Called once per state of an object, with the former state. If it throws, the reflector skips the state. */
   readonly decode: (raw: KubernetesObject, previous: T | undefined) => T;
   readonly handler: (event: ReflectorEvent<T>) => void;
   readonly onError?: (error: unknown, context: ReflectorErrorContext) => void;
@@ -56,8 +51,8 @@ export interface ReflectorOptions<T> {
   readonly onSynced?: () => void;
   readonly observe?: (observation: ReflectorObservation) => void;
   /**
-   * Maximum silence of a watch before the reflector restarts it, in milliseconds; default 90,000, because
-   * bookmarks come every minute.
+   * Maximum silence of a watch before the reflector restarts it, in milliseconds; default 90,000, because bookmarks come
+   * every minute.
    */
   readonly stallMs?: number;
 }
@@ -66,28 +61,25 @@ const DEFAULT_STALL_MS = 90_000;
 /** Deadline of each page of a list, in milliseconds. Long, because a busy server answers slowly. */
 const PAGE_DEADLINE_MS = 60_000;
 /**
- * If the server closes a watch within this time and without an event, the watch counts as failed, to prevent
- * a busy loop. In milliseconds.
+ * If the server closes a watch within this time and without an event, the watch counts as failed, to prevent a busy loop.
+ * In milliseconds.
  */
 const SHORT_WATCH_MS = 1_000;
 /** The maximum delay is short, because a coordinator without a watch cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** Maximum number of refused watches from one resourceVersion. After that, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/**
- * Minimum time between a list and another list because of a doubt, in milliseconds. Limits the cost of wrong
- * doubts.
- */
+/** Minimum time between a list and another list because of a doubt, in milliseconds. Limits the cost of wrong doubts. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
- * Time without a watch after which the reflector lists again, in milliseconds. In this time, the server's
- * storage may have been restored from a backup and may have passed the watch's resourceVersion again. The
- * watch would never show the changes before that.
+ * Time without a watch after which the reflector lists again, in milliseconds. In this time, the server's storage may
+ * have been restored from a backup and may have passed the watch's resourceVersion again. The watch would never show the
+ * changes before that.
  */
 const UNWATCHED_MS = 10_000;
 /**
- * Minimum time between two 410 answers that count as separate outages, in milliseconds. A server that always
- * answers 410 does so more often, because a reflector waits at most 10 s.
+ * Minimum time between two 410 answers that count as separate outages, in milliseconds. A server that always answers 410
+ * does so more often, because a reflector waits at most 10 s.
  */
 const FORGOTTEN_ANEW_MS = 20_000;
 
@@ -104,10 +96,9 @@ interface Place {
 }
 
 /**
- * Keeps a store in sync with a resource of the server. Recovers from every error until it is stopped. First
- * it lists, then it follows the changes with one watch after the other: a server ends each watch after some
- * minutes. It waits after each failure. If its resourceVersion is lost or doubtful, it lists again, and the
- * handler gets the differences.
+ * Keeps a store in sync with a resource of the server. Recovers from every error until it is stopped. First it lists,
+ * then it follows the changes with one watch after the other: a server ends each watch after some minutes. It waits after
+ * each failure. If its resourceVersion is lost or doubtful, it lists again, and the handler gets the differences.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
@@ -139,17 +130,14 @@ export class Reflector<T> {
   }
 
   /**
-   * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch
-   * was silent for too long, only data of a watch counts.
+   * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch was silent for
+   * too long, only data of a watch counts.
    */
   get lastActivity(): Instant | undefined {
     return this.#lastActivity;
   }
 
-  /**
-   * Since when no watch is open, so that changes are not seen; undefined before the start and while a watch
-   * is open.
-   */
+  /** Since when no watch is open, so that changes are not seen; undefined before the start and while a watch is open. */
   get unwatchedSince(): Instant | undefined {
     return this.#unwatchedSince;
   }
@@ -166,8 +154,7 @@ export class Reflector<T> {
   }
 
   /**
-   * Stops the reflector in any state. After the promise has resolved, no event is delivered and no request is
-   * in flight.
+   * Stops the reflector in any state. After the promise has resolved, no event is delivered and no request is in flight.
    */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -175,8 +162,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Lists everything again. For evidence that the store differs from the server and that the watch does not
-   * correct it. Does nothing shortly after another list.
+   * Lists everything again. For evidence that the store differs from the server and that the watch does not correct it.
+   * Does nothing shortly after another list.
    */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
@@ -213,8 +200,8 @@ export class Reflector<T> {
   }
 
   /**
-   * True for a 410 if there was none for some time. This is normal after an outage of the server, and the
-   * reflector continues at once. Repeated 410 answers count as failures.
+   * True for a 410 if there was none for some time. This is normal after an outage of the server, and the reflector
+   * continues at once. Repeated 410 answers count as failures.
    */
   #isForgottenAnew(): boolean {
     const now = this.#options.clock.now();
@@ -224,8 +211,8 @@ export class Reflector<T> {
   }
 
   /**
-   * If there was a list during the time without a watch, do not list again: when only watches fail, the
-   * reflector must not list repeatedly.
+   * If there was a list during the time without a watch, do not list again: when only watches fail, the reflector must
+   * not list repeatedly.
    */
   #isOutOfTouch({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;

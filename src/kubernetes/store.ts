@@ -13,21 +13,19 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /**
-   * The number of the last list that contained the object. For a newer object: of the last list before it.
-   */
+  /** The number of the last list that contained the object. For a newer object: of the last list before it. */
   list: number;
 }
 
 /**
- * Converts an API object to a domain object; undefined if decoding fails. `previous` is the known state,
- * whose unchanged parts the result can share.
+ * Converts an API object to a domain object; undefined if decoding fails. `previous` is the known state, whose unchanged
+ * parts the result can share.
  */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
 
 /**
- * The objects that are known to be on the server. Each update returns what it has changed. If an object has
- * another uid than the known object of that name, it is another object.
+ * The objects that are known to be on the server. Each update returns what it has changed. If an object has another uid
+ * than the known object of that name, it is another object.
  */
 export class ObjectStore<T> {
   readonly #decode: Decoder<T>;
@@ -68,10 +66,7 @@ export class ObjectStore<T> {
     this.#list++;
   }
 
-  /**
-   * Removes the objects that the list did not contain. Do not make other changes after {@link
-   * ObjectStore.beginList}.
-   */
+  /** Removes the objects that the list did not contain. Do not make other changes after {@link ObjectStore.beginList}. */
   endList(): StoreChange<T>[] {
     return [...this.#unlisted()].flatMap(([namespace, name, known]) => {
       this.#delete(namespace, name);

@@ -18,10 +18,7 @@ export function priorityAbove({ candidates }: ElectionInput, name: string): numb
   return highest === LARGEST ? undefined : highest + 1;
 }
 
-/**
- * Returns the leader of a Lease: its holder, after it has taken up the Lease (rule 12). Undefined if there is
- * none.
- */
+/** Returns the leader of a Lease: its holder, after it has taken up the Lease (rule 12). Undefined if there is none. */
 export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   const { lease } = input;
   const tenure = surveyTenure(input, now.monotonic);
@@ -29,10 +26,7 @@ export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   return tenure.kind === 'held' && isTakenUp ? tenure.holder : undefined;
 }
 
-/**
- * Returns why a candidate cannot lead its Lease although it has a new priority; undefined if no obstacle is
- * known.
- */
+/** Returns why a candidate cannot lead its Lease although it has a new priority; undefined if no obstacle is known. */
 export function obstacleTo(
   input: ElectionInput,
   name: string,
@@ -53,10 +47,7 @@ export function obstacleTo(
   return outlook.kind === 'leader' && outlook.leader.name === name ? undefined : describeLoss('NotElectable');
 }
 
-/**
- * Returns why a Lease keeps its leader, which is one of `drained`; undefined if another candidate may take
- * over.
- */
+/** Returns why a Lease keeps its leader, which is one of `drained`; undefined if another candidate may take over. */
 export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, now: Now): string | undefined {
   const { standings, outlook } = surveyElection(input, now);
   const general = obstacleIn(outlook);

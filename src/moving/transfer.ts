@@ -43,8 +43,8 @@ export interface MoveRequest extends ClusterScope {
 export const LOOK_PERIOD_MS = 1000;
 
 /**
- * Gives a candidate the highest priority of its Lease and waits until it leads. Otherwise reports why it does
- * not lead. If it is known that the candidate cannot lead, writes no priority or removes the written one.
+ * Gives a candidate the highest priority of its Lease and waits until it leads. Otherwise reports why it does not lead.
+ * If it is known that the candidate cannot lead, writes no priority or removes the written one.
  * @throws like the client.
  */
 export async function transferLease(

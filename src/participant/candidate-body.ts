@@ -47,9 +47,7 @@ export function newLeaseCandidate(
   };
 }
 
-/**
- * Returns the patch that renews a LeaseCandidate of an earlier run and sets its fields to those of a new one.
- */
+/** Returns the patch that renews a LeaseCandidate of an earlier run and sets its fields to those of a new one. */
 export function adoptionPatch(
   object: KubernetesObject,
   apiVersion: CandidateApiVersion,
@@ -69,8 +67,8 @@ export function adoptionPatch(
 }
 
 /**
- * Returns the JSON merge patch of a renewal, which also answers the last ping. Because of the uid, it fails
- * on a re-created object.
+ * Returns the JSON merge patch of a renewal, which also answers the last ping. Because of the uid, it fails on a
+ * re-created object.
  */
 export function renewalPatch(object: KubernetesObject, wallTime: MicroTime): RequestBody {
   const { uid } = object.metadata;
@@ -85,8 +83,8 @@ export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
 }
 
 /**
- * Returns a time after the ping, even if the local clock is behind. It differs from the last renewTime,
- * because a renewal must change it.
+ * Returns a time after the ping, even if the local clock is behind. It differs from the last renewTime, because a renewal
+ * must change it.
  */
 function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
@@ -119,8 +117,8 @@ function adoptedPriority(object: KubernetesObject, description: CandidateDescrip
 }
 
 /**
- * Returns whether only participants have written the annotation. A participant never writes a priority with
- * an end (rule 16).
+ * Returns whether only participants have written the annotation. A participant never writes a priority with an end (rule
+ * 16).
  */
 function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);

@@ -16,9 +16,7 @@ export interface CandidateParts {
   readonly logger?: ParticipantLogger;
 }
 
-/**
- * In order of preference: a LeaseCandidate is published in the first version that the server has (rule 13).
- */
+/** In order of preference: a LeaseCandidate is published in the first version that the server has (rule 13). */
 const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1beta1',
   'coordination.k8s.io/v1alpha2',
@@ -27,16 +25,16 @@ const SOURCES: readonly CandidateApiVersion[] = [
 /** The delay after a discovery that found no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
 /**
- * Delay after a failed discovery. Short: a program that becomes a candidate again must not wait long because
- * of one lost connection.
+ * Delay after a failed discovery. Short: a program that becomes a candidate again must not wait long because of one lost
+ * connection.
  */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
 /**
- * A program's LeaseCandidate, in the best version of the API that the server has. If a better version becomes
- * available, it moves there.
+ * A program's LeaseCandidate, in the best version of the API that the server has. If a better version becomes available,
+ * it moves there.
  */
 export class Candidate {
   readonly #parts: CandidateParts & { readonly clock: Clock };
@@ -68,8 +66,7 @@ export class Candidate {
   }
 
   /**
-   * Takes part until `signal` aborts. Resolves when the LeaseCandidate is deleted. Later calls return the
-   * same promise.
+   * Takes part until `signal` aborts. Resolves when the LeaseCandidate is deleted. Later calls return the same promise.
    */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
@@ -111,10 +108,7 @@ export class Candidate {
     return SOURCES.filter((apiVersion) => !this.#forbidden.has(apiVersion));
   }
 
-  /**
-   * Finds the best version and moves the LeaseCandidate there. Resolves to the delay until the next
-   * discovery.
-   */
+  /** Finds the best version and moves the LeaseCandidate there. Resolves to the delay until the next discovery. */
   async #discover(signal: AbortSignal): Promise<number> {
     try {
       const apiVersion = (await this.#served(this.#allowed, signal)) ?? (await this.#served(SOURCES, signal));
@@ -171,8 +165,8 @@ export class Candidate {
   }
 
   /**
-   * Deletes the LeaseCandidate of the former group. Call this after the move: two candidates do less harm
-   * than none, because a leader without a candidate yields to any other.
+   * Deletes the LeaseCandidate of the former group. Call this after the move: two candidates do less harm than none,
+   * because a leader without a candidate yields to any other.
    */
   async #removeFormer(): Promise<void> {
     const former = this.#former;

@@ -19,8 +19,8 @@ export interface LeaseSight {
   /** The greatest leaseTransitions so far; -1 before the first observation. */
   readonly maxTransitions: number;
   /**
-   * Whether it is certain that no term has had the current leaseTransitions: the elector saw the grant that
-   * increased them, and its holder has not renewed it yet.
+   * Whether it is certain that no term has had the current leaseTransitions: the elector saw the grant that increased
+   * them, and its holder has not renewed it yet.
    */
   readonly isTokenUnused: boolean;
 }
@@ -43,8 +43,8 @@ export interface ElectorView {
   /** Why the elector must not lead; undefined if it may lead. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
   /**
-   * Whether another running program, or the program's own elector, uses the same identity. If the Lease names
-   * this identity, that program holds it.
+   * Whether another running program, or the program's own elector, uses the same identity. If the Lease names this
+   * identity, that program holds it.
    */
   readonly hasRival: boolean;
   readonly isRequestInFlight: boolean;
@@ -94,10 +94,7 @@ export function isTaken(
   );
 }
 
-/**
- * Returns whether another running program with this identity has renewed: leaseTransitions has grown without
- * a grant.
- */
+/** Returns whether another running program with this identity has renewed: leaseTransitions has grown without a grant. */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return (
     lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)
@@ -115,8 +112,7 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
 }
 
 /**
- * Returns whether the elector has seen the same record for the record's duration. Its holder must not renew
- * it any more.
+ * Returns whether the elector has seen the same record for the record's duration. Its holder must not renew it any more.
  */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
@@ -129,19 +125,16 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 }
 
 /**
- * Returns the fencing token of a term that begins now. It differs from those of all earlier terms. The
- * coordinator increases leaseTransitions only if it grants the Lease to another holder. A coordinator that is
- * built into an API server never does.
+ * Returns the fencing token of a term that begins now. It differs from those of all earlier terms. The coordinator
+ * increases leaseTransitions only if it grants the Lease to another holder. A coordinator that is built into an API
+ * server never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;
   return Math.min(maxTransitions + 1, MAX_TRANSITIONS);
 }
 
-/**
- * Returns whether the Lease was granted and not renewed since. A renewal changes renewTime and keeps
- * acquireTime.
- */
+/** Returns whether the Lease was granted and not renewed since. A renewal changes renewTime and keeps acquireTime. */
 export function isUnrenewedGrant(lease: Lease | undefined): boolean {
   return lease?.acquireTime !== undefined && lease.acquireTime === lease.renewTime;
 }
@@ -182,10 +175,7 @@ function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
 }
 
-/**
- * Each new record extends the time for the release, because a withdrawn elector may get the Lease at any
- * time.
- */
+/** Each new record extends the time for the release, because a withdrawn elector may get the Lease at any time. */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }

@@ -44,15 +44,12 @@ export interface ElectorParts {
   readonly onChange?: () => void;
 }
 
-/**
- * The delay after the first conflict, in milliseconds. Short, because the elector has read the Lease again.
- */
+/** The delay after the first conflict, in milliseconds. Short, because the elector has read the Lease again. */
 const CONFLICT_DELAY_MS = 10;
 
 /**
- * Leads while a coordinator grants it the Lease. An elector never takes a Lease on its own initiative. It
- * watches the Lease, takes up a grant by a renewal, keeps renewing, and releases the Lease after the program
- * has stopped leading.
+ * Leads while a coordinator grants it the Lease. An elector never takes a Lease on its own initiative. It watches the
+ * Lease, takes up a grant by a renewal, keeps renewing, and releases the Lease after the program has stopped leading.
  */
 export class Elector {
   readonly #parts: ElectorParts & { readonly clock: Clock };
@@ -102,8 +99,8 @@ export class Elector {
   }
 
   /**
-   * Resolves after the elector has read the Lease for the first time, or found that it does not exist. From
-   * then on the elector sees a grant at once.
+   * Resolves after the elector has read the Lease for the first time, or found that it does not exist. From then on the
+   * elector sees a grant at once.
    */
   get synced(): Promise<void> {
     return this.#follower.synced;
@@ -119,18 +116,15 @@ export class Elector {
     return this.#term;
   }
 
-  /**
-   * Whether the callback is still running although the Lease has expired, so that another candidate may lead.
-   */
+  /** Whether the callback is still running although the Lease has expired, so that another candidate may lead. */
   get isOverrun(): boolean {
     const { clock, timing } = this.#parts;
     return this.#term?.isOver === true && clock.now() >= lapsesAt(this.#term, timing);
   }
 
   /**
-   * Takes part until `signal` aborts, or until the callback ends during its term. Resolves when the Lease is
-   * released, or cannot be released. Rejects with the error of the callback. Later calls return the same
-   * promise.
+   * Takes part until `signal` aborts, or until the callback ends during its term. Resolves when the Lease is released, or
+   * cannot be released. Rejects with the error of the callback. Later calls return the same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
@@ -138,8 +132,8 @@ export class Elector {
   }
 
   /**
-   * Ends the term, if there is one, and releases the Lease. Resolves after the release. The coordinator may
-   * grant the Lease to the elector again at once.
+   * Ends the term, if there is one, and releases the Lease. Resolves after the release. The coordinator may grant the
+   * Lease to the elector again at once.
    */
   resign(): Promise<void> {
     if (!this.#running) return Promise.resolve();
@@ -269,8 +263,8 @@ export class Elector {
   }
 
   /**
-   * Sends one request. Sends no other request while it is in flight. If it fails, sends none before
-   * `#retryAt`. Never rejects.
+   * Sends one request. Sends no other request while it is in flight. If it fails, sends none before `#retryAt`. Never
+   * rejects.
    */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;
@@ -308,8 +302,7 @@ export class Elector {
     const { clock, lease, identity: holder, timing } = this.#parts;
     const { leaseDurationMs } = timing;
     const term = new RunningTerm({ clock, lease, holder, fencingToken, leaseDurationMs, renewedAt });
-    // The answer was too late, or the elector had to stop or lost the Lease in the meantime. The term does
-    // not begin.
+    // The answer was too late, or the elector had to stop or lost the Lease in the meantime. The term does not begin.
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
     this.#count((metrics) => metrics.leads(true));

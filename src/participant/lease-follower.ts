@@ -85,8 +85,8 @@ export class LeaseFollower {
   }
 
   /**
-   * Writes the fields and a new renewTime, if the Lease has not changed since it was last seen. Resolves to
-   * the time at which the request was sent. After a conflict, reads the Lease and rejects.
+   * Writes the fields and a new renewTime, if the Lease has not changed since it was last seen. Resolves to the time at
+   * which the request was sent. After a conflict, reads the Lease and rejects.
    */
   async write(fields: LeaseFields): Promise<Instant> {
     const { client, clock, deadlineMs } = this.#parts;
@@ -144,8 +144,8 @@ export class LeaseFollower {
 }
 
 /**
- * Returns the first time, not before `wallTime`, that differs from renewTime and acquireTime: with it, the
- * write is a renewal.
+ * Returns the first time, not before `wallTime`, that differs from renewTime and acquireTime: with it, the write is a
+ * renewal.
  */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);

@@ -19,20 +19,20 @@ export interface ParticipateOptions {
   /** Default `OldestEmulationVersion`. */
   readonly strategy?: string;
   /**
-   * The name of the LeaseCandidate and of the holder, unique among running programs. Default: `<pod
-   * name>-<first 8 of the pod's uid>` if `pod` is given, else the host's name and a random part.
+   * The name of the LeaseCandidate and of the holder, unique among running programs. Default: `<pod name>-<first 8 of the
+   * pod's uid>` if `pod` is given, else the host's name and a random part.
    */
   readonly identity?: string;
   /**
-   * The Pod of the program. If the LeaseCandidate is in the same namespace, the Pod owns it, and Kubernetes
-   * deletes it with the Pod. The default of the Pod's namespace is that of the service account that the
-   * program uses. With a kubeconfig or a `client` there is no default, and the namespace is required.
+   * The Pod of the program. If the LeaseCandidate is in the same namespace, the Pod owns it, and Kubernetes deletes it
+   * with the Pod. The default of the Pod's namespace is that of the service account that the program uses. With a
+   * kubeconfig or a `client` there is no default, and the namespace is required.
    */
   readonly pod?: { readonly name: string; readonly uid: string; readonly namespace?: string };
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * An int32, higher first, default 0. It counts before the version. A candidate with a higher priority
-   * preempts the leader (rule 16).
+   * An int32, higher first, default 0. It counts before the version. A candidate with a higher priority preempts the
+   * leader (rule 16).
    */
   readonly priority?: number;
   /** A kubeconfig file. Default: the file that kubectl uses; in a pod, the service account. */
@@ -40,15 +40,14 @@ export interface ParticipateOptions {
   /** The context to use instead of the file's current one. */
   readonly context?: string;
   /**
-   * A client to use instead of creating one from a kubeconfig. The participant does not close it. Requires
-   * `namespace`.
+   * A client to use instead of creating one from a kubeconfig. The participant does not close it. Requires `namespace`.
    */
   readonly client?: KubernetesClient;
   /** How long a renewal is valid, in milliseconds; default 15,000. Must be whole seconds. */
   readonly leaseDurationMs?: number;
   /**
-   * A leader stops if this time has passed since it sent its last successful renewal, in milliseconds;
-   * default 10,000. Less than 90 % of `leaseDurationMs`.
+   * A leader stops if this time has passed since it sent its last successful renewal, in milliseconds; default 10,000.
+   * Less than 90 % of `leaseDurationMs`.
    */
   readonly renewDeadlineMs?: number;
   /** The interval between renewals, in milliseconds; default 2,000. */
@@ -63,14 +62,13 @@ export interface ParticipateOptions {
   /** Gets client-go's metrics of leader election. All participants of a program can share one registry. */
   readonly metrics?: Registry;
   /**
-   * Whether to only publish the LeaseCandidate and follow the Lease: the program has its own elector with
-   * this identity.
+   * Whether to only publish the LeaseCandidate and follow the Lease: the program has its own elector with this identity.
    */
   readonly candidateOnly?: boolean;
   /**
-   * How long the participant waits at its start before it takes up a Lease that is held under its own
-   * identity, in milliseconds; default 0. For a participant that reports its leadership to other programs:
-   * they may rely on what a former process has reported.
+   * How long the participant waits at its start before it takes up a Lease that is held under its own identity, in
+   * milliseconds; default 0. For a participant that reports its leadership to other programs: they may rely on what a
+   * former process has reported.
    */
   readonly resumeDelayMs?: number;
   /** Called with the first state, and after each change. */
@@ -85,14 +83,11 @@ export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateO
 /** A participant's view of its election, and its role in it. */
 export interface ParticipantState {
   /**
-   * The holder of the Lease. Undefined if there is none, or if its record has expired according to this
-   * program's observation.
+   * The holder of the Lease. Undefined if there is none, or if its record has expired according to this program's
+   * observation.
    */
   readonly holder: string | undefined;
-  /**
-   * `leading`: from the first renewal of a grant. `ending`: the term is over, but its callback has not ended
-   * yet.
-   */
+  /** `leading`: from the first renewal of a grant. `ending`: the term is over, but its callback has not ended yet. */
   readonly role: 'following' | 'leading' | 'ending';
   /** Whether the participant is a candidate. False after `withdraw`, until `stand`. */
   readonly isStanding: boolean;
@@ -118,10 +113,7 @@ const DEFAULT_TIMING: ElectorTiming = {
 /** As in client-go: a renewal with jitter must be possible before the deadline. */
 const JITTER_FACTOR = 1.2;
 
-/**
- * Validates the options and adds the defaults. @throws RangeError that names the invalid option and what to
- * do.
- */
+/** Validates the options and adds the defaults. @throws RangeError that names the invalid option and what to do. */
 export function participantSettings(
   options: ParticipateOptions,
   surroundings: Surroundings,
@@ -154,8 +146,8 @@ export function participantSettings(
 }
 
 /**
- * In a Pod, the identity stays the same after a restart of the container. Elsewhere each run of the program
- * has another identity.
+ * In a Pod, the identity stays the same after a restart of the container. Elsewhere each run of the program has another
+ * identity.
  */
 function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
   if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;

@@ -14,9 +14,8 @@ export interface ParticipantLogger {
 export const silent: ParticipantLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 /**
- * Returns a logger that writes to `logger` and never throws. Thus a failing log does not prevent a
- * participant from leading or releasing. Also logs the error of `logger` there. If that fails too, the
- * process emits one warning.
+ * Returns a logger that writes to `logger` and never throws. Thus a failing log does not prevent a participant from
+ * leading or releasing. Also logs the error of `logger` there. If that fails too, the process emits one warning.
  */
 export function guardedLogger(logger: ParticipantLogger): ParticipantLogger {
   if (logger === silent) return silent;

@@ -24,10 +24,10 @@ import {
 import type { Lead } from './term.ts';
 
 /**
- * Takes part in an election. Calls `lead` each time the program is elected. Resolves after the options'
- * signal has aborted, or after `lead` has returned during its term. Rejects with the error of `lead`, with a
- * RangeError for an invalid option, or with a KubeConfigError if there is no cluster to connect to. `await
- * using` stops it at the end of the block.
+ * Takes part in an election. Calls `lead` each time the program is elected. Resolves after the options' signal has
+ * aborted, or after `lead` has returned during its term. Rejects with the error of `lead`, with a RangeError for an
+ * invalid option, or with a KubeConfigError if there is no cluster to connect to. `await using` stops it at the end of
+ * the block.
  */
 export function participate(options: ParticipateOptions, lead: Lead): Promise<void> & AsyncDisposable {
   const stopping = new AbortController();
@@ -57,8 +57,8 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
 }
 
 /**
- * A candidate and an elector with the same identity. {@link participate} creates and runs one. A program that
- * resigns or withdraws creates one itself, with a client that the program closes.
+ * A candidate and an elector with the same identity. {@link participate} creates and runs one. A program that resigns or
+ * withdraws creates one itself, with a client that the program closes.
  */
 export class Participant {
   readonly #options: ParticipantOptions;
@@ -67,10 +67,7 @@ export class Participant {
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
-  /**
-   * Whether the callback is still running although the Lease has expired. Until it ends, the candidate is
-   * withdrawn.
-   */
+  /** Whether the callback is still running although the Lease has expired. Until it ends, the candidate is withdrawn. */
   #isOverrun = false;
   readonly #stopping = new AbortController();
   #lastState: ParticipantState | undefined;
@@ -125,9 +122,9 @@ export class Participant {
   }
 
   /**
-   * Takes part until `signal` or the options' signal aborts, or until the callback ends during its term.
-   * Settles after the Lease is released and the LeaseCandidate is deleted. Rejects with the error of the
-   * callback. Later calls return the same promise.
+   * Takes part until `signal` or the options' signal aborts, or until the callback ends during its term. Settles after
+   * the Lease is released and the LeaseCandidate is deleted. Rejects with the error of the callback. Later calls return
+   * the same promise.
    */
   run(signal?: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
@@ -135,8 +132,8 @@ export class Participant {
   }
 
   /**
-   * Ends the term and releases the Lease. Resolves after the release. Keeps the LeaseCandidate, but the
-   * coordinator prefers other candidates.
+   * Ends the term and releases the Lease. Resolves after the release. Keeps the LeaseCandidate, but the coordinator
+   * prefers other candidates.
    */
   resign(): Promise<void> {
     return this.#elector.resign();
@@ -227,8 +224,8 @@ export interface ConnectionOptions extends KubeConfigSource {
 }
 
 /**
- * Creates a participant's client. Returns it with two namespaces: the given one, or that of the
- * configuration; and that of this program's Pod, which is undefined if it is unknown or in another cluster.
+ * Creates a participant's client. Returns it with two namespaces: the given one, or that of the configuration; and that
+ * of this program's Pod, which is undefined if it is unknown or in another cluster.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {

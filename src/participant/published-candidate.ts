@@ -48,14 +48,13 @@ const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
 /** Delay before a deleted LeaseCandidate is published again: another program may delete it repeatedly. */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
 /**
- * How long the deletion is retried, in milliseconds. If it fails, the coordinator deletes the LeaseCandidate
- * later (rule 1).
+ * How long the deletion is retried, in milliseconds. If it fails, the coordinator deletes the LeaseCandidate later (rule
+ * 1).
  */
 const REMOVAL_MS = 5000;
 
 /**
- * A program's LeaseCandidate in one version of the API. It publishes, watches and renews the object, and
- * answers pings.
+ * A program's LeaseCandidate in one version of the API. It publishes, watches and renews the object, and answers pings.
  */
 export class PublishedCandidate {
   readonly apiVersion: CandidateApiVersion;
@@ -152,8 +151,7 @@ export class PublishedCandidate {
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
-      // A deletion may arrive before the answer to a renewal. An older event is late, or etcd was restored
-      // from a backup.
+      // A deletion may arrive before the answer to a renewal. An older event is late, or etcd was restored from a backup.
       this.#invalidate();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;
@@ -188,8 +186,7 @@ export class PublishedCandidate {
   }
 
   /**
-   * Returns whether the write lost a race with another program. A 404 on creation is no race: the namespace
-   * is missing.
+   * Returns whether the write lost a race with another program. A 404 on creation is no race: the namespace is missing.
    */
   #isRace(error: unknown): boolean {
     const wasThere = this.#own !== undefined;
@@ -220,8 +217,8 @@ export class PublishedCandidate {
   }
 
   /**
-   * Returns whether there is a new ping. Its pingTime may be before renewTime, because the coordinator's
-   * clock may be behind.
+   * Returns whether there is a new ping. Its pingTime may be before renewTime, because the coordinator's clock may be
+   * behind.
    */
   #isPinged(): boolean {
     return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;

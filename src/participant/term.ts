@@ -6,17 +6,17 @@ export interface Term {
   /** The identity of the leader. */
   readonly holder: string;
   /**
-   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends it to a
-   * store. The store can reject a token that is lower than the greatest one so far.
+   * The Lease's leaseTransitions in this term, greater than in all earlier terms. The leader sends it to a store. The
+   * store can reject a token that is lower than the greatest one so far.
    */
   readonly fencingToken: number;
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns how many more milliseconds no other candidate can lead, by the monotonic clock. Also works after
-   * `signal` has aborted. The time is 90 % of the Lease's duration after the last renewal was sent: the
-   * clocks of two machines may run 5 % fast and 5 % slow. The result is 0 after that time, or if another
-   * holder has the Lease. A blocked event loop may delay the abort of `signal`, but not this result.
+   * Returns how many more milliseconds no other candidate can lead, by the monotonic clock. Also works after `signal` has
+   * aborted. The time is 90 % of the Lease's duration after the last renewal was sent: the clocks of two machines may run
+   * 5 % fast and 5 % slow. The result is 0 after that time, or if another holder has the Lease. A blocked event loop may
+   * delay the abort of `signal`, but not this result.
    */
   remainingMs(): number;
 }
@@ -95,8 +95,8 @@ export class RunningTerm implements Term {
   }
 
   /**
-   * Calls `lead`. Resolves after it has ended, to whether it ended before the term was over. Rejects with its
-   * error, but ignores the signal's reason and an AbortError after the term was over.
+   * Calls `lead`. Resolves after it has ended, to whether it ended before the term was over. Rejects with its error, but
+   * ignores the signal's reason and an AbortError after the term was over.
    */
   async run(lead: Lead): Promise<boolean> {
     try {

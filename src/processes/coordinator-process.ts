@@ -18,10 +18,7 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type HealthCheck, startHttpServer } from './http-server.ts';
 
-/**
- * Events have their own single connection and are written one at a time. So they never delay elections or the
- * lock.
- */
+/** Events have their own single connection and are written one at a time. So they never delay elections or the lock. */
 const EVENT_CONNECTIONS = 1;
 /** Timeout of the startup check of the lock's namespace, in milliseconds. */
 const REFUSAL_TIMEOUT_MS = 5000;

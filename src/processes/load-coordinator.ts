@@ -9,8 +9,8 @@ const parts: readonly (() => unknown)[] = [
 ];
 
 /**
- * Loads the code of a coordinator in parts, and lets the event loop run between parts. Loading everything at
- * once would block the event loop, and with it signals, for 0.2 s.
+ * Loads the code of a coordinator in parts, and lets the event loop run between parts. Loading everything at once would
+ * block the event loop, and with it signals, for 0.2 s.
  */
 export async function loadCoordinator(clock: Clock): Promise<typeof import('./coordinator-process.ts')> {
   for (const load of parts) {

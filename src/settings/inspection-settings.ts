@@ -38,8 +38,8 @@ const allNamespacesRow = inGroup('Cluster:', {
 });
 
 /**
- * Settings of the commands that decide by the coordinator's rules. The durations must be equal to those of
- * the coordinator.
+ * Settings of the commands that decide by the coordinator's rules. The durations must be equal to those of the
+ * coordinator.
  */
 export const inspectionRows = {
   ...clusterRows,

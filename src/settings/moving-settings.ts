@@ -90,8 +90,7 @@ export const undrainSettings: SettingsTable<SettingsOf<typeof undrainRows>> = {
 
 export type MovingSettings = SettingsOf<typeof inspectionRows & typeof movingRows>;
 /**
- * The candidates to drain or undrain. Exactly one of `selector`, `node` and `candidate` is set. With --all,
- * none is set.
+ * The candidates to drain or undrain. Exactly one of `selector`, `node` and `candidate` is set. With --all, none is set.
  */
 export type SelectionSettings = SettingsOf<typeof selectionRows>;
 export type TransferSettings = SettingsOf<typeof transferRows>;

@@ -40,8 +40,8 @@ const candidateLabels: Parser<CandidateLabels> = (given) => {
 };
 
 /**
- * Parses a file of the downward API, with `key="value"` on each line. Throws an error that contains the first
- * invalid line.
+ * Parses a file of the downward API, with `key="value"` on each line. Throws an error that contains the first invalid
+ * line.
  */
 export function labelsInFile(text: string): Readonly<Record<string, string>> {
   const labels: Record<string, string> = {};
@@ -236,9 +236,9 @@ const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 
 /**
- * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the
- * wrapper, or by its guard if the wrapper cannot. No other candidate can lead at either time. Both are about
- * a second before the Lease expires.
+ * Returns when a running command is killed, in milliseconds after the last renewal of the Lease: by the wrapper, or by
+ * its guard if the wrapper cannot. No other candidate can lead at either time. Both are about a second before the Lease
+ * expires.
  */
 export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number; readonly guardMs: number } {
   const wrapperMs = Math.min(

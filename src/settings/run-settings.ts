@@ -86,9 +86,8 @@ const settings = {
       placeholder: '<duration>',
       default: '10s',
       description: 'duration of a grant until the first renewal by the new leader, in whole seconds',
-      // A client-go elector polls its Lease about every 2 s. A shorter Lease would expire before the new
-      // holder reads it. With a longer Lease, a crash of the holder before its first renewal leaves the Lease
-      // without a leader for longer.
+      // A client-go elector polls its Lease about every 2 s. A shorter Lease would expire before the new holder reads it.
+      // With a longer Lease, a crash of the holder before its first renewal leaves the Lease without a leader for longer.
       parse: wholeSeconds({ min: '3s', max: '1h' }),
     },
     settleMs: {

@@ -15,8 +15,8 @@ export interface Setting<T> {
   /** The default, as a user would write it; undefined if there is no default. */
   readonly default: string | undefined;
   /**
-   * Replaces the default in the help if the default does not explain itself. "none" is used for an empty or
-   * missing default.
+   * Replaces the default in the help if the default does not explain itself. "none" is used for an empty or missing
+   * default.
    */
   readonly defaultNote?: string;
   /** The text for the help. For a switch that is on by default, it describes the `--no-` form. */
@@ -67,9 +67,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service
- * named "cle", Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. Therefore unknown
- * CLE_ variables are also ignored.
+ * Returns the environment variable of a flag. No setting may be called `port` or `service-*`: for a Service named "cle",
+ * Kubernetes sets CLE_PORT and CLE_SERVICE_HOST in the pods of its namespace. Therefore unknown CLE_ variables are also
+ * ignored.
  */
 export function envName(
   { envPrefix }: Pick<SettingsTable<unknown>, 'envPrefix'>,
@@ -83,8 +83,8 @@ export function rowsOf<S>({ settings }: SettingsTable<S>): readonly (readonly [k
 }
 
 /**
- * Resolves each setting: from its flag, otherwise its variable, otherwise its default. Throws a {@link
- * SettingsError} with all problems.
+ * Resolves each setting: from its flag, otherwise its variable, otherwise its default. Throws a {@link SettingsError}
+ * with all problems.
  */
 export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>, env: Environment): S {
   const problems: string[] = [];
@@ -112,10 +112,7 @@ export function resolveSettings<S>(table: SettingsTable<S>, flags: GivenFlags<S>
 /** The lowest level that is logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/**
- * Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and contains the expected
- * format.
- */
+/** Parses the text of a setting. `problem` completes the sentence `"<text>" ...` and contains the expected format. */
 export type Parser<T> = (text: string) => { value: T } | { problem: string };
 
 // A namespace's name is a DNS label (RFC 1123).
@@ -203,8 +200,7 @@ export const listenAddress: Parser<ListenAddress | undefined> = (given) => {
 };
 
 /**
- * `host:port` or `[ipv6]:port`. The host is required: otherwise a missing host would expose the server to the
- * network.
+ * `host:port` or `[ipv6]:port`. The host is required: otherwise a missing host would expose the server to the network.
  */
 export const boundAddress: Parser<ListenAddress> = (given) => {
   const result = given.startsWith(':') ? undefined : listenAddress(given);

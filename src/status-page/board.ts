@@ -23,8 +23,8 @@ export interface LeaseSource {
 }
 
 /**
- * The entries of all Leases on the page. Exists while the page has readers. An entry is updated after a
- * change of its Lease, or at the time when it changes without an event.
+ * The entries of all Leases on the page. Exists while the page has readers. An entry is updated after a change of its
+ * Lease, or at the time when it changes without an event.
  */
 export class Board {
   /** The LeaseEntries, as JSON. */
@@ -34,10 +34,7 @@ export class Board {
   /** Leases to update. */
   readonly #stale: Set<LeaseKey>;
   readonly #deadlines = new DeadlineHeap();
-  /**
-   * Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays
-   * equal.
-   */
+  /** Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays equal. */
   readonly #wallOffsetMs: number;
   #isLoaded = false;
 
@@ -49,8 +46,7 @@ export class Board {
   }
 
   /**
-   * Call this when the Lease or one of its candidates has changed. A renewal of a held Lease does not change
-   * its entry.
+   * Call this when the Lease or one of its candidates has changed. A renewal of a held Lease does not change its entry.
    */
   seen(key: LeaseKey, isRenewalOnly: boolean): void {
     if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.touch(key);

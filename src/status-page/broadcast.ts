@@ -38,9 +38,9 @@ const MAX_UNSENT_BYTES = 512 * 1024;
 const MAX_STALL_MS = 30_000;
 
 /**
- * Sends the board to all readers: first the complete board, then changes, four times a second. A message
- * contains the current state of a Lease, so a slow reader only misses intermediate states. Without readers,
- * the broadcast does no work.
+ * Sends the board to all readers: first the complete board, then changes, four times a second. A message contains the
+ * current state of a Lease, so a slow reader only misses intermediate states. Without readers, the broadcast does no
+ * work.
  */
 export class Broadcast {
   readonly #parts: BroadcastParts;
@@ -66,10 +66,7 @@ export class Broadcast {
     this.#board?.seen(key, isRenewalOnly);
   }
 
-  /**
-   * Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many
-   * streams.
-   */
+  /** Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many streams. */
   join(sink: Sink): (() => void) | undefined {
     if (this.#readers.size >= MAX_READERS) return undefined;
     const { clock, source, hello } = this.#parts;

@@ -84,9 +84,7 @@ export class StatusPage {
   readonly #hello: HelloMessage;
   #broadcast: Broadcast | undefined;
   #api: StateMessage['api'] = 'unknown';
-  /**
-   * When the caches stopped getting changes, on the monotonic clock and in milliseconds since the Unix epoch.
-   */
+  /** When the caches stopped getting changes, on the monotonic clock and in milliseconds since the Unix epoch. */
   #blind: { readonly since: Instant; readonly at: number } | undefined;
 
   constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
@@ -170,8 +168,7 @@ export class StatusPage {
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : this.#clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
-    // Compute this only once. The two clocks drift, so another value would count as a change and be sent
-    // again.
+    // Compute this only once. The two clocks drift, so another value would count as a change and be sent again.
     if (this.#blind?.since !== since) {
       this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
     }

@@ -20,9 +20,7 @@ export interface Messages {
   readonly refused: { readonly why: string };
 }
 
-/**
- * The first message of a connection: the meaning of all words. Data from before this message may be outdated.
- */
+/** The first message of a connection: the meaning of all words. Data from before this message may be outdated. */
 export interface HelloMessage {
   readonly version: string;
   /** When this replica started. It does not know earlier elections. */
@@ -122,8 +120,8 @@ export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> &
 const LARGE = 4 * 1024;
 
 /**
- * Encodes a message as JSON. Shortens long texts, and escapes characters that hide or reverse text. The page
- * never inserts text as markup.
+ * Encodes a message as JSON. Shortens long texts, and escapes characters that hide or reverse text. The page never
+ * inserts text as markup.
  */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);

@@ -16,17 +16,14 @@ export function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }
 
-/**
- * Top-level domains that cannot be registered. They belong to hosts of the cluster, the machine or the local
- * network.
- */
+/** Top-level domains that cannot be registered. They belong to hosts of the cluster, the machine or the local network. */
 const PRIVATE_DOMAINS = ['localhost', 'svc', 'local', 'internal'];
 
 /**
- * Returns whether a request with this Host header may be answered. Protects against DNS rebinding.
- * In this attack, a website points its own domain at the address of this server. A visitor's browser then
- * lets the website read the server's answers. A website's domain is never an IP address, a name without a
- * dot, or a name in a private domain: these hosts are allowed.
+ * Returns whether a request with this Host header may be answered. Protects against DNS rebinding. In this attack, a
+ * website points its own domain at the address of this server. A visitor's browser then lets the website read the
+ * server's answers. A website's domain is never an IP address, a name without a dot, or a name in a private domain: these
+ * hosts are allowed.
  */
 export function isAllowedHost(host: string | undefined): boolean {
   if (host === undefined) return false;

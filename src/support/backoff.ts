@@ -10,9 +10,9 @@ interface BackoffRange {
 }
 
 /**
- * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay
- * doubles with each failure. Up to half of it is jitter, so that clients that failed together do not retry
- * together. `chance` is from 0 to 1. With 1 there is no jitter.
+ * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay doubles with each
+ * failure. Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is from 0 to
+ * 1. With 1 there is no jitter.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
@@ -52,9 +52,7 @@ export class Backoff {
   }
 }
 
-/**
- * Minimum interval of reports of a repeated failure, in milliseconds. The first failure is reported at once.
- */
+/** Minimum interval of reports of a repeated failure, in milliseconds. The first failure is reported at once. */
 const REPEAT_AFTER_MS = 60_000;
 
 /** Returns whether to report a failure: it is new, or its last report is at least a minute old. */
@@ -64,8 +62,8 @@ export function createThrottle(now: () => Instant): (what: string, error: unknow
 }
 
 /**
- * Like {@link createThrottle}, but returns the number of repetitions since the last report. Returns undefined
- * if the failure should not be reported.
+ * Like {@link createThrottle}, but returns the number of repetitions since the last report. Returns undefined if the
+ * failure should not be reported.
  */
 export function createRepeatCounter(
   now: () => Instant,

@@ -1,6 +1,6 @@
 /**
- * A moment on the monotonic clock of this process, in milliseconds, with fractions. The clock never moves
- * backward. An instant has no meaning in other processes. All ages and deadlines use this clock (rule 2).
+ * A moment on the monotonic clock of this process, in milliseconds, with fractions. The clock never moves backward. An
+ * instant has no meaning in other processes. All ages and deadlines use this clock (rule 2).
  */
 export type Instant = number;
 
@@ -9,13 +9,11 @@ export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
   /**
-   * The wall clock, in microseconds since the Unix epoch. It may jump. Use it only for times that other
-   * programs read.
+   * The wall clock, in microseconds since the Unix epoch. It may jump. Use it only for times that other programs read.
    */
   wallTime(): bigint;
   /**
-   * Calls `callback` once after `delayMs`; at once if `delayMs` is not positive. The returned function
-   * cancels the call.
+   * Calls `callback` once after `delayMs`; at once if `delayMs` is not positive. The returned function cancels the call.
    */
   setTimer(callback: () => void, delayMs: number): () => void;
   /** A number from 0 (inclusive) to 1 (exclusive), for jitter. */
@@ -47,8 +45,8 @@ export async function within(clock: Clock, ms: number, work: Promise<unknown> | 
 }
 
 /**
- * A pause between two rounds of work. `interrupt` ends it early. If `interrupt` was called before the pause,
- * the pause is skipped.
+ * A pause between two rounds of work. `interrupt` ends it early. If `interrupt` was called before the pause, the pause is
+ * skipped.
  */
 export class InterruptibleSleep {
   readonly #clock: Clock;
@@ -60,8 +58,8 @@ export class InterruptibleSleep {
   }
 
   /**
-   * Resolves at `instant`, or when `interrupt` is called. Resolves at once if `interrupt` was called after
-   * the last sleep.
+   * Resolves at `instant`, or when `interrupt` is called. Resolves at once if `interrupt` was called after the last
+   * sleep.
    */
   async until(instant: Instant): Promise<void> {
     if (!this.#isInterrupted) {
@@ -81,8 +79,7 @@ export class InterruptibleSleep {
 }
 
 /**
- * The share of a Lease's duration in which no other candidate can lead. The holder measures it on its own
- * clock, from the moment when it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 % fast:
- * 0.95 / 1.05 is 0.905.
+ * The share of a Lease's duration in which no other candidate can lead. The holder measures it on its own clock, from the
+ * moment when it sent the renewal. Its clock may run 5 % slow and the coordinator's 5 % fast: 0.95 / 1.05 is 0.905.
  */
 export const SAFE_SHARE = 0.9;

@@ -16,9 +16,9 @@ export interface DueKey {
 }
 
 /**
- * Keys that are due now (first in, first out), and keys with a deadline at which they become due. A key is
- * due only once, even if it is added several times. It has at most one deadline, and adding the key does not
- * change it. One timer serves all deadlines.
+ * Keys that are due now (first in, first out), and keys with a deadline at which they become due. A key is due only once,
+ * even if it is added several times. It has at most one deadline, and adding the key does not change it. One timer serves
+ * all deadlines.
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
@@ -44,9 +44,7 @@ export class DueKeys {
     return true;
   }
 
-  /**
-   * Replaces the deadline of the key; undefined removes it. If the deadline has passed, the key is due now.
-   */
+  /** Replaces the deadline of the key; undefined removes it. If the deadline has passed, the key is due now. */
   setDeadline(key: string, at: Instant | undefined): void {
     if (at === undefined || at <= this.#options.clock.now()) this.#later.delete(key);
     else this.#later.set(key, at);

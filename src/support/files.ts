@@ -13,8 +13,7 @@ import {
 import { dirname } from 'node:path';
 
 /**
- * Writes a private file atomically. If the content is unchanged, writes nothing, so that a restart works on a
- * full disk.
+ * Writes a private file atomically. If the content is unchanged, writes nothing, so that a restart works on a full disk.
  */
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
@@ -31,23 +30,19 @@ export function createPrivateFile(file: string): void {
   }
 }
 
-/**
- * Creates a directory and its parents, accessible only by the owner. Does not change an existing directory.
- */
+/** Creates a directory and its parents, accessible only by the owner. Does not change an existing directory. */
 export function makePrivateDirectory(directory: string): void {
   const existing = statSync(directory, { throwIfNoEntry: false });
   if (existing?.isDirectory()) return;
   if (existing) throw new Error(`${directory} is a file, not a directory`);
   const parent = dirname(directory);
   if (parent !== directory) makePrivateDirectory(parent);
-  // Not recursive: on a file system that refuses new directories, such as /proc, Node's own recursion never
-  // ends.
+  // Not recursive: on a file system that refuses new directories, such as /proc, Node's own recursion never ends.
   mkdirSync(directory, { mode: 0o700 });
 }
 
 /**
- * Writes a file atomically: writes the file `unfinished` in the same directory, then renames it. Removes it
- * on failure.
+ * Writes a file atomically: writes the file `unfinished` in the same directory, then renames it. Removes it on failure.
  */
 export function writeWholeFile(
   file: string,

@@ -13,8 +13,8 @@ export interface Host {
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;
   /**
-   * Handles these signals from now on. The first signal of a kind aborts the returned AbortSignal, with the
-   * signal's name as the reason. The second signal ends the process at once.
+   * Handles these signals from now on. The first signal of a kind aborts the returned AbortSignal, with the signal's name
+   * as the reason. The second signal ends the process at once.
    */
   stopOn(...signals: readonly NodeJS.Signals[]): AbortSignal;
   /** Calls `listener` for each of these signals. Replaces the default action. */

@@ -1,9 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/**
- * The clocks, timers and random numbers of the machine. All other code in `src/` must take a Clock as an
- * argument.
- */
+/** The clocks, timers and random numbers of the machine. All other code in `src/` must take a Clock as an argument. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wallTime: () => BigInt(Date.now()) * 1000n,

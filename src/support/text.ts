@@ -53,16 +53,15 @@ export function humanDuration(ageSeconds: number): string {
 }
 
 /**
- * Characters that are unsafe in a terminal, a log or a page: control characters, direction marks, zero-width
- * characters and lone surrogates. They can move the cursor, or hide or reverse text.
+ * Characters that are unsafe in a terminal, a log or a page: control characters, direction marks, zero-width characters
+ * and lone surrogates. They can move the cursor, or hide or reverse text.
  */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const HARMFUL_IN_JSON = new RegExp(HARMFUL.source.replace('\\p{Cc}', '\\x7f-\\x9f'), 'gu');
 
 /**
- * Makes text from the cluster safe to show on one line: a holderIdentity may contain any character. Escapes
- * control characters as kubectl does, for example `^[` for an escape. Escapes other unsafe characters by
- * their number: `\u202e`.
+ * Makes text from the cluster safe to show on one line: a holderIdentity may contain any character. Escapes control
+ * characters as kubectl does, for example `^[` for an escape. Escapes other unsafe characters by their number: `\u202e`.
  */
 export function printable(text: string): string {
   return text.replace(HARMFUL, (character) => {

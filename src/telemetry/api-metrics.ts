@@ -102,10 +102,7 @@ export function createApiMetrics(registry: Registry, clock: Clock) {
     reflectorFailed({ path, during }: { readonly path: string; readonly during: FailingStep }) {
       failures.inc({ resource: path.slice(path.lastIndexOf('/') + 1), during });
     },
-    /**
-     * Sets the function that returns when the server last sent data about `resource`. It is called for each
-     * scrape.
-     */
+    /** Sets the function that returns when the server last sent data about `resource`. It is called for each scrape. */
     watchStaleness(ask: typeof lastHeard) {
       lastHeard = ask;
     },

@@ -44,8 +44,8 @@ interface ReportParts {
 }
 
 /**
- * Turns decisions into log lines, metrics and Events: one log line per decision that changed something, and
- * one per problem when it begins.
+ * Turns decisions into log lines, metrics and Events: one log line per decision that changed something, and one per
+ * problem when it begins.
  */
 export class DecisionReport {
   readonly #parts: ReportParts;
@@ -129,10 +129,7 @@ export class DecisionReport {
     this.#timer.forgotten(key);
   }
 
-  /**
-   * Logs failed pings and deletions once per kind of error, not once per candidate: in an outage all of them
-   * fail.
-   */
+  /** Logs failed pings and deletions once per kind of error, not once per candidate: in an outage all of them fail. */
   #tellFailure(lease: string, action: Action, error: unknown): void {
     const { logger } = this.#parts;
     const told = { lease, action: action.kind, err: error };
@@ -164,8 +161,7 @@ export class DecisionReport {
     if (reason === 'StrategyConflict') metrics.strategyConflicted();
     if (isUndecided(reason)) metrics.ended('undecided', reason);
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
-    // A write is reported after it has succeeded. A Lease with an invalid name cannot exist, so it has no
-    // Event.
+    // A write is reported after it has succeeded. A Lease with an invalid name cannot exist, so it has no Event.
     if (!resultOf(decision) && reason !== 'InvalidLeaseName')
       recordEvent(troubleEvent(decision, input, began));
   }

@@ -8,8 +8,8 @@ import { type ElectionResult, electionResults } from './election-result.ts';
 type WriteResult = 'ok' | 'conflict' | 'error';
 
 /**
- * Metrics of elections. No label contains the name of a Lease or candidate, so the number of series does not
- * grow with the cluster. Each label has a fixed set of values. Each series starts at zero.
+ * Metrics of elections. No label contains the name of a Lease or candidate, so the number of series does not grow with
+ * the cluster. Each label has a fixed set of values. Each series starts at zero.
  */
 export interface ElectionMetrics {
   decided(reason: Reason): void;
@@ -49,10 +49,7 @@ const ACTIONS: Readonly<Record<Action['kind'], true>> = {
 
 const WRITE_RESULTS: readonly WriteResult[] = ['ok', 'conflict', 'error'];
 
-/**
- * Reasons for the removal of a preferredHolder before it leads. The coordinator sets it again only after a
- * backoff.
- */
+/** Reasons for the removal of a preferredHolder before it leads. The coordinator sets it again only after a backoff. */
 const PREEMPTION_FAILURES: readonly Reason[] = [
   'PreferredHolderGone',
   'PreferredHolderSilent',
@@ -159,8 +156,8 @@ export interface SurveyMetrics {
 }
 
 /**
- * Maximum age of a reused survey, in milliseconds. All gauges of a scrape use the same survey, and many
- * scrapers do not increase the cost.
+ * Maximum age of a reused survey, in milliseconds. All gauges of a scrape use the same survey, and many scrapers do not
+ * increase the cost.
  */
 const SURVEY_AGE_MS = 1000;
 
@@ -169,10 +166,7 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
   const registers = [registry];
   let ask: Parameters<SurveyMetrics['watch']>[0] | undefined;
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /**
-   * Leases whose loss of the leader was not observed, with the time at which the survey found them without a
-   * leader.
-   */
+  /** Leases whose loss of the leader was not observed, with the time at which the survey found them without a leader. */
   let foundUnled = new Map<string, Instant>();
 
   let asking: Promise<typeof last> | undefined;
@@ -257,8 +251,8 @@ export function createSurveyMetrics(registry: Registry, clock: Clock): SurveyMet
 }
 
 /**
- * Registers gauges with one series per Lease. They are off by default, because the number of series grows
- * with the cluster. A Lease without candidates has no series.
+ * Registers gauges with one series per Lease. They are off by default, because the number of series grows with the
+ * cluster. A Lease without candidates has no series.
  */
 export function registerLeaseMetrics(
   registry: Registry,

@@ -39,9 +39,7 @@ export const electionResults = {
 
 export type ElectionResult = keyof typeof electionResults;
 
-/**
- * Returns the result of an election after its writes have succeeded; undefined if no candidate was elected.
- */
+/** Returns the result of an election after its writes have succeeded; undefined if no candidate was elected. */
 export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided' | 'failed'> | undefined {
   const grant = grantOf(decision);
   if (grant) return grant.revises ? 'revised' : 'granted';
@@ -63,8 +61,8 @@ export function formerHolderOf(decision: Decision, { memory }: ElectionInput): s
 }
 
 /**
- * Whether OldestEmulationVersion chose a candidate although a newer candidate, with at least the same
- * priority, could lead.
+ * Whether OldestEmulationVersion chose a candidate although a newer candidate, with at least the same priority, could
+ * lead.
  */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
@@ -86,8 +84,8 @@ export interface ElectionTimes {
   /** From the moment when an election is needed and possible, to the decision. */
   readonly needToDecisionMs: number;
   /**
-   * From the expiry to the new holder. If no candidate was electable at the expiry, from the first electable
-   * candidate. Undefined without an expiry.
+   * From the expiry to the new holder. If no candidate was electable at the expiry, from the first electable candidate.
+   * Undefined without an expiry.
    */
   readonly expiryToHolderMs: number | undefined;
 }
@@ -106,8 +104,8 @@ interface Course {
 }
 
 /**
- * Measures the duration of elections, from the moment when they are needed. Measures one election at a time
- * for each Lease.
+ * Measures the duration of elections, from the moment when they are needed. Measures one election at a time for each
+ * Lease.
  */
 export function createElectionTimer() {
   const courses = new Map<string, Course>();
@@ -151,10 +149,7 @@ function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
 
-/**
- * Returns the time from which on an election has been needed and possible. Without an earlier decision, this
- * is now.
- */
+/** Returns the time from which on an election has been needed and possible. Without an earlier decision, this is now. */
 function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): Instant {
   return rest === undefined || rest.isFruitless ? at : Math.max(rest.at, vacantSince(input, at) ?? at);
 }
@@ -209,10 +204,7 @@ interface TroubleChange {
 
 const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
 
-/**
- * Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Each is
- * reported once.
- */
+/** Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Each is reported once. */
 export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();

@@ -33,17 +33,14 @@ const RATE = { burst: 100, perSecond: 20 };
 const WRITE_DELAY_MS = 1000;
 const DEADLINE_MS = 5000;
 
-/**
- * Timeout for the queued Events at the end, in milliseconds: they may contain the reason why the program
- * stops.
- */
+/** Timeout for the queued Events at the end, in milliseconds: they may contain the reason why the program stops. */
 const DRAIN_MS = 2000;
 
 const MAX_NAME = 253;
 
 /**
- * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease`
- * shows them. Namespaces take turns. Events of one namespace stay in order.
+ * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease` shows them.
+ * Namespaces take turns. Events of one namespace stay in order.
  */
 export function createEventRecorder(parts: EventRecorderParts) {
   const { client, clock, metrics, onFailure } = parts;
@@ -149,8 +146,7 @@ const REMEMBERED = 4096;
 const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
 /**
- * Limits Events like client-go's recorder: equal Events increase the count of one Event, and each Lease has a
- * rate limit.
+ * Limits Events like client-go's recorder: equal Events increase the count of one Event, and each Lease has a rate limit.
  */
 export function createEventCorrelator() {
   const buckets = createRecentMap<TokenBucket>(REMEMBERED);
@@ -229,10 +225,7 @@ function isNamespaceGoing(error: unknown): boolean {
   return error.status === 404 || (error.status === 403 && error.message.includes('is being terminated'));
 }
 
-/**
- * A queue in which namespaces take turns. If it is full, it drops an item of the namespace with the most
- * items.
- */
+/** A queue in which namespaces take turns. If it is full, it drops an item of the namespace with the most items. */
 class EventBacklog<T> {
   readonly #most: number;
   /** In the order of their turns. No list is empty. */

@@ -10,10 +10,7 @@ interface LeftOut {
 
 const RATE = { burst: 20, perSecond: 1 };
 
-/**
- * If a namespace had no line with this message for this time, its lines also have a second budget, in
- * milliseconds.
- */
+/** If a namespace had no line with this message for this time, its lines also have a second budget, in milliseconds. */
 const QUIET_NAMESPACE_MS = 60_000;
 
 /** Number of remembered pairs of message and namespace. */
@@ -28,10 +25,9 @@ const OTHERS = 'other messages';
 const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
 /**
- * Limits the log to a few lines per second. Each message may be written 20 times at once, and then once a
- * second. Each message has its own budget, so that a frequent message does not hide a rare one. Namespaces
- * that were quiet for a minute share a second budget, so that the lines of one namespace cannot suppress
- * those of others.
+ * Limits the log to a few lines per second. Each message may be written 20 times at once, and then once a second. Each
+ * message has its own budget, so that a frequent message does not hide a rare one. Namespaces that were quiet for a
+ * minute share a second budget, so that the lines of one namespace cannot suppress those of others.
  */
 export class LogBudget {
   readonly #clock: Clock;

@@ -7,9 +7,9 @@ import { bounded, boundedFields, printableJson } from '../support/text.ts';
 import { type LimitedLevel, LogBudget } from './log-budget.ts';
 
 /**
- * Structured logs, one JSON object per line. A message is constant, and all variable data is in fields, so
- * that logs can be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error is in
- * the field `err`. Text from the cluster is shortened and escaped.
+ * Structured logs, one JSON object per line. A message is constant, and all variable data is in fields, so that logs can
+ * be counted by message: `logger.info({ lease, holder }, 'Elected a leader')`. An Error is in the field `err`. Text from
+ * the cluster is shortened and escaped.
  */
 export type Logger = PinoLogger;
 
@@ -61,10 +61,7 @@ export function createLogger(options: LoggerOptions): RootLogger {
   return Object.assign(logger, { end: () => budget?.tellNow() });
 }
 
-/**
- * Formats the field `err`. Omits the stack of an API or connection error: it contains nothing about the
- * cause.
- */
+/** Formats the field `err`. Omits the stack of an API or connection error: it contains nothing about the cause. */
 function describeError(error: unknown): unknown {
   if (error instanceof ApiError) {
     const { name, message, method, path, status, reason, retryAfterMs } = error;

@@ -10,10 +10,7 @@ import { createSchedulerMetrics } from './scheduler-metrics.ts';
 /** All metrics. They have their own registry, because in tests several replicas run in one process. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/**
- * Resolution of the event-loop delay, in milliseconds. Not smaller, because each sample wakes an idle
- * process.
- */
+/** Resolution of the event-loop delay, in milliseconds. Not smaller, because each sample wakes an idle process. */
 const EVENT_LOOP_RESOLUTION_MS = 50;
 
 // Gauges of prom-client that have the name suffix of counters.

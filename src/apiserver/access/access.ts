@@ -63,8 +63,8 @@ export interface Principal {
 /** Authenticates clients by their tokens. */
 export interface Access {
   /**
-   * Returns the user and permissions for an Authorization header. Without a token: the anonymous user.
-   * Undefined: the token is unknown.
+   * Returns the user and permissions for an Authorization header. Without a token: the anonymous user. Undefined: the
+   * token is unknown.
    */
   authenticate(authorization: string | undefined): Principal | undefined;
 }
@@ -95,9 +95,7 @@ const namedRules: Readonly<Record<'admin' | 'read-only', readonly AccessRule[]>>
   ],
 };
 
-/**
- * Grants access by these tokens. Compares only hashes of tokens, so that the response time reveals nothing.
- */
+/** Grants access by these tokens. Compares only hashes of tokens, so that the response time reveals nothing. */
 export function createAccess(tokens: readonly TokenGrant[]): Access {
   const principals = new Map<string, Principal>();
   for (const { token, user, rules } of tokens) {

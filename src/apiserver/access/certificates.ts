@@ -46,8 +46,8 @@ const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
 /**
- * Generates a CA and a server certificate. The server certificate is valid for a year, for `hosts` and this
- * machine's own names. The key of the CA is discarded: the CA issues no other certificate.
+ * Generates a CA and a server certificate. The server certificate is valid for a year, for `hosts` and this machine's own
+ * names. The key of the CA is discarded: the CA issues no other certificate.
  */
 export async function generateCertificate(
   hosts: readonly string[],
@@ -110,10 +110,7 @@ function readKey(pem: string): KeyObject {
   }
 }
 
-/**
- * Returns the names that clients connect to. An unspecified address is not one of them: clients cannot
- * connect to it.
- */
+/** Returns the names that clients connect to. An unspecified address is not one of them: clients cannot connect to it. */
 function namesFor(hosts: readonly string[]): readonly string[] {
   const names = new Set([...LOOPBACK, ...hosts]);
   return [...names].filter((host) => host !== '0.0.0.0' && host !== '::');
@@ -201,9 +198,7 @@ function bytesOfGroups(text: string): number[] {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/**
- * Copies bytes into their own buffer: the library uses the whole buffer, and Node's buffers may share memory.
- */
+/** Copies bytes into their own buffer: the library uses the whole buffer, and Node's buffers may share memory. */
 function arrayBuffer(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }

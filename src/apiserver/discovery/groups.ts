@@ -211,8 +211,7 @@ function aggregated({ reader }: Exchange, groups: readonly ServedGroup[], negoti
     items: groups.map(apiGroupDiscovery),
   };
   const answer = objectAnswer(200, body, layoutFor(reader, negotiated));
-  // Clients recognize the form by the Content-Type, because older servers ignore unknown forms in the Accept
-  // header.
+  // Clients recognize the form by the Content-Type, because older servers ignore unknown forms in the Accept header.
   const contentType = `${negotiated.mediaType};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   return { ...answer, contentType };
 }

@@ -78,8 +78,8 @@ const yamlForm = {
   indentSeq: false,
 } as const;
 /**
- * Limit in characters of JSON. A longer answer stays JSON, which is valid YAML: block style takes a hundred
- * times as long.
+ * Limit in characters of JSON. A longer answer stays JSON, which is valid YAML: block style takes a hundred times as
+ * long.
  */
 const MAX_BLOCK_YAML = 8 * 1024;
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];

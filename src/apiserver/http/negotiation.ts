@@ -34,10 +34,7 @@ export const resourceForms: Forms = ({ group, version, kind }) =>
   version === 'v1' &&
   (kind === 'Table' || kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList');
 
-/**
- * Returns the first clause of an Accept header that the endpoint can serve. An empty header accepts every
- * format.
- */
+/** Returns the first clause of an Accept header that the endpoint can serve. An empty header accepts every format. */
 export function negotiate(accept: string, hasForm: Forms): Negotiated | undefined {
   if (accept === '') return { mediaType: 'application/json', isPretty: false, transform: undefined };
   for (const { type, subtype, parameters } of parseAccept(accept)) {

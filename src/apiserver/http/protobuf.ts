@@ -48,8 +48,8 @@ function structFrom(message: Buffer, schema: StructSchema): JsonObject {
 }
 
 /**
- * Returns the new value of a field. `before` is its value so far: each element of a list or a map is a
- * separate protobuf field and is added to it.
+ * Returns the new value of a field. `before` is its value so far: each element of a list or a map is a separate protobuf
+ * field and is added to it.
  */
 function valueFrom(value: number | Buffer, type: TypeSchema, before: unknown): unknown {
   switch (type.kind) {

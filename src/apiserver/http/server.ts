@@ -57,16 +57,13 @@ export interface RequestLine {
 interface HttpFront {
   /** The address with the actual port. */
   readonly address: ListenAddress;
-  /**
-   * Ends streams and waits for requests in flight. Closes the remaining connections after {@link
-   * CLOSE_WITHIN_MS}.
-   */
+  /** Ends streams and waits for requests in flight. Closes the remaining connections after {@link CLOSE_WITHIN_MS}. */
   close(): Promise<void>;
 }
 
 /**
- * Longer than clients keep idle connections, so that the server does not close a connection while a client
- * sends a request.
+ * Longer than clients keep idle connections, so that the server does not close a connection while a client sends a
+ * request.
  */
 const IDLE_MS = 95_000;
 /** Limit for the request line and the headers together. */
@@ -188,9 +185,9 @@ function createListener(parts: ListenerParts): RequestListener {
 }
 
 /**
- * Keeps the body of a request that arrives while the previous answer is being sent. Node pauses the
- * connection then. Over TLS, the parser still gets the rest of the body, rejects it as malformed, and Node
- * closes the connection. With a `data` listener, Node reads the connection as a stream, and the rest is kept.
+ * Keeps the body of a request that arrives while the previous answer is being sent. Node pauses the connection then. Over
+ * TLS, the parser still gets the rest of the body, rejects it as malformed, and Node closes the connection. With a `data`
+ * listener, Node reads the connection as a stream, and the rest is kept.
  */
 function keepBodyWhilePaused({ socket }: IncomingMessage): void {
   if (socket.isPaused() && !socket.listeners('data').includes(ignoreData)) socket.on('data', ignoreData);
@@ -240,8 +237,7 @@ function writeResult(
 }
 
 /**
- * The latest request of each connection. An answer to malformed input must not interfere with the answer to
- * that request.
+ * The latest request of each connection. An answer to malformed input must not interfere with the answer to that request.
  */
 interface Connections {
   note(request: IncomingMessage, response: ServerResponse): void;

@@ -120,8 +120,8 @@ const MAX_WARNING_CHARACTERS = 4096;
 const MAX_CHARACTERS_EACH = 256;
 
 /**
- * Returns Warning headers as alternating names and values, without duplicates. If the texts are too long
- * together, shortens each text and drops the texts beyond the limit.
+ * Returns Warning headers as alternating names and values, without duplicates. If the texts are too long together,
+ * shortens each text and drops the texts beyond the limit.
  */
 export function warningHeaders(texts: readonly string[]): string[] {
   // A header cannot contain control characters.

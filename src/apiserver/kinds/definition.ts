@@ -40,16 +40,13 @@ export interface ResourceDefinition {
   readonly nameProblems: NameRule;
   /** Sets the fields that the server controls on create. Takes and returns the hub form. */
   readonly prepareForCreate: (object: ApiObject) => ApiObject;
-  /**
-   * Sets the fields that the server controls on update. Keeps the old values of fields that only the server
-   * sets.
-   */
+  /** Sets the fields that the server controls on update. Keeps the old values of fields that only the server sets. */
   readonly prepareForUpdate: (object: ApiObject, old: ApiObject) => ApiObject;
   /** Whether a finalizer outside of metadata blocks the deletion of an object. Takes the hub form. */
   readonly isHeld?: (object: ApiObject) => boolean;
   /**
-   * Returns the problems outside of metadata, see validateObject. `old` is the object before an update. Takes
-   * the hub form.
+   * Returns the problems outside of metadata, see validateObject. `old` is the object before an update. Takes the hub
+   * form.
    */
   readonly validate: (object: ApiObject, old?: ApiObject) => readonly FieldError[];
 }
@@ -59,15 +56,12 @@ export interface VersionDefinition {
   readonly version: string;
   readonly schema: StructSchema;
   /**
-   * Converts an object of this version to the hub form. Sets defaults, and drops fields that the server does
-   * not store. `previous`: the stored object before an update, in hub form.
+   * Converts an object of this version to the hub form. Sets defaults, and drops fields that the server does not store.
+   * `previous`: the stored object before an update, in hub form.
    */
   readonly toHub: (object: ApiObject, previous?: ApiObject) => ApiObject;
   readonly fromHub: (hub: ApiObject) => ApiObject;
-  /**
-   * Returns the values of all fields that a fieldSelector can use, including metadata. Takes this version's
-   * form.
-   */
+  /** Returns the values of all fields that a fieldSelector can use, including metadata. Takes this version's form. */
   readonly selectableFields: (object: ApiObject) => Readonly<Record<string, string>>;
   readonly columns: readonly ColumnDefinition[];
   /** The Warning in every answer of this version, because kube-apiserver will remove the version. */

@@ -86,9 +86,8 @@ const columns: readonly ColumnDefinition[] = [
 ];
 
 /**
- * Returns LeaseCandidates in the served versions, preferred version first. They are stored as v1beta1. A
- * candidate that was written as v1alpha1 also keeps spec.preferredStrategies, and its spec.strategy is the
- * first of them.
+ * Returns LeaseCandidates in the served versions, preferred version first. They are stored as v1beta1. A candidate that
+ * was written as v1alpha1 also keeps spec.preferredStrategies, and its spec.strategy is the first of them.
  */
 export function leaseCandidates(versions: readonly LeaseCandidateVersion[]): ResourceDefinition {
   return {

@@ -17,10 +17,7 @@ import { dnsSubdomainName, labelKeyProblems } from './validation.ts';
 const MODEL = 'io.k8s.api.coordination.v1';
 const HUB = 'coordination.k8s.io/v1';
 
-/**
- * The only strategy of Kubernetes itself. The name of any other strategy has a domain:
- * `example.com/strategy`.
- */
+/** The only strategy of Kubernetes itself. The name of any other strategy has a domain: `example.com/strategy`. */
 export const OLDEST_EMULATION_VERSION = 'OldestEmulationVersion';
 
 const leaseSpecSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and for how long.', {

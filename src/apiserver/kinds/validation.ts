@@ -90,10 +90,7 @@ function validateChange(metadata: ObjectMeta, old: ObjectMeta): readonly FieldEr
   ];
 }
 
-/**
- * Rejects finalizers that have no domain and that the server does not know. Only some resources use this
- * check.
- */
+/** Rejects finalizers that have no domain and that the server does not know. Only some resources use this check. */
 export function validateStandardFinalizers({ finalizers = [] }: ObjectMeta): readonly FieldError[] {
   return finalizers.flatMap((finalizer, index) =>
     standardFinalizerProblems(finalizer).map((problem) =>

@@ -29,10 +29,7 @@ export function parseBody(body: Buffer, contentType: string): ParsedBody {
   return { object, duplicates };
 }
 
-/**
- * Reads the object of a create or an update. @throws {ApiError} 400 for another type, or if strict validation
- * fails
- */
+/** Reads the object of a create or an update. @throws {ApiError} 400 for another type, or if strict validation fails */
 export function decodeBody(request: ResourceRequest, validation: FieldValidation): ApiObject {
   const { definition, version } = request;
   const { object, duplicates } = parseBody(request.body, request.contentType);

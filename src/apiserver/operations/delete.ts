@@ -125,10 +125,7 @@ export function* removeCollection(context: OperationsContext, request: ResourceR
 /** Namespaces that clients cannot delete. */
 const IMMORTAL: readonly string[] = ['default', 'kube-system', 'kube-public'];
 
-/**
- * Marks a namespace as being deleted. The server removes the namespace when it is empty. @throws {ApiError}
- * 403
- */
+/** Marks a namespace as being deleted. The server removes the namespace when it is empty. @throws {ApiError} 403 */
 function deleteNamespace(
   context: OperationsContext,
   request: ResourceRequest,

@@ -252,10 +252,7 @@ function fieldsOf({ selectableFields }: VersionDefinition): readonly string[] {
 
 /** The position where a list continues. */
 interface ContinueToken {
-  /**
-   * The revision of the list. Undefined: the current revision, because the history no longer has the first
-   * one.
-   */
+  /** The revision of the list. Undefined: the current revision, because the history no longer has the first one. */
   readonly revision: number | undefined;
   /** The list continues at this key, or at the next key if this one does not exist. */
   readonly startKey: string;

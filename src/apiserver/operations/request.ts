@@ -125,8 +125,7 @@ export function timestamp(clock: Clock): string {
 }
 
 /**
- * Returns the author and time of a request's change. The manager is `fieldManager`, or the first part of the
- * User-Agent.
+ * Returns the author and time of a request's change. The manager is `fieldManager`, or the first part of the User-Agent.
  */
 export function changeBy(context: OperationsContext, request: ResourceRequest, fieldManager: string): Change {
   const { subresource } = request.definition;
@@ -142,10 +141,7 @@ function programOf(userAgent: string): string {
   return [...program].filter(isPrintable).join('').slice(0, LONGEST_MANAGER);
 }
 
-/**
- * Returns the object as it will be stored, but in the request's version. Ownership is recorded in this
- * version.
- */
+/** Returns the object as it will be stored, but in the request's version. Ownership is recorded in this version. */
 export function asStored({ version }: ResourceRequest, object: ApiObject, live?: StoredObject): ApiObject {
   return version.fromHub(version.toHub(object, live?.object));
 }

@@ -132,9 +132,8 @@ const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /**
- * Stores the next state of an object, which is in the request's version and has its ownership recorded.
- * Returns the hub form. Does not write an unchanged object. Removes an object that is being deleted when its
- * last finalizer is gone.
+ * Stores the next state of an object, which is in the request's version and has its ownership recorded. Returns the hub
+ * form. Does not write an unchanged object. Removes an object that is being deleted when its last finalizer is gone.
  * @throws {ApiError} for another resourceVersion or an invalid object.
  */
 function storeUpdate(
@@ -209,9 +208,7 @@ function isDeletionComplete({ metadata }: ApiObject, { metadata: old }: ApiObjec
 
 const NAMESPACES = { group: '', name: 'namespaces' };
 
-/**
- * Rejects a write in a missing namespace, and a create in a terminating one. @throws {ApiError} 404 or 403
- */
+/** Rejects a write in a missing namespace, and a create in a terminating one. @throws {ApiError} 404 or 403 */
 function admitToNamespace(
   { store }: OperationsContext,
   request: ResourceRequest,

@@ -50,8 +50,8 @@ export interface Application {
   /** The object before the apply, in the version of the configuration; undefined for a create. */
   readonly live: ApiObject | undefined;
   /**
-   * The parsed configuration. It is not decoded: null and empty values claim a field, and unknown fields are
-   * rejected here. It has the kind and the version of the request.
+   * The parsed configuration. It is not decoded: null and empty values claim a field, and unknown fields are rejected
+   * here. It has the kind and the version of the request.
    */
   readonly config: JsonObject;
   /** Whether to take fields that other managers own. */
@@ -68,10 +68,10 @@ export interface Applied {
 }
 
 /**
- * Sets the fields of a configuration. Also removes the fields that its manager applied before, unless the
- * configuration still has them or another manager owns them.
- * @throws {ApiError} 409 without `force`, with all fields that other managers own; 400 for managedFields in
- * the configuration; 500 without a reason if the configuration does not fit its schema, as in kube-apiserver.
+ * Sets the fields of a configuration. Also removes the fields that its manager applied before, unless the configuration
+ * still has them or another manager owns them.
+ * @throws {ApiError} 409 without `force`, with all fields that other managers own; 400 for managedFields in the
+ * configuration; 500 without a reason if the configuration does not fit its schema, as in kube-apiserver.
  */
 export function applyConfiguration(application: Application): Applied {
   try {
@@ -155,9 +155,7 @@ function managersOf(
   return afterUpdate(blank, object, managers, unknown, versions);
 }
 
-/**
- * Removes fields that never have an owner from the applier's entry. Removes the entry if it is empty then.
- */
+/** Removes fields that never have an owner from the applier's entry. Removes the entry if it is empty then. */
 function settleApplier(managers: Map<string, Manager>, id: string, time: string | undefined): void {
   const applier = managers.get(id);
   if (applier === undefined) return;
@@ -187,8 +185,8 @@ function withoutTimes(object: ApiObject): ApiObject {
 }
 
 /**
- * Removes a field from a merged object if the applier applied it before and no manager owns it now.
- * `managers` already contains the applier's new fields.
+ * Removes a field from a merged object if the applier applied it before and no manager owns it now. `managers` already
+ * contains the applier's new fields.
  */
 function prune(
   merged: JsonObject,

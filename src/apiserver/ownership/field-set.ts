@@ -132,9 +132,8 @@ export function fromFieldsV1(fields: JsonObject, level = 1): FieldSet {
 }
 
 /**
- * One step of the path to a field, in the notation of FieldsV1. Each step has exactly one text: `f:name` for
- * a field or a key of a map, `k:{"uid":"x"}` for the item with that key, `v:"x"` for the item of a set, `i:0`
- * for an index.
+ * One step of the path to a field, in the notation of FieldsV1. Each step has exactly one text: `f:name` for a field or a
+ * key of a map, `k:{"uid":"x"}` for the item with that key, `v:"x"` for the item of a set, `i:0` for an index.
  */
 export type PathElement = string;
 

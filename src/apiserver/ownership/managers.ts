@@ -27,9 +27,7 @@ export interface Manager {
 /** All owners of an object, each under its {@link managerId}. */
 export type Managers = ReadonlyMap<string, Manager>;
 
-/**
- * Returns the identity of a manager. Managers are sorted by it. An applier has one identity for all versions.
- */
+/** Returns the identity of a manager. Managers are sorted by it. An applier has one identity for all versions. */
 export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields'>): string {
   return JSON.stringify({
     ...(manager !== '' && { manager }),

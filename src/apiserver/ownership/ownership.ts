@@ -36,9 +36,9 @@ export interface Update {
 }
 
 /**
- * Returns the object with its managedFields after a write. The writer owns the fields that it changed, and
- * other managers lose them. An existing object without managedFields stays without them. An object that
- * cannot be converted to a manager's version loses its managedFields.
+ * Returns the object with its managedFields after a write. The writer owns the fields that it changed, and other managers
+ * lose them. An existing object without managedFields stays without them. An object that cannot be converted to a
+ * manager's version loses its managedFields.
  */
 export function recordUpdate({ live, next, change, versions }: Update): ApiObject {
   const managers = managersOf(next, live, change);
@@ -54,8 +54,8 @@ export function recordUpdate({ live, next, change, versions }: Update): ApiObjec
 }
 
 /**
- * Returns the managers before the write. Clients may send managedFields. If they are absent or invalid, the
- * old ones stay.
+ * Returns the managers before the write. Clients may send managedFields. If they are absent or invalid, the old ones
+ * stay.
  */
 function managersOf(next: ApiObject, live: ApiObject | undefined, { subresource = '' }: Change): Managers {
   const sent = next.metadata.managedFields ?? [];

@@ -63,8 +63,8 @@ function visitItems(list: ListSchema, items: readonly unknown[], path: Path, set
 }
 
 /**
- * Groups the items of a list by their path elements. A list may have duplicate items, because a plain update
- * does not reject them.
+ * Groups the items of a list by their path elements. A list may have duplicate items, because a plain update does not
+ * reject them.
  */
 export function itemsByElement(
   list: ListSchema,
@@ -146,10 +146,7 @@ function changeOf(from: unknown, to: unknown, found: ComparisonDraft): FieldSetD
   return to === undefined ? found.removed : found.modified;
 }
 
-/**
- * Whether a value contains no other value. These values are compared as a whole, so null and an empty value
- * differ.
- */
+/** Whether a value contains no other value. These values are compared as a whole, so null and an empty value differ. */
 function isHollow(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }
@@ -220,10 +217,7 @@ function mergeMembers(type: TypeSchema, live: JsonObject, config: JsonObject): J
   return Object.fromEntries([...Object.entries(live), ...changed]);
 }
 
-/**
- * Merges two lists. The configuration's items keep their order. The other items keep their position relative
- * to them.
- */
+/** Merges two lists. The configuration's items keep their order. The other items keep their position relative to them. */
 function mergeItems(list: ListSchema, live: readonly unknown[], config: readonly unknown[]): unknown[] {
   const found = itemsByElement(list, live);
   const before = live.map((item) => itemElement(list, item));

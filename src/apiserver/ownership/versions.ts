@@ -39,10 +39,10 @@ export function schemaOf(versions: Versions, apiVersion: string): StructSchema {
 }
 
 /**
- * Converts an object to a version that has a schema. If the object has that version already, returns it
- * unchanged, including zero values.
- * @throws {VersionError} if the converted object does not fit the schema, for example because of a duplicate
- * item in a list.
+ * Converts an object to a version that has a schema. If the object has that version already, returns it unchanged,
+ * including zero values.
+ * @throws {VersionError} if the converted object does not fit the schema, for example because of a duplicate item in a
+ * list.
  */
 export function inVersion(object: JsonObject, apiVersion: string, versions: Versions): JsonObject {
   const given = String(object['apiVersion']);
@@ -146,10 +146,7 @@ function checkItems(list: ListSchema, items: readonly unknown[], path: string): 
   return undefined;
 }
 
-/**
- * Whether an item can be distinguished from the others: it has a key in a list with keys, or is a scalar in a
- * set.
- */
+/** Whether an item can be distinguished from the others: it has a key in a list with keys, or is a scalar in a set. */
 function hasIdentity(list: ListSchema, item: unknown): boolean {
   return list.listType === 'map'
     ? isJsonObject(item) && itemElement(list, item) !== 'k:{}'

@@ -17,8 +17,8 @@ const FIELDS: readonly string[] = [...TEXTS, 'value'];
  * - `test` treats a missing member as null.
  * - `copy` of a missing member copies null.
  * - The text before the first slash of a path is ignored.
- * @throws {ApiError} 400 if the patch is not a list of operations, 422 if an operation fails or the patch
- * copies too much.
+ * @throws {ApiError} 400 if the patch is not a list of operations, 422 if an operation fails or the patch copies too
+ * much.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {
   const operations = readOperations(patch);

@@ -9,9 +9,8 @@ const ELEMENT_ORDER = '$setElementOrder';
 const RETAIN_KEYS = '$retainKeys';
 
 /**
- * Applies a strategic merge patch. Merges lists if the schema says so. Supports the directives of kubectl:
- * $patch, $setElementOrder and $deleteFromPrimitiveList replace, delete and order objects and items. Unknown
- * fields stay.
+ * Applies a strategic merge patch. Merges lists if the schema says so. Supports the directives of kubectl: $patch,
+ * $setElementOrder and $deleteFromPrimitiveList replace, delete and order objects and items. Unknown fields stay.
  * @throws {ApiError} 400 for a malformed or unsupported directive, 500 for a value of the wrong type, as in
  * kube-apiserver.
  */
@@ -84,8 +83,8 @@ function mergeField(original: unknown, patch: unknown, field: string, schema: Ty
 }
 
 /**
- * Returns the value of a patch for a missing field, without nulls and without objects that contain a
- * directive. Undefined if nothing remains.
+ * Returns the value of a patch for a missing field, without nulls and without objects that contain a directive. Undefined
+ * if nothing remains.
  */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
@@ -110,8 +109,8 @@ function mergeList(original: List, patch: List, list: ListSchema): List {
 }
 
 /**
- * Joins both lists. A new item is inserted after its predecessor in `patch`. A new item without a predecessor
- * comes first.
+ * Joins both lists. A new item is inserted after its predecessor in `patch`. A new item without a predecessor comes
+ * first.
  */
 function joined<T>(
   original: readonly T[],

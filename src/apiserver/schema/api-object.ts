@@ -8,9 +8,7 @@ import {
   struct,
 } from './schema.ts';
 
-/**
- * The metadata of an object as this server stores it. The server also stores fields that are not listed here.
- */
+/** The metadata of an object as this server stores it. The server also stores fields that are not listed here. */
 export interface ObjectMeta {
   readonly name: string;
   readonly generateName?: string;
@@ -42,8 +40,8 @@ export interface ManagedFieldsEntry {
 }
 
 /**
- * An API object: plain JSON, decoded against its schema. Every field is known and has its type. Never change
- * it in place: caches, watchers and answers share it.
+ * An API object: plain JSON, decoded against its schema. Every field is known and has its type. Never change it in place:
+ * caches, watchers and answers share it.
  */
 export interface ApiObject extends JsonObject {
   readonly apiVersion: string;

@@ -38,8 +38,8 @@ export function duplicatesOf(value: object): readonly string[] {
 }
 
 /**
- * Returns the paths (`metadata.labels.app`, `spec.items[0].name`) of duplicate fields in a JSON text, of
- * which JSON.parse keeps only the last. Reads each character once. The text must be valid JSON.
+ * Returns the paths (`metadata.labels.app`, `spec.items[0].name`) of duplicate fields in a JSON text, of which JSON.parse
+ * keeps only the last. Reads each character once. The text must be valid JSON.
  * @throws {SyntaxError} if the text is nested too deeply.
  */
 export function duplicateFields(text: string): readonly string[] {

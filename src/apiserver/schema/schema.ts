@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../support/json.ts';
 
 /**
- * A type of the API, as data. Decoding, pruning, defaults, merging, ownership and documentation use it. Each
- * field is described in one place.
+ * A type of the API, as data. Decoding, pruning, defaults, merging, ownership and documentation use it. Each field is
+ * described in one place.
  */
 export type TypeSchema = ScalarSchema | MapSchema | ListSchema | StructSchema | OpaqueSchema;
 
@@ -21,15 +21,14 @@ export interface ListSchema {
   readonly kind: 'list';
   readonly items: TypeSchema;
   /**
-   * x-kubernetes-list-type. An owner owns the whole list (`atomic`), a value (`set`), or an item with its
-   * `keys` (`map`).
+   * x-kubernetes-list-type. An owner owns the whole list (`atomic`), a value (`set`), or an item with its `keys` (`map`).
    */
   readonly listType: 'atomic' | 'set' | 'map';
   /** x-kubernetes-list-map-keys, if listType is `map`. */
   readonly keys?: readonly string[];
   /**
-   * In a strategic merge patch: if absent, the patch replaces the list. Otherwise it merges the list; objects
-   * are merged by key.
+   * In a strategic merge patch: if absent, the patch replaces the list. Otherwise it merges the list; objects are merged
+   * by key.
    */
   readonly patchStrategy?: { readonly mergeKey?: string };
 }
@@ -46,8 +45,8 @@ export interface StructSchema {
   /** x-kubernetes-map-type atomic: the struct is owned as a whole. */
   readonly isAtomic?: true;
   /**
-   * The struct is a custom resource or a part of one. Values of any type are read and stored, and validation
-   * reports wrong types. Metadata is typed, as in every object.
+   * The struct is a custom resource or a part of one. Values of any type are read and stored, and validation reports
+   * wrong types. Metadata is typed, as in every object.
    */
   readonly isStructural?: true;
 }
@@ -65,8 +64,8 @@ export interface FieldSchema {
    * The handling of the zero value (`""`, 0, false, an empty list or map). Null always counts as absent.
    * - `omit`: dropped (Go's omitempty on a plain field).
    * - `keep`: kept if given (a pointer).
-   * - `fill`: written even if absent (no omitempty). A struct becomes `{}` with its own filled fields, a time
-   * becomes null.
+   * - `fill`: written even if absent (no omitempty). A struct becomes `{}` with its own filled fields, a time becomes
+   *   null.
    * - The zero of a time is the year 1, which is written as null.
    */
   readonly zero: 'omit' | 'keep' | 'fill';
@@ -100,8 +99,8 @@ export function field(
 }
 
 /**
- * Returns an object of the right types as the API server writes it: fields in schema order, sorted map keys, zero
- * values dropped, kept or filled in. Drops unknown fields.
+ * Returns an object of the right types as the API server writes it: fields in schema order, sorted map keys, zero values
+ * dropped, kept or filled in. Drops unknown fields.
  */
 export function settle(schema: StructSchema, object: JsonObject): JsonObject {
   const settled: Record<string, unknown> = {};
@@ -116,9 +115,7 @@ export function settle(schema: StructSchema, object: JsonObject): JsonObject {
   return settled;
 }
 
-/**
- * Drops, keeps or fills in a field. `value` is already settled. Returns undefined if the field is dropped.
- */
+/** Drops, keeps or fills in a field. `value` is already settled. Returns undefined if the field is dropped. */
 export function settleField(field: FieldSchema, value: unknown): unknown {
   switch (field.zero) {
     case 'keep':

@@ -9,9 +9,7 @@ export type TimeLayout = 'time' | 'microTime';
 
 const DATE_AND_TIME = String.raw`(\d{4}-\d\d-\d\d)T(\d\d?)(:\d\d:\d\d)`;
 const ZONE = String.raw`(?:Z|([+-])([01]\d|2[0-4]):([0-5]\d|60))`;
-/**
- * Like kube-apiserver, also accepts a one-digit hour, a comma, and offsets of up to 24 hours or 60 minutes.
- */
+/** Like kube-apiserver, also accepts a one-digit hour, a comma, and offsets of up to 24 hours or 60 minutes. */
 const LAYOUTS: Readonly<Record<TimeLayout, RegExp>> = {
   time: new RegExp(String.raw`^${DATE_AND_TIME}(?:[.,](\d+))?${ZONE}$`),
   microTime: new RegExp(String.raw`^${DATE_AND_TIME}[.,](\d{6})${ZONE}$`),

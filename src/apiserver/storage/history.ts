@@ -3,15 +3,13 @@ import type { StoredObject, StoreEvent } from './stored-objects.ts';
 
 export interface HistoryLimits {
   readonly events: number;
-  /**
-   * Size of all states in the events, before and after, in characters of JSON. One object may have 1.5 MB.
-   */
+  /** Size of all states in the events, before and after, in characters of JSON. One object may have 1.5 MB. */
   readonly characters: number;
 }
 
 /**
- * The latest events of one kind of object. All watchers share them: a watcher stores only a position.
- * Positions count events from 0 and are never reused.
+ * The latest events of one kind of object. All watchers share them: a watcher stores only a position. Positions count
+ * events from 0 and are never reused.
  */
 export class History {
   readonly #limits: HistoryLimits;
@@ -51,8 +49,8 @@ export class History {
   }
 
   /**
-   * Returns the position of the first event after a revision, which may be in the future; `expired` if some
-   * events are gone.
+   * Returns the position of the first event after a revision, which may be in the future; `expired` if some events are
+   * gone.
    */
   positionAfter(revision: number): number | 'expired' {
     if (revision < this.#since) return 'expired';

@@ -10,10 +10,7 @@ import type { StoredObject } from './stored-objects.ts';
 export interface Journal {
   /** Loads the stored state. Called once, before any write. */
   load(): JournalContents;
-  /**
-   * Stores an object's new state, and its revision as the last revision. The write is durable or has no
-   * effect.
-   */
+  /** Stores an object's new state, and its revision as the last revision. The write is durable or has no effect. */
   write(storage: string, stored: StoredObject): void;
   /** Removes an object and stores the revision of its deletion. The write is durable or has no effect. */
   remove(storage: string, key: string, revision: number): void;
@@ -54,10 +51,10 @@ const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
 /**
- * Stores the state in a database in `directory`. No other process can use the database at the same time.
- * Creates the directory and its files if they are missing. Only their owner can read them.
- * @throws {JournalError} if another process uses the database, if the file is not ours, is damaged or comes
- * from a newer program, or if it cannot be read and written.
+ * Stores the state in a database in `directory`. No other process can use the database at the same time. Creates the
+ * directory and its files if they are missing. Only their owner can read them.
+ * @throws {JournalError} if another process uses the database, if the file is not ours, is damaged or comes from a newer
+ * program, or if it cannot be read and written.
  */
 export function openSqliteJournal(directory: string): Journal {
   const file = join(directory, FILE_NAME);

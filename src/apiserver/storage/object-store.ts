@@ -15,9 +15,7 @@ import {
 export interface ObjectStoreOptions {
   /** Absent: the state is lost when the process ends. */
   readonly journal?: Journal;
-  /**
-   * Maximum number of events per kind of object, for watches and for lists of past revisions; default 10,000.
-   */
+  /** Maximum number of events per kind of object, for watches and for lists of past revisions; default 10,000. */
   readonly historyLimit?: number;
   /** The size limit of these events, in characters of JSON; default 64 Mi. */
   readonly historyCharacters?: number;
@@ -35,8 +33,8 @@ const DEFAULT_HISTORY_LIMIT = 10_000;
 const DEFAULT_HISTORY_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * The state of the server: objects of several kinds, each with a `storage` name, in one sequence of
- * revisions. All methods are synchronous: no other write can happen between a decision and its write.
+ * The state of the server: objects of several kinds, each with a `storage` name, in one sequence of revisions. All
+ * methods are synchronous: no other write can happen between a decision and its write.
  */
 export class ObjectStore {
   readonly #journal: Journal | undefined;

@@ -22,8 +22,8 @@ export interface StoreEvent {
 }
 
 /**
- * Objects, sorted by key. Immutable: a write creates a new list, which shares all chunks except one. A slow
- * reader can keep an old list, which needs memory only for the chunks that changed since.
+ * Objects, sorted by key. Immutable: a write creates a new list, which shares all chunks except one. A slow reader can
+ * keep an old list, which needs memory only for the chunks that changed since.
  */
 export interface SortedObjects {
   /** No chunk is empty. */
@@ -32,9 +32,7 @@ export interface SortedObjects {
 
 export const noObjects: SortedObjects = { chunks: [] };
 
-/**
- * A write copies one chunk and the list of chunks. With 100,000 objects, the two have about the same length.
- */
+/** A write copies one chunk and the list of chunks. With 100,000 objects, the two have about the same length. */
 const MAX_CHUNK = 512;
 
 export function findObject({ chunks }: SortedObjects, key: string): StoredObject | undefined {
@@ -81,10 +79,7 @@ export function listObjects({ chunks }: SortedObjects, namespace?: string): read
   return found;
 }
 
-/**
- * Returns a past list. `before` has the former states of changed objects by key; undefined if the object was
- * absent.
- */
+/** Returns a past list. `before` has the former states of changed objects by key; undefined if the object was absent. */
 export function listBefore(
   objects: SortedObjects,
   before: ReadonlyMap<string, StoredObject | undefined>,

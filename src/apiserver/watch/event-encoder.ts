@@ -5,10 +5,7 @@ import type { StoredObject, StoreEvent } from '../storage/stored-objects.ts';
 
 /** Encodes the lines of a watch for one view: a version and a representation. */
 export interface EventEncoder {
-  /**
-   * Returns the line of an event. Watchers of this view share the line if the event has the same type for
-   * them.
-   */
+  /** Returns the line of an event. Watchers of this view share the line if the event has the same type for them. */
   event(event: StoreEvent, type: WatchEventType): Buffer;
   /** Returns the line of an object in the initial state. */
   initial(stored: StoredObject): Buffer;
@@ -20,8 +17,8 @@ export interface EventEncoder {
 const MAX_SHARED_BYTES = 16 * 1024 * 1024;
 
 /**
- * The latest encoded lines, shared by the watchers of one view. The history's limit does not bound them: one
- * event can have lines in about 27 views.
+ * The latest encoded lines, shared by the watchers of one view. The history's limit does not bound them: one event can
+ * have lines in about 27 views.
  */
 export class SharedLines {
   readonly #maxBytes: number;
@@ -65,9 +62,9 @@ export class SharedLines {
 const sharedLines = new SharedLines();
 
 /**
- * Creates the encoder of a view. `cacheKey` identifies the view: encoders with the same key must write the
- * same lines. `encodeObject` takes the hub form. `emptyObject` has no field set and is in hub form; a
- * bookmark is this object with a resourceVersion.
+ * Creates the encoder of a view. `cacheKey` identifies the view: encoders with the same key must write the same lines.
+ * `encodeObject` takes the hub form. `emptyObject` has no field set and is in hub form; a bookmark is this object with a
+ * resourceVersion.
  */
 export function createEventEncoder(
   cacheKey: string,

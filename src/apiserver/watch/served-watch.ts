@@ -11,10 +11,7 @@ export type WatchStart =
   /** Starts with the events after a revision, which may be in the future. */
   | { readonly kind: 'revision'; readonly revision: number }
   | {
-      /**
-       * Starts with the present objects as ADDED events, then a bookmark if `sendBookmark` is set, then the
-       * events.
-       */
+      /** Starts with the present objects as ADDED events, then a bookmark if `sendBookmark` is set, then the events. */
       readonly kind: 'state';
       readonly sendBookmark: boolean;
       /** The lowest allowed revision of the state. */
@@ -48,9 +45,8 @@ const BOOKMARK_JITTER_MS = 1250;
 const BOOKMARK_BEFORE_TIMEOUT_MS = 2000;
 
 /**
- * Serves a watch. The watch ends when the client or the server ends it, and at its timeout. It also ends if a
- * client is so slow that the history no longer has its next event. Sends an ERROR event if the start is not
- * available.
+ * Serves a watch. The watch ends when the client or the server ends it, and at its timeout. It also ends if a client is
+ * so slow that the history no longer has its next event. Sends an ERROR event if the start is not available.
  */
 export function startWatch(options: WatchOptions): void {
   const { store, storage, from, sink } = options;

@@ -11,8 +11,8 @@ export interface Watcher {
 const ROUND_MS = 10;
 
 /**
- * Advances the watchers of one kind of object in rounds. All writes in one turn of the event loop cause one
- * round. A long initial state does not delay other watchers.
+ * Advances the watchers of one kind of object in rounds. All writes in one turn of the event loop cause one round. A long
+ * initial state does not delay other watchers.
  */
 export class WatchRounds {
   /** The shared batches of one round. */
@@ -93,8 +93,8 @@ export function watchRounds(store: ObjectStore, storage: string, clock: Clock): 
 }
 
 /**
- * Joins lines into batches. Watchers of one view with the same events share the bytes: with thousands of
- * watchers, copying would dominate the cost.
+ * Joins lines into batches. Watchers of one view with the same events share the bytes: with thousands of watchers,
+ * copying would dominate the cost.
  */
 export class LineBatches {
   readonly #byFirstLine = new Map<Buffer, { readonly lines: readonly Buffer[]; readonly joined: Buffer }>();

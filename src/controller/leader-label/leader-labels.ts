@@ -75,8 +75,8 @@ const NOTHING: Entry = {
 };
 
 /**
- * Keeps the leader label on the Pod of each Lease's leader, and on no other Pod, while this process is the
- * coordinator. A new coordinator first lists all labelled Pods: a crash may have left labels behind.
+ * Keeps the leader label on the Pod of each Lease's leader, and on no other Pod, while this process is the coordinator. A
+ * new coordinator first lists all labelled Pods: a crash may have left labels behind.
  */
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
@@ -112,8 +112,8 @@ export class LeaderLabels {
   }
 
   /**
-   * Call this when this process gains or loses the right to write. Another coordinator may have written
-   * labels in between.
+   * Call this when this process gains or loses the right to write. Another coordinator may have written labels in
+   * between.
    */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;

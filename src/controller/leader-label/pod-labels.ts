@@ -38,8 +38,7 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
   const tenure = surveyTenure(input, at);
   if (tenure.kind !== 'held' || tenure.isProvisional) return undefined;
   const { acquireTime, renewTime } = tenure.lease;
-  // The holder has not renewed the grant yet. After a restart, even our own grants do not count as
-  // provisional.
+  // The holder has not renewed the grant yet. After a restart, even our own grants do not count as provisional.
   if (acquireTime !== undefined && acquireTime === renewTime) return undefined;
   const candidate = input.candidates.find(({ candidate: { name } }) => name === tenure.holder);
   return { holder: tenure.holder, pod: candidate?.candidate.pod, until: tenure.expiresAt };

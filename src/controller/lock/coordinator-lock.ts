@@ -28,8 +28,8 @@ import { LockCalls } from './lock-storage.ts';
 const JITTER = 0.1;
 
 /**
- * The lock that makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right
- * before each write; see `LONGEST_WRITE_MS`.
+ * The lock that makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right before each
+ * write; see `LONGEST_WRITE_MS`.
  */
 export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
@@ -37,9 +37,7 @@ export class CoordinatorLock {
   readonly #rules: LockRules;
   readonly #calls: LockCalls;
   readonly #sleep: InterruptibleSleep;
-  /**
-   * Delays repeated claims by force, so that two processes do not take the lock from each other all the time.
-   */
+  /** Delays repeated claims by force, so that two processes do not take the lock from each other all the time. */
   readonly #forceBackoff: Backoff;
   #forceNotBefore: Instant = Number.NEGATIVE_INFINITY;
   #state: LockState;
@@ -55,8 +53,8 @@ export class CoordinatorLock {
   /** We never act before this time. Another claim does not make it earlier: former holders may still act. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
   /**
-   * The value of `#actFrom` before a claim that the server refused. The refused request may be the
-   * retransmission of a successful claim. The next read shows that.
+   * The value of `#actFrom` before a claim that the server refused. The refused request may be the retransmission of a
+   * successful claim. The next read shows that.
    */
   #actFromIfRefused: Instant | undefined;
   /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
@@ -130,9 +128,8 @@ export class CoordinatorLock {
   }
 
   /**
-   * Makes `isActive` false at once and releases the Lease, so that the next coordinator does not wait until
-   * the Lease expires. Call it only after all writes have ended. Never rejects: if the release fails, the
-   * Lease expires.
+   * Makes `isActive` false at once and releases the Lease, so that the next coordinator does not wait until the Lease
+   * expires. Call it only after all writes have ended. Never rejects: if the release fails, the Lease expires.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();

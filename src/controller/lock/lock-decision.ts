@@ -16,21 +16,18 @@ export interface LockObservation {
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
   /**
-   * Until this time, a former holder may act. It lost the lock without releasing it: the Lease was deleted,
-   * emptied or restored from a backup (rule 8).
+   * Until this time, a former holder may act. It lost the lock without releasing it: the Lease was deleted, emptied or
+   * restored from a backup (rule 8).
    */
   readonly formerHolderUntil?: Instant;
   /**
-   * Until this time, a former holder without our prefix may wake up and release the new holder's lock:
-   * client-go's elector releases any Lease that it finds (rule 8).
+   * Until this time, a former holder without our prefix may wake up and release the new holder's lock: client-go's
+   * elector releases any Lease that it finds (rule 8).
    */
   readonly doubtedUntil?: Instant;
 }
 
-/**
- * `actFrom`: the time from which a holder may act after a successful claim. Before that, a former holder may
- * act.
- */
+/** `actFrom`: the time from which a holder may act after a successful claim. Before that, a former holder may act. */
 export type LockDecision =
   | { readonly kind: 'claim'; readonly actFrom: Instant }
   | { readonly kind: 'force'; readonly actFrom: Instant; readonly ousted: string }
@@ -64,8 +61,7 @@ export function observeLock(
     return { ...seen, formerHolderUntil: now + durationOf(previous.record, rules) };
   }
   if (previous === undefined) return seen;
-  // The duration counts from now: the holder may have renewed, unseen, just before the Lease was deleted or
-  // emptied.
+  // The duration counts from now: the holder may have renewed, unseen, just before the Lease was deleted or emptied.
   const durationMs = Math.max(
     rules.leaseDurationMs,
     former?.leaseDurationMs ?? 0,
@@ -75,9 +71,9 @@ export function observeLock(
 }
 
 /**
- * Whether a holder without our prefix took the lock before its former holder expired. In that case the Lease
- * was emptied or deleted unseen, and the former holder may still act. One of our replicas never does this: it
- * takes the lock after a release, or acts and releases only after the former holder has expired.
+ * Whether a holder without our prefix took the lock before its former holder expired. In that case the Lease was emptied
+ * or deleted unseen, and the former holder may still act. One of our replicas never does this: it takes the lock after a
+ * release, or acts and releases only after the former holder has expired.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,
@@ -101,8 +97,8 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
 }
 
 /**
- * Returns until when a former holder without our prefix may disturb the lock: it may sleep for two durations
- * after its last renewal.
+ * Returns until when a former holder without our prefix may disturb the lock: it may sleep for two durations after its
+ * last renewal.
  */
 function doubtAfter(
   previous: LockObservation | undefined,
@@ -118,8 +114,8 @@ function doubtAfter(
 }
 
 /**
- * Decides what to do about the lock (rule 10). While a holder is valid, only a claim by force is possible.
- * After such a claim this replica waits, because the former holder may act until the end of its Lease.
+ * Decides what to do about the lock (rule 10). While a holder is valid, only a claim by force is possible. After such a
+ * claim this replica waits, because the former holder may act until the end of its Lease.
  * @param forceNotBefore end of the backoff between claims by force
  */
 export function decideLock(
@@ -147,10 +143,7 @@ function durationOf(record: LockRecord, rules: LockRules): number {
   return record.leaseDurationMs ?? rules.leaseDurationMs;
 }
 
-/**
- * Whether leaseTransitions has decreased. Each new holder increases it, so the storage was restored from a
- * backup.
- */
+/** Whether leaseTransitions has decreased. Each new holder increases it, so the storage was restored from a backup. */
 function isSetBack(record: LockRecord, former: LockRecord | undefined): boolean {
   return former !== undefined && record.leaseTransitions < former.leaseTransitions;
 }

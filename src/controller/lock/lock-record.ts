@@ -66,17 +66,14 @@ function isWrittenByOurs(managedFields: unknown): boolean | undefined {
   return Array.isArray(managedFields) ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER) : undefined;
 }
 
-/**
- * Whether the record looks like a release by client-go or this program. A Lease that another client emptied
- * does not.
- */
+/** Whether the record looks like a release by client-go or this program. A Lease that another client emptied does not. */
 export function isReleased(record: LockRecord): boolean {
   return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
 }
 
 /**
- * Returns the change that releases the lock. The next holder of a released lock acts at once. If a former
- * holder may still act for `settlingMs`, the record expires after that time instead.
+ * Returns the change that releases the lock. The next holder of a released lock acts at once. If a former holder may
+ * still act for `settlingMs`, the record expires after that time instead.
  */
 export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
   return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
@@ -102,8 +99,7 @@ function changedFields(
 ): Record<string, unknown> {
   const formerHolder = textField(spec, 'holderIdentity') ?? '';
   const written = formatMicroTime(change.wallTime);
-  // Other replicas recognize a renewal by a new renewTime. It must be new even if our clock is coarse or was
-  // set back.
+  // Other replicas recognize a renewal by a new renewTime. It must be new even if our clock is coarse or was set back.
   const renewTime = written === spec['renewTime'] ? formatMicroTime(change.wallTime + 1n) : written;
   const renewed = {
     holderIdentity: change.holder,

@@ -7,8 +7,7 @@ export interface LockTiming {
   /** How long a claim or renewal is valid, in ms, whole seconds. Default: 15,000. */
   readonly leaseDurationMs: number;
   /**
-   * The holder stops acting when this time has passed since it sent its last successful renewal, in ms.
-   * Default: 10,000.
+   * The holder stops acting when this time has passed since it sent its last successful renewal, in ms. Default: 10,000.
    */
   readonly renewDeadlineMs: number;
   /** Interval of renewals, and of reads while another replica holds the lock, in ms. Default: 2,000. */
@@ -34,8 +33,8 @@ export interface CoordinatorLockOptions {
   /** Takes the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
   /**
-   * Whether this replica could coordinate if it had the lock. Default: true. While false, the replica does
-   * not claim the lock, and releases it after `renewDeadlineMs`.
+   * Whether this replica could coordinate if it had the lock. Default: true. While false, the replica does not claim the
+   * lock, and releases it after `renewDeadlineMs`.
    */
   readonly canCoordinate?: () => boolean;
   readonly timing?: Partial<LockTiming>;
@@ -62,10 +61,7 @@ export const DEFAULT_LOCK_TIMING: LockTiming = {
  */
 export const LONGEST_WRITE_MS = 3500;
 
-/**
- * @throws RangeError if two replicas could act at once, or if a replica could lose the lock although nothing
- * failed.
- */
+/** @throws RangeError if two replicas could act at once, or if a replica could lose the lock although nothing failed. */
 export function checkLockSettings(identity: string, timing: LockTiming): void {
   if (isForeign(identity)) throw new RangeError(`a replica's identity cannot be "${identity}"`);
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, callTimeoutMs } = timing;

@@ -23,15 +23,15 @@ export interface LockStorage {
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject>;
   /**
-   * Calls `onChange` with every new state of the Lease (undefined: deleted) until the returned function is
-   * called. Resumes after failures. States may be late or repeated, but are in order.
+   * Calls `onChange` with every new state of the Lease (undefined: deleted) until the returned function is called.
+   * Resumes after failures. States may be late or repeated, but are in order.
    */
   watch?(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
 /**
- * Stores the lock on an API server. Use `client` for the lock only, so that the load of elections cannot
- * delay renewals (rule 10).
+ * Stores the lock on an API server. Use `client` for the lock only, so that the load of elections cannot delay renewals
+ * (rule 10).
  */
 export function createApiLockStorage(
   client: KubernetesClient,

@@ -61,8 +61,8 @@ const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 export const initialCommandState: CommandState = { phase: 'waiting', isStopping: false };
 
 /**
- * Decides what to do with the command. While this process ends, no command starts. A term ends only after the
- * process group of its command is empty.
+ * Decides what to do with the command. While this process ends, no command starts. A term ends only after the process
+ * group of its command is empty.
  */
 export function decideCommand(
   state: CommandState,

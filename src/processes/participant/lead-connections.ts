@@ -23,10 +23,7 @@ interface LeadAccount {
   /** Why the program must stop. */
   readonly why?: string;
   readonly fencingToken: number;
-  /**
-   * Until when the program may lead, in milliseconds after it sent its request, on the machine's monotonic
-   * clock.
-   */
+  /** Until when the program may lead, in milliseconds after it sent its request, on the machine's monotonic clock. */
   readonly validUntilMs: number;
 }
 
@@ -44,9 +41,9 @@ export interface LeadConnectionsParts {
 }
 
 /**
- * The connections by which programs ask for leadership and keep it (rule 18). One program at a time leads:
- * from the beginning of a term until it closes its connection. The Lease is not released before that. The
- * other programs wait, in the order of their requests.
+ * The connections by which programs ask for leadership and keep it (rule 18). One program at a time leads: from the
+ * beginning of a term until it closes its connection. The Lease is not released before that. The other programs wait, in
+ * the order of their requests.
  */
 export class LeadConnections {
   readonly #parts: LeadConnectionsParts;
@@ -112,8 +109,8 @@ export class LeadConnections {
   }
 
   /**
-   * Sends the state of the term to the program: now, repeatedly, and at the end of the term. The returned
-   * function stops this.
+   * Sends the state of the term to the program: now, repeatedly, and at the end of the term. The returned function stops
+   * this.
    */
   #tellRepeatedly(program: Program, term: Term): () => void {
     const { clock, repeatMs } = this.#parts;

@@ -76,8 +76,8 @@ interface LeaderAccount {
   /** The fencing token of the term; absent if this candidate does not lead. */
   readonly fencingToken?: number;
   /**
-   * How long the program may lead without another request, in milliseconds from the start of the request. 0
-   * if it must not lead, and always 0 if programs use connections to lead (rule 18).
+   * How long the program may lead without another request, in milliseconds from the start of the request. 0 if it must
+   * not lead, and always 0 if programs use connections to lead (rule 18).
    */
   readonly validForMs: number;
 }
@@ -97,8 +97,8 @@ interface LeadershipParts {
 export const MAX_PROMISE_MS = 5000;
 
 /**
- * The current leader, according to the observation of the Lease and the term of this candidate. It stores
- * only when the last promise expires.
+ * The current leader, according to the observation of the Lease and the term of this candidate. It stores only when the
+ * last promise expires.
  */
 export class Leadership {
   readonly #parts: LeadershipParts;
@@ -133,8 +133,8 @@ export class Leadership {
   };
 
   /**
-   * Records that the program has stopped leading, or will not start. The Lease can then be released before
-   * the promises expire.
+   * Records that the program has stopped leading, or will not start. The Lease can then be released before the promises
+   * expire.
    */
   acknowledge(): void {
     this.#acknowledged.abort();
@@ -163,10 +163,7 @@ export class Leadership {
     return { lease, identity, holder, leading: false, validForMs: 0 };
   }
 
-  /**
-   * Calls `listener` after each change, except a change without an event. The returned function removes the
-   * listener.
-   */
+  /** Calls `listener` after each change, except a change without an event. The returned function removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -277,8 +274,8 @@ function clusterOf({ kubeconfig, context, namespace }: ParticipateSettings, { cl
 }
 
 /**
- * Reads the pod from the usual environment variables of the downward API. The namespace may come from the
- * service account.
+ * Reads the pod from the usual environment variables of the downward API. The namespace may come from the service
+ * account.
  */
 function podIn(
   { POD_NAME: name, POD_UID: uid, POD_NAMESPACE }: Environment,

@@ -21,8 +21,8 @@ const SIGNALS: readonly NodeJS.Signals[] = [
 ];
 
 /**
- * Takes part in the election of a Lease, as a wrapper that runs a command while this candidate leads, or as a
- * sidecar. Resolves to the exit code after the Lease is released and the candidate is deleted.
+ * Takes part in the election of a Lease, as a wrapper that runs a command while this candidate leads, or as a sidecar.
+ * Resolves to the exit code after the Lease is released and the candidate is deleted.
  * @throws {Error} if there is no cluster, or if an address, a file or an identity cannot be used.
  */
 export async function runParticipant(

@@ -53,8 +53,8 @@ export interface HeldCommand {
 const SHELL = '/bin/sh';
 
 /**
- * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: the parent
- * was then killed before the command had a guard.
+ * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: the parent was then
+ * killed before the command had a guard.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
@@ -87,8 +87,8 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
 }
 
 /**
- * Kills a process group at its deadline, unless this process extends the deadline. A process that was killed
- * or stopped cannot extend it.
+ * Kills a process group at its deadline, unless this process extends the deadline. A process that was killed or stopped
+ * cannot extend it.
  */
 export interface GroupGuard {
   /** Sets the deadline of the group, in milliseconds from now. */
@@ -98,9 +98,9 @@ export interface GroupGuard {
 }
 
 /**
- * Reads lines, each with the seconds until the deadline. Kills the group at the deadline, and at once if the
- * input is closed. Without `timeout` (in coreutils and BusyBox), it kills the group only when the input is
- * closed. The script reaps its own children, because process 1 of a container may not do so.
+ * Reads lines, each with the seconds until the deadline. Kills the group at the deadline, and at once if the input is
+ * closed. Without `timeout` (in coreutils and BusyBox), it kills the group only when the input is closed. The script
+ * reaps its own children, because process 1 of a container may not do so.
  */
 const GUARD_SCRIPT = `group=$1 seconds=$2
 if timeout -s KILL 9 true; then can_wait=1; fi

@@ -109,10 +109,7 @@ interface LeaderFileParts {
   readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * Interval of writes while this candidate leads, in milliseconds. The content must not expire while it is
- * true.
- */
+/** Interval of writes while this candidate leads, in milliseconds. The content must not expire while it is true. */
 const WRITE_INTERVAL_MS = 1000;
 
 /**

@@ -9,8 +9,8 @@ const LONGEST_SILENCE_MS = 25_000;
 const LOOK_MS = 1000;
 
 /**
- * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection,
- * and a browser has at most six connections per server for all tabs.
+ * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection, and a
+ * browser has at most six connections per server for all tabs.
  * @param {Handlers} handlers
  * @param {(connection: Connection) => void} onChange
  */
@@ -56,8 +56,7 @@ export function connect(handlers, onChange) {
   setInterval(() => {
     const isSilent = Math.abs(Date.now() - silentSince) > LONGEST_SILENCE_MS;
     if (source && isSilent) lose();
-    // An EventSource reconnects on its own, but not after an answer that is not a stream, such as a proxy's
-    // error.
+    // An EventSource reconnects on its own, but not after an answer that is not a stream, such as a proxy's error.
     if (source && (isSilent || source.readyState === EventSource.CLOSED)) open();
   }, LOOK_MS);
   document.addEventListener('visibilitychange', open);

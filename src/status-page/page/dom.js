@@ -46,8 +46,7 @@ export function copy(id, parts) {
 }
 
 /**
- * Sets the content of parts of an element. If a text is unchanged, the browser does not lay it out or
- * announce it again.
+ * Sets the content of parts of an element. If a text is unchanged, the browser does not lay it out or announce it again.
  * @param {Element} element
  * @param {Readonly<Record<string, Content>>} parts by their selectors
  */

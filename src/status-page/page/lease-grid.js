@@ -10,8 +10,8 @@ const OVERSCAN = 8;
 const MOST_DOTS = 6;
 
 /**
- * The Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. The keys
- * select a row and open it.
+ * The Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. The keys select a row
+ * and open it.
  */
 export class LeaseGrid {
   #root;

@@ -60,8 +60,8 @@ export class LeaseList {
   }
 
   /**
-   * Returns the Leases that contain every word of `query` and match `filter`. Also returns the number of
-   * matches of each filter.
+   * Returns the Leases that contain every word of `query` and match `filter`. Also returns the number of matches of each
+   * filter.
    * @param {string} query
    * @param {Filter} filter
    */

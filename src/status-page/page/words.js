@@ -80,10 +80,7 @@ const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle:
 const timeOfDay = new Intl.DateTimeFormat(undefined, TIME);
 const timeOfYear = new Intl.DateTimeFormat(undefined, { ...TIME, month: 'short', day: 'numeric' });
 
-/**
- * Formats a time in the user's locale. Adds the date unless it is today. @type {(at: number, now: number) =>
- * string}
- */
+/** Formats a time in the user's locale. Adds the date unless it is today. @type {(at: number, now: number) => string} */
 export function clockText(at, now) {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   return (isToday ? timeOfDay : timeOfYear).format(at);
