@@ -31,10 +31,6 @@ export class PodWatch {
     this.#reflectors = new NamespacedReflectors(parts.namespaces, (namespace) => this.#reflector(namespace));
   }
 
-  get reflectors(): readonly Pick<Reflector<ObservedPod>, 'lastActivity'>[] {
-    return this.#reflectors.all;
-  }
-
   /** Returns the Pod with this uid, and the observations of this process. */
   find(uid: string): ObservedPod | undefined {
     return this.#byUid.get(uid);

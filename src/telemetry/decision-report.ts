@@ -9,8 +9,9 @@ import {
   isLeaseWrite,
   preferredBy,
 } from '../election/decision.ts';
+import { MISSING_PROOFS } from '../election/holder-end.ts';
 import type { Instant } from '../election/model.ts';
-import type { ElectionInput } from '../election/view.ts';
+import { type ElectionInput, holderEndIn } from '../election/view.ts';
 import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
 import { createRepeatCounter } from '../support/backoff.ts';
 import type { ElectionMetrics } from './election-metrics.ts';
@@ -213,7 +214,16 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     moreActions: beyond(actions),
     candidates: named,
     moreCandidates: more || undefined,
+    crashEvidence: describeEnd(decision, input),
   };
+}
+
+/** Says why a Lease was granted before its expiry, or why it had to expire; undefined if Pods are not watched (rule 17). */
+function describeEnd({ reason }: Decision, input: ElectionInput): string | undefined {
+  if (reason !== 'LeaseExpired' && reason !== 'HolderEnded') return undefined;
+  const end = holderEndIn(input);
+  if (end?.kind === 'unproven') return `${end.missing}: ${MISSING_PROOFS[end.missing]}`;
+  return end && `${end.instance.id} ended: ${end.instance.reason}`;
 }
 
 /** Returns the durations of an election for the log, in whole milliseconds. */

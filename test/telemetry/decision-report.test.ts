@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isPing } from '../controller/make-controller.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
+import { defaultSettings } from '../support/election-builders.ts';
 import { makeLedWorld, makeReportedWorld } from './make-reported.ts';
 
 const KEY = 'default/scheduler';
@@ -53,6 +54,24 @@ describe('a decision that changed something', () => {
     await expect(measure('cle_expiry_to_holder_seconds_count')).resolves.toBe(1);
     await expect(measure('cle_expiry_to_holder_seconds_sum')).resolves.toBe(0);
   });
+
+  test.for([
+    { isCrashEvidenceUsed: true, want: expect.stringMatching(/^NoPod: /) },
+    { isCrashEvidenceUsed: false, want: undefined },
+  ])(
+    'says why a Lease had to expire, where Pods are watched: $isCrashEvidenceUsed',
+    async ({ isCrashEvidenceUsed, want }) => {
+      const { world, linesOf } = await makeLedWorld(KEY, {
+        settings: { ...defaultSettings, isCrashEvidenceUsed },
+      });
+      world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
+      await world.clock.advance(10_500);
+      world.renew('default/b');
+      await world.clock.advance(5000);
+      expect(linesOf(CHANGED).at(-1)).toMatchObject({ reason: 'LeaseExpired' });
+      expect(linesOf(CHANGED).at(-1)?.['crashEvidence']).toEqual(want);
+    },
+  );
 
   test('says whom it prefers', async () => {
     const { world, linesOf, measure } = await makeLedWorld(KEY);

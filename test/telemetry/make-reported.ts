@@ -64,8 +64,8 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
 }
 
 /** The same with a Lease whose only candidate `a` leads it. @param key of that Lease. */
-export async function makeLedWorld(key: string) {
-  const reported = makeReportedWorld();
+export async function makeLedWorld(key: string, parts: Partial<ElectionControllerParts> = {}) {
+  const reported = makeReportedWorld(parts);
   const { world } = reported;
   await world.start();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
