@@ -3,7 +3,7 @@ import { BEST, candidateName, castOf, leaseNames } from './casts.ts';
 import type { Logged, SimStage } from './contender.ts';
 import { type ProcessUsage, watchUsage } from './process-usage.ts';
 import type { SimProgram } from './sim-programs.ts';
-import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, waitBetween } from './waits.ts';
+import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, untilLedBy, waitBetween } from './waits.ts';
 
 /** How much there is of it. */
 export interface CrowdedLeaseScale {
@@ -75,6 +75,7 @@ async function measureReleases(
   minor: number,
   prepare: () => Promise<void>,
 ): Promise<Releases> {
+  await untilLedBy({ namespace, leases }, names, minor);
   const from = Date.now();
   const loggedBefore = contender.logged();
   const usageSince = await watchUsage(contender.pid);

@@ -3,7 +3,7 @@ import { seededRandom } from '../../support/seeded-random.ts';
 import { BEST, candidateName, castOf, leaseNames } from './casts.ts';
 import type { SimStage } from './contender.ts';
 import type { Elections } from './scenarios.ts';
-import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, waitBetween } from './waits.ts';
+import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, untilLedBy, waitBetween } from './waits.ts';
 
 /** How Leases fared that lost their holders, all within ten seconds. */
 export interface MassDeath {
@@ -29,6 +29,7 @@ export async function measureMassDeath(
     names.flatMap((lease) => castOf(lease, candidates)),
     renewEveryMs,
   );
+  await untilLedBy({ namespace, leases }, names, BEST);
   // Until the holders renew at times of their own, and none of the others is known to be alive without being asked.
   await sleep(Math.max(FRESHNESS_MS, renewEveryMs));
 
