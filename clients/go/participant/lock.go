@@ -173,11 +173,10 @@ func (p *Participant) renew(ctx context.Context, durationSeconds int) error {
 		if err != nil {
 			return err
 		}
-		sentAt, answer, err := p.patchLease(ctx, patch)
+		sentAt, err := p.patchLease(ctx, patch)
 		if err != nil {
 			return err
 		}
-		p.memory.answer(answer, sentAt)
 		return p.renewed(ctx, &term{
 			token:             token,
 			duration:          time.Duration(durationSeconds) * time.Second,
@@ -271,11 +270,9 @@ func (p *Participant) writeRelease(ctx context.Context, lease *coordinationv1.Le
 	if err != nil {
 		return err
 	}
-	sentAt, answer, err := p.patchLease(ctx, patch)
-	if err != nil {
+	if _, err := p.patchLease(ctx, patch); err != nil {
 		return err
 	}
-	p.memory.answer(answer, sentAt)
 	p.log.Info("Released the Lease")
 	return nil
 }

@@ -223,13 +223,23 @@ func newLedger() *ledger {
 	return &ledger{active: map[string]int64{}}
 }
 
+func (l *ledger) untilLed(t *testing.T, name string) {
+	t.Helper()
+	within(t, 60*time.Second, name+" leads", func() bool { return l.leader() == name })
+}
+
+func (o *operator) untilCandidate(t *testing.T) {
+	t.Helper()
+	within(t, 60*time.Second, o.participant.Identity()+" is a candidate", func() bool { return o.hasCandidate(t) })
+}
+
 func TestOneManagerLeadsAndHandsOver(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	b := start(t, l, "b")
-	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	b.untilCandidate(t)
 	time.Sleep(2 * time.Second)
 	if l.leader() != "a" || a.participant.Remaining() == 0 || b.participant.Remaining() != 0 {
 		t.Errorf("%s leads; remaining: %s, %s", l.leader(), a.participant.Remaining(), b.participant.Remaining())
@@ -253,9 +263,9 @@ func TestFollowerLeavesBeforeItsContextEnds(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	b := start(t, l, "b")
-	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	b.untilCandidate(t)
 	within(t, 60*time.Second, "b is ready", func() bool { return b.participant.Ready(nil) == nil })
 	b.stop()
 	if err := <-b.ended; err != nil {
@@ -273,9 +283,9 @@ func TestNewerVersionByPriorityTakesOverAsPlanned(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a", func(o *operator, _ *participant.Options, _ *ctrl.Options) { o.slow = 500 * time.Millisecond })
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	b := start(t, l, "b")
-	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	b.untilCandidate(t)
 	patchObject(t, candidates, b.participant.Identity(), map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{"coordinated-leader-election.dev/priority": "10"}},
 	})
@@ -291,9 +301,9 @@ func TestCutOffLeaderIsReplacedAfterItsLeaseHasExpired(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	b := start(t, l, "b")
-	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	b.untilCandidate(t)
 	// It must have renewed: the first renewal counts for longer.
 	time.Sleep(time.Second)
 	a.isCut.Store(true)
@@ -309,7 +319,7 @@ func TestDeletedCandidateComesBack(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a")
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	for range 3 {
 		resource := dynamicClient().Resource(candidates).Namespace("default")
 		before, err := resource.Get(t.Context(), a.participant.Identity(), metav1.GetOptions{})
@@ -354,9 +364,9 @@ func TestLeaseEmptiedByAVandal(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a", func(o *operator, _ *participant.Options, _ *ctrl.Options) { o.slow = time.Second })
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	b := start(t, l, "b")
-	within(t, 60*time.Second, "b is a candidate", func() bool { return b.hasCandidate(t) })
+	b.untilCandidate(t)
 	time.Sleep(time.Second)
 	patchObject(t, leases, leaseOf(t), map[string]any{"spec": map[string]any{"holderIdentity": ""}})
 	if err := <-a.ended; err != nil || !errors.Is(a.cause(), participant.ErrLost) {
@@ -375,7 +385,7 @@ func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 		options.GracefulShutdownTimeout = &timeout
 		managed.GracefulShutdownTimeout = &timeout
 	})
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	start(t, l, "b")
 	a.stop()
 	if err := <-a.ended; err == nil {
@@ -392,7 +402,7 @@ func TestNewestVersionTakesTheFreeLease(t *testing.T) {
 	t.Parallel()
 	l := newLedger()
 	a := start(t, l, "a", withVersion("1.4.2"))
-	within(t, 60*time.Second, "a leads", func() bool { return l.leader() == "a" })
+	l.untilLed(t, "a")
 	old := start(t, l, "old", withVersion("1.4.2"))
 	next := start(t, l, "next", withVersion("v1.5.0"))
 	within(t, 60*time.Second, "both are candidates", func() bool { return old.hasCandidate(t) && next.hasCandidate(t) })

@@ -330,12 +330,16 @@ func (p *Participant) notify() {
 	p.changed = make(chan struct{})
 }
 
-// patchLease writes the Lease if it is still as it was decided on. It returns when the request was sent, and the answer.
-func (p *Participant) patchLease(ctx context.Context, patch []byte) (time.Time, *unstructured.Unstructured, error) {
+// patchLease writes the Lease if it is still as it was decided on, and takes the answer in. It returns when the request was sent.
+func (p *Participant) patchLease(ctx context.Context, patch []byte) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	sentAt := time.Now()
 	options := metav1.PatchOptions{FieldManager: fieldManager}
 	answer, err := p.leases.Patch(ctx, p.settings.Lease, types.MergePatchType, patch, options)
-	return sentAt, answer, err
+	if err != nil {
+		return sentAt, err
+	}
+	p.memory.answer(answer, sentAt)
+	return sentAt, nil
 }
