@@ -118,11 +118,12 @@ export class ElectionRecords {
 
   /** Returns the input of a decision about one Lease. */
   gather(key: LeaseKey): ElectionInput {
-    const holderPod = this.#holderPod(key);
+    const memory = this.#memories.get(key) ?? noMemory;
+    const holderPod = this.#podOfHolder(this.observed(key, memory.record?.holder ?? ''));
     return {
       ...splitLeaseKey(key),
       lease: this.#leases.get(key),
-      memory: this.#memories.get(key) ?? noMemory,
+      memory,
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
       ...(this.#twins.has(key) && { twins: [...(this.#twins.get(key)?.values() ?? [])] }),
       ...(holderPod && { holderPod }),
@@ -135,8 +136,8 @@ export class ElectionRecords {
   /** Like {@link gather}, but with the holder as the only candidate. Takes constant time. */
   gatherHolder(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
-    const holder = this.#candidates.get(key)?.get(memory.record?.holder ?? '');
-    const holderPod = this.#holderPod(key);
+    const holder = this.observed(key, memory.record?.holder ?? '');
+    const holderPod = this.#podOfHolder(holder);
     return {
       ...splitLeaseKey(key),
       lease: this.#leases.get(key),
@@ -153,9 +154,8 @@ export class ElectionRecords {
     return this.#leasesOfPods.get(uid) ?? [];
   }
 
-  #holderPod(key: LeaseKey): ObservedPod | undefined {
-    const holder = this.#memories.get(key)?.record?.holder;
-    const { pod } = (holder && this.candidate(key, holder)) || {};
+  #podOfHolder(holder: ObservedCandidate | undefined): ObservedPod | undefined {
+    const pod = holder?.candidate.pod;
     return pod && this.#podOf(pod.uid);
   }
 

@@ -76,3 +76,8 @@ export function formatMicroTime(time: MicroTime): string {
   const milliseconds = new Date(Number((written - micros) / 1000n)).toISOString();
   return `${milliseconds.slice(0, -1)}${micros.toString().padStart(3, '0')}Z`;
 }
+
+/** Formats a moment as metav1.Time, which has whole seconds. */
+export function formatSeconds(time: MicroTime): string {
+  return formatMicroTime(time).replace(/\.\d+/, '');
+}

@@ -49,7 +49,7 @@ function containerOf(name: string, status: JsonObject = {}): PodContainer {
     return isJsonObject(terminated) ? [endedInstance(terminated)] : [];
   });
   const id = textField(status, 'containerID') ?? '';
-  return { name, running: running && { ...instanceOf(id, running) }, ended };
+  return { name, running: running && instanceOf(id, running), ended };
 }
 
 function instanceOf(id: string, fields: JsonObject): ContainerInstance {

@@ -1,5 +1,5 @@
 import { FIELD_MANAGER } from '../coordination/lease.ts';
-import { formatMicroTime } from '../coordination/micro-time.ts';
+import { formatSeconds } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -174,7 +174,7 @@ function keyOf({ lease, type, reason, message }: LeaseEvent): string {
 function create({ event, time }: Recorded, name: string, host: string): ApiRequest {
   const { lease, type, reason, message } = event;
   const { namespace } = lease;
-  const timestamp = wholeSeconds(time);
+  const timestamp = formatSeconds(time);
   return {
     method: 'POST',
     path: eventsPath(namespace),
@@ -201,7 +201,7 @@ function countUp({ event, time }: Recorded, name: string, count: number): ApiReq
     method: 'PATCH',
     path: `${eventsPath(event.lease.namespace)}/${encodeURIComponent(name)}`,
     contentType: 'application/merge-patch+json',
-    body: { count, lastTimestamp: wholeSeconds(time) },
+    body: { count, lastTimestamp: formatSeconds(time) },
   };
 }
 
@@ -212,11 +212,6 @@ function eventsPath(namespace: string): string {
 function eventName(lease: string, suffix: string): string {
   const room = MAX_NAME - suffix.length - 1;
   return `${lease.slice(0, room).replace(/[-.]+$/, '')}.${suffix}`;
-}
-
-/** Times in core/v1 Events have no fractions of seconds. */
-function wholeSeconds(time: MicroTime): string {
-  return formatMicroTime(time).replace(/\.\d+/, '');
 }
 
 /** Whether the Event failed because its namespace is being deleted. This is not reported. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { formatSeconds } from '../../src/coordination/micro-time.ts';
 import { defaultSettings } from '../support/election-builders.ts';
 import { ControllerWorld } from './make-controller.ts';
 import { makeCandidateObject } from './make-objects.ts';
@@ -33,7 +34,7 @@ async function renewUntil(world: ControllerWorld, at: number): Promise<void> {
   }
 }
 
-const secondsAt = (world: ControllerWorld) => world.wallText.replace(/\.\d+/, '');
+const secondsAt = (world: ControllerWorld) => formatSeconds(world.clock.wallTime());
 
 const statusOf = (state: object) => ({
   containerStatuses: [{ name: 'main', containerID: 'containerd://1', state, lastState: {} }],

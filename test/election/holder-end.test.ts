@@ -315,26 +315,10 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
     const [grant] = decision.actions;
     const { memory } = recordSending(ended.build(), grant as never, 10_500);
     expect(memory.beliefs.map(({ holder }) => holder)).not.toContain('a');
-    const granted = new Granted(ended.remembers(memory)).seesGrantTo('b', 10_510);
+    const seen = makeLease('b')
+      .renewedAt(10_510)
+      .with({ acquireTime: wallAt(10_510), leaseTransitions: 1, resourceVersion: 'granted' });
+    const granted = ended.remembers(memory).sees(seen, 10_510).build();
     expect(granted.memory.beliefs.map(({ holder }) => holder)).not.toContain('a');
   });
 });
-
-class Granted {
-  readonly #input: InputBuilder;
-
-  constructor(input: InputBuilder) {
-    this.#input = input;
-  }
-
-  seesGrantTo(holder: string, at: Instant) {
-    const granted = makeLease(holder)
-      .renewedAt(at)
-      .with({
-        acquireTime: wallAt(at),
-        leaseTransitions: 1,
-        resourceVersion: 'granted',
-      });
-    return this.#input.sees(granted, at).build();
-  }
-}

@@ -1,4 +1,5 @@
-import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import { CONTAINER_ANNOTATION } from '../../src/coordination/lease.ts';
+import { formatSeconds } from '../../src/coordination/micro-time.ts';
 import type { PodReference } from '../../src/election/model.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { JsonObject } from '../../src/support/json.ts';
@@ -27,7 +28,6 @@ interface SimPod {
   otherState: JsonObject | undefined;
 }
 
-const GROUP_OF_ANNOTATIONS = 'coordinated-leader-election.dev';
 const MAIN = 'main';
 const OTHER = 'other';
 /** Delays of a report: most often, sometimes, and rarely, in ms. */
@@ -45,6 +45,8 @@ export class SimKubelet {
   readonly #world: SimKubeletWorld;
   /** By the name of the Pod. */
   readonly #pods = new Map<string, SimPod>();
+  /** The changes that the kubelet of a Pod has not reported yet. */
+  readonly #queues = new Map<SimPod, (() => void)[]>();
   #containers = 0;
 
   constructor(world: SimKubeletWorld) {
@@ -95,7 +97,7 @@ export class SimKubelet {
     const hasOther = kind > 0.5 && !isShared;
     const isNamed = chance.is(0.7);
     const annotations = {
-      ...(hasOther && isNamed && { [`${GROUP_OF_ANNOTATIONS}/container`]: MAIN }),
+      ...(hasOther && isNamed && { [CONTAINER_ANNOTATION]: MAIN }),
     };
     const spec = {
       containers: [{ name: MAIN }, ...(hasOther ? [{ name: OTHER }] : [])],
@@ -126,8 +128,6 @@ export class SimKubelet {
     const at = chance.upTo(withinMs);
     this.#queue(pod, at, change);
   }
-
-  readonly #queues = new Map<SimPod, (() => void)[]>();
 
   #queue(pod: SimPod, inMs: number, change: () => void): void {
     const queue = this.#queues.get(pod) ?? [];
@@ -192,7 +192,6 @@ export class SimKubelet {
   }
 }
 
-/** metav1.Time has whole seconds. */
 function secondsOf(process: SimProcess): string {
-  return formatMicroTime(process.wallTime()).replace(/\.\d+/, '');
+  return formatSeconds(process.wallTime());
 }

@@ -1,5 +1,5 @@
 import { sourceOf } from '../../src/coordination/candidate-sources.ts';
-import { formatMicroTime } from '../../src/coordination/micro-time.ts';
+import { formatSeconds } from '../../src/coordination/micro-time.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock } from '../../src/support/clock.ts';
@@ -60,8 +60,7 @@ export class SimStore {
 
   create(resource: SimResource, object: KubernetesObject): KubernetesObject {
     const uid = `uid-${++this.#uids}`;
-    // metav1.Time has no fraction.
-    const creationTimestamp = formatMicroTime(this.#clock.wallTime()).replace(/\.\d+/, '');
+    const creationTimestamp = formatSeconds(this.#clock.wallTime());
     return this.#put('ADDED', resource, {
       ...object,
       metadata: { ...object.metadata, uid, creationTimestamp },
