@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sortedYaml } from '../chart/plain-manifests.ts';
-import { candidatePath, coordinatorAccount, readLease } from '../control-plane/cluster-objects.ts';
+import { candidatePath, readLease } from '../control-plane/cluster-objects.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { installChartRoles } from './chart-roles.ts';
 import { type Coordinator, eventually, startCoordinator, untilActive } from './coordinator.ts';
-import { startHelm } from './helm.ts';
-import { kubectlFor } from './kubectl.ts';
 import { type PodCluster, startPodCluster } from './pod-cluster.ts';
 import {
   type Component,
@@ -32,7 +30,7 @@ describe('a leader whose container has ended (rule 17)', () => {
   beforeAll(async () => {
     cluster = await startPodCluster({ nodes: [{ findImage: componentImage }] });
     plane = cluster.plane;
-    const kubeconfig = await installChartRoles();
+    const kubeconfig = await installChartRoles(plane, { crashEvidence: { enabled: true } });
     coordinator = await startCoordinator(kubeconfig, ['--watch-pods']);
     await makeParticipantsNamespace(cluster, namespace);
     await untilActive(coordinator, 60_000);
@@ -43,17 +41,6 @@ describe('a leader whose container has ended (rule 17)', () => {
     await coordinator?.stop();
     await cluster?.stop();
   });
-
-  async function installChartRoles(): Promise<string> {
-    const [helm, kubectl] = await Promise.all([startHelm(), kubectlFor(plane.kubeconfig)]);
-    const objects = await helm.render({ crashEvidence: { enabled: true } });
-    const { code, stderr } = await kubectl.run(['apply', '--server-side', '--filename', '-'], {
-      input: sortedYaml(objects.filter(({ kind }) => /Role|ServiceAccount/.test(kind))),
-    });
-    expect(code, stderr).toBe(0);
-    await Promise.all([helm.remove(), kubectl.remove()]);
-    return plane.kubeconfigFor({ serviceAccount: coordinatorAccount });
-  }
 
   async function ownCandidates(): Promise<void> {
     for (const name of await web.pods()) {

@@ -28,14 +28,15 @@ interface GuideProgram {
   readonly closesWithinMs: number;
 }
 
-/** Writes the block of one language in the chapter about leading by a connection. */
-function writeBlock(language: string, file: string, address: string): void {
+/** Writes the block of one language in the chapter about leading by a connection. Returns the file. */
+function writeBlock(language: string, file: string, address: string): string {
   const guide = readFileSync(join(root, 'docs/participants.md'), 'utf8');
   const block = blocksIn(guide).find(
     (one) => one.language === language && one.heading.endsWith('> Lead by a connection'),
   );
   expect(block?.text).toContain('127.0.0.1:4040');
   writeFileSync(file, block?.text.replace('127.0.0.1:4040', address) ?? '');
+  return file;
 }
 
 const programs: readonly GuideProgram[] = [
@@ -46,30 +47,21 @@ const programs: readonly GuideProgram[] = [
   },
   {
     language: 'Java',
-    prepare(folder, address) {
-      const file = join(folder, 'Worker.java');
-      writeBlock('java', file, address);
-      return ['java', file];
-    },
+    prepare: (folder, address) => ['java', writeBlock('java', join(folder, 'Worker.java'), address)],
     closesWithinMs: 2000,
   },
   {
     language: 'Go',
     async prepare(folder, address) {
-      const [file, program] = [join(folder, 'worker.go'), join(folder, 'worker')];
-      writeBlock('go', file, address);
-      await run('go', ['build', '-o', program, file]);
+      const program = join(folder, 'worker');
+      await run('go', ['build', '-o', program, writeBlock('go', `${program}.go`, address)]);
       return [program];
     },
     closesWithinMs: 2000,
   },
   {
     language: 'bash',
-    prepare(folder, address) {
-      const file = join(folder, 'worker.sh');
-      writeBlock('bash', file, address);
-      return ['bash', file];
-    },
+    prepare: (folder, address) => ['bash', writeBlock('bash', join(folder, 'worker.sh'), address)],
     closesWithinMs: 5000,
   },
 ];

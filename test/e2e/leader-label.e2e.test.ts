@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sortedYaml } from '../chart/plain-manifests.ts';
-import { candidatePath, coordinatorAccount } from '../control-plane/cluster-objects.ts';
+import { candidatePath } from '../control-plane/cluster-objects.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { commandBlocksIn } from '../support/command-blocks.ts';
+import { installChartRoles } from './chart-roles.ts';
 import { type Coordinator, eventually, startCoordinator, untilActive } from './coordinator.ts';
-import { startHelm } from './helm.ts';
-import { kubectlFor } from './kubectl.ts';
 import { type PodCluster, startPodCluster } from './pod-cluster.ts';
 import {
   type Component,
@@ -45,7 +43,7 @@ describe('the label of a leader', () => {
   beforeAll(async () => {
     cluster = await startPodCluster({ nodes: [{ findImage: componentImage }] });
     plane = cluster.plane;
-    kubeconfig = await installChartRoles();
+    kubeconfig = await installChartRoles(plane, { config: { leaderLabel: true } });
     coordinator = await startCoordinator(kubeconfig, args);
     await makeParticipantsNamespace(cluster, namespace);
     await plane.request('POST', `/api/v1/namespaces/${namespace}/services`, {
@@ -60,17 +58,6 @@ describe('the label of a leader', () => {
     await coordinator?.stop();
     await cluster?.stop();
   });
-
-  async function installChartRoles(): Promise<string> {
-    const [helm, kubectl] = await Promise.all([startHelm(), kubectlFor(plane.kubeconfig)]);
-    const objects = await helm.render({ config: { leaderLabel: true } });
-    const { code, stderr } = await kubectl.run(['apply', '--server-side', '--filename', '-'], {
-      input: sortedYaml(objects.filter(({ kind }) => /Role|ServiceAccount/.test(kind))),
-    });
-    expect(code, stderr).toBe(0);
-    await Promise.all([helm.remove(), kubectl.remove()]);
-    return plane.kubeconfigFor({ serviceAccount: coordinatorAccount });
-  }
 
   /** As a program does that knows the name and uid of its Pod: its candidate says whose it is, and goes with it. */
   async function ownCandidates(): Promise<void> {

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import { sortedYaml } from '../chart/plain-manifests.ts';
 import { installCandidateResource } from '../control-plane/candidate-resource.ts';
 import {
-  coordinatorAccount,
   coordinatorLease,
   createCandidate,
   createLease,
@@ -14,9 +12,8 @@ import {
   readLease,
 } from '../control-plane/cluster-objects.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
+import { installChartRoles } from './chart-roles.ts';
 import { type Coordinator, eventually, startCoordinator, untilActive } from './coordinator.ts';
-import { startHelm } from './helm.ts';
-import { kubectlFor } from './kubectl.ts';
 import { runProgram } from './program-run.ts';
 
 const apiVersion = CUSTOM_API_VERSION;
@@ -33,25 +30,14 @@ describe('a lock in a namespace of its own', () => {
     plane = await startControlPlane({ readyWithinMs: 120_000, coordinatedLeaderElection: false });
     await installCandidateResource(plane);
     await createNamespaces(plane, lock.namespace);
-    kubeconfig = await installChartRoles();
+    // Nothing in kube-system.
+    kubeconfig = await installChartRoles(plane, { config: { lockNamespace: lock.namespace } });
     coordinator = await startCoordinator(kubeconfig, args);
   });
   afterAll(async () => {
     await coordinator?.stop();
     await plane?.stop();
   });
-
-  /** What the chart grants with that setting, and nothing in kube-system. */
-  async function installChartRoles(): Promise<string> {
-    const [helm, kubectl] = await Promise.all([startHelm(), kubectlFor(plane.kubeconfig)]);
-    const objects = await helm.render({ config: { lockNamespace: lock.namespace } });
-    const { code, stderr } = await kubectl.run(['apply', '--server-side', '--filename', '-'], {
-      input: sortedYaml(objects.filter(({ kind }) => /Role|ServiceAccount/.test(kind))),
-    });
-    expect(code, stderr).toBe(0);
-    await Promise.all([helm.remove(), kubectl.remove()]);
-    return plane.kubeconfigFor({ serviceAccount: coordinatorAccount });
-  }
 
   const holderOf = async (lease: { namespace: string; name: string }) =>
     (await readLease(plane, lease))?.spec.holderIdentity || undefined;
