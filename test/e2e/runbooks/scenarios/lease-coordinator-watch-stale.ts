@@ -23,9 +23,10 @@ export async function leaseCoordinatorWatchStale(site: Site): Promise<void> {
     'kubectl get pods --namespace "$NAMESPACE" --selector app.kubernetes.io/instance="$RELEASE"\n',
     [/^\S+ +1\/1 +Running /m, /^\S+ +0\/1 +Running /m],
   );
+  // The other replica sees candidates until its open watch ends, 5 to 10 min after it began. That may be by now.
   await runbook.follow('for POD in', [
     /staleness_seconds\{resource="leasecandidates"\} (?:1[5-9]\d|[2-9]\d\d)/,
-    /staleness_seconds\{resource="leasecandidates"\} \d\d?(?:\.|$)/m,
+    /staleness_seconds\{resource="leases"\} \d\d?(?:\.|$)/m,
   ]);
   await runbook.follow('kubectl logs', /403 .*is forbidden: User .* cannot list/);
   await runbook.follow('auth can-i list', { code: 1, output: /^no$/m });
