@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../support/clock.ts';
+import { type Clock, sleep, within } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';
 import { type DemoState, describeState, seconds } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
@@ -145,7 +145,7 @@ async function play(
       throw new TourError(`${title}: ${messageOf(cause)}`, { cause });
     },
   );
-  await Promise.race([acting, sleep(clock, withinMs, signal)]);
+  await within(clock, withinMs, acting, signal);
   for (let doneAt: number | undefined; ; await sleep(clock, LOOK_MS, signal)) {
     const now = clock.now();
     const state = world.state();

@@ -34,11 +34,17 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Waits for `work`, but at most `ms` on `clock`. Rejects if `work` rejects in that time. */
-export async function within(clock: Clock, ms: number, work: Promise<unknown> | undefined): Promise<void> {
+/** Waits for `work`, but at most `ms` on `clock`, and not after `signal`. Rejects if `work` rejects in that time. */
+export async function within(
+  clock: Clock,
+  ms: number,
+  work: Promise<unknown> | undefined,
+  signal?: AbortSignal,
+): Promise<void> {
   const waiting = new AbortController();
+  const ended = signal ? AbortSignal.any([signal, waiting.signal]) : waiting.signal;
   try {
-    await Promise.race([work, sleep(clock, ms, waiting.signal)]);
+    await Promise.race([work, sleep(clock, ms, ended)]);
   } finally {
     waiting.abort();
   }

@@ -104,6 +104,14 @@ describe('the tour', () => {
     await demo.world.stop();
   });
 
+  test('ends at once: it leaves no timer behind that would keep the process', async () => {
+    const world = new ScriptedWorld();
+    const clock = new VirtualClock();
+    const step = { name: 'elect', deed: '', expectation: '', act: async () => {}, isDone: () => true };
+    expect((await tour(world, clock, [step])).error).toBeUndefined();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   test('fails at the step that does not come out, with what was seen instead', async () => {
     const world = new ScriptedWorld();
     world.current = makeState({ reason: 'LeaseMissing', lease: makeLease({ remainingMs: 1500 }) });
