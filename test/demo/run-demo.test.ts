@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { openerFor } from '../../src/demo/run-demo.ts';
+import { recordedSteps, stepsOf } from '../docs/recording.ts';
 
 const PAGE_URL = 'http://127.0.0.1:1/';
 
@@ -77,6 +78,8 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     expect(await program.ended).toBe(0);
     expect(program.said.err).toBe('');
     expect(program.said.out).toMatch(/\nAll 7 steps came out as expected, in \d+\.\d s\.\n$/);
+    // Otherwise make a new recording for the README: `npm run docs -- recording`.
+    expect(recordedSteps()).toEqual(stepsOf(program.said.out.split('\n')));
   });
 
   test('ends, and says why, where it has no place for its kubeconfig', async (context) => {

@@ -1,5 +1,6 @@
 // Writes what is made from the code into docs/, the chart and deploy/: `npm run docs`. `npm run docs -- NAME` writes one of them;
-// the pictures and the page about mutation are written only by name, as they need a browser, and the results of `npm run mutation`.
+// the pictures, the recording and the page about mutation are written only by name, as they need a browser, a run of the demo, and
+// the results of `npm run mutation`.
 import { runNamed } from '../support/named-programs.ts';
 
 runNamed(
@@ -9,6 +10,7 @@ runNamed(
     metrics: { file: new URL('../telemetry/metrics-doc.ts', import.meta.url) },
     monitoring: { file: new URL('../../monitoring/generated-files.ts', import.meta.url) },
     mutation: { file: new URL('../mutation/survivors-doc.ts', import.meta.url) },
+    recording: { file: new URL('recording.ts', import.meta.url) },
     reliability: { file: new URL('../simulation/reliability-doc.ts', import.meta.url) },
     screenshots: { file: new URL('../e2e/status-page/screenshots.ts', import.meta.url) },
   },
