@@ -5,7 +5,7 @@ import { type ProgramProcess, WorkLog } from './programs.ts';
 import type { Site } from './site.ts';
 
 /** Whose programs take part. */
-export type ProgramKind = 'participants' | 'client-go' | 'client-go with sidecars';
+export type ProgramKind = 'participants' | 'client-go' | 'client-go with sidecars' | 'plain client-go';
 
 /** The programs of one kind, in a namespace of their own. */
 export class Cast {
@@ -27,12 +27,13 @@ export class Cast {
   async startProcess(): Promise<ProgramProcess> {
     const { note } = this.works;
     const { plane } = this.site;
-    const started =
-      this.#kind === 'participants'
-        ? await startParticipants(plane, note)
-        : this.#kind === 'client-go'
-          ? await startClientGo(plane, note)
-          : await startClientGoWithSidecars(plane, note);
+    const starts = {
+      participants: () => startParticipants(plane, note),
+      'client-go': () => startClientGo(plane, note),
+      'client-go with sidecars': () => startClientGoWithSidecars(plane, note),
+      'plain client-go': () => startClientGo(plane, note, 'plain'),
+    };
+    const started = await starts[this.#kind]();
     this.#processes.add(started);
     return started;
   }

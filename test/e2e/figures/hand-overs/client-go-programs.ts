@@ -5,12 +5,13 @@ import type { ProgramProcess, Work } from './programs.ts';
 
 /**
  * Starts a process for client-go's candidates and electors, which has none yet. They have the timing of Kubernetes'
- * components, and release the Lease when they end or are told to yield, which makes the next one's wait shorter.
+ * components, and release the Lease when they end or are told to yield, which makes the next one's wait shorter. Plain ones
+ * have no candidate, and take a free Lease when they look at it.
  */
 export async function startClientGo(
   plane: CoordinationPlane,
   note: (work: Work) => void,
-  mode: 'coordinated' | 'elector-only' = 'coordinated',
+  mode: 'coordinated' | 'elector-only' | 'plain' = 'coordinated',
 ): Promise<ProgramProcess> {
   const electors = await startElectors(plane.kubeconfig);
   const leases = new Map<string, string>();
@@ -20,7 +21,7 @@ export async function startClientGo(
       leases.set(name, lease);
       const versions = { binaryVersion: '1.90.0', emulationVersion };
       await electors.start({ id: name, namespace, lease, ...versions, mode, restart: true });
-      if (mode === 'elector-only') return;
+      if (mode !== 'coordinated') return;
       // One that has been there before is renewed.
       const signs = ['candidateCreated', 'candidateRenewed'] as const;
       await Promise.any(signs.map((event) => electors.waitFor({ id: name, event })));

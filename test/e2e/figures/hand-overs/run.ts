@@ -145,16 +145,19 @@ function play(
   { restarts }: HandOverScale,
   afterMs: number,
 ): Promise<readonly HandOver[] | undefined> {
+  const isPlain = contestant.programs === 'plain client-go';
   switch (phase) {
     case 'stop':
       return measureStops(cast, ranks, random);
     case 'preemption':
+      // Plain electors have no versions.
+      if (isPlain) return Promise.resolve(undefined);
       return measurePreemptions(cast, ranks, random);
     case 'kill':
       return measureKills(cast, ranks, afterMs);
     case 'transfer':
-      // The built-in one knows no priorities.
-      if (contestant.coordinator === 'built-in') return Promise.resolve(undefined);
+      // The built-in one and plain electors know no priorities.
+      if (isPlain || contestant.coordinator === 'built-in') return Promise.resolve(undefined);
       return measureTransfers(cast, ranks, random);
     case 'restart': {
       const leases = leaseNames('restarted', restarts.leases);

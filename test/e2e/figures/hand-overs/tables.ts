@@ -21,6 +21,8 @@ const participants: Contestant = {
   title: 'participants, this controller',
   programs: 'participants',
 };
+/** No coordinator takes part in it. */
+const plain: Contestant = { ...native, title: 'plain client-go', programs: 'plain client-go' };
 const LEASES = 20;
 
 /** A server without the feature gate beside one that has it: until the Lease has its next holder. */
@@ -39,7 +41,7 @@ const anyCluster: HandOverTable = {
       { ...builtIn, title: 'gate on: client-go, built-in' },
     ],
     leases: LEASES,
-    phases: ['stop', 'preemption', 'kill'],
+    phases: ['kill', 'stop', 'preemption'],
     restSeconds: 0,
     restarts: { leases: 0, rounds: 0 },
   },
@@ -64,12 +66,12 @@ const anyCluster: HandOverTable = {
   reference: 2,
 };
 
-/** Programs of both kinds, with both coordinators: until the next one works. */
+/** Programs of all kinds, with both coordinators and with none: until the next one works. */
 const programs: HandOverTable = {
   scale: {
-    contestants: [participants, native, builtIn],
+    contestants: [participants, native, builtIn, plain],
     leases: LEASES,
-    phases: ['stop', 'preemption', 'kill', 'transfer', 'restart'],
+    phases: ['kill', 'stop', 'preemption', 'transfer', 'restart'],
     restSeconds: 300,
     restarts: { leases: 5, rounds: 4 },
   },
