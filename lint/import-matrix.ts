@@ -108,7 +108,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   inspection: {
     does: 'inspects a cluster with the code of the controller, for `audit`, `status`, `explain`, `plan` and `doctor`',
     rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
-    packages: ['yaml'],
   },
   controller: {
     does: 'gathers the input, calls the decision, applies it, and records the result; contains no election rules',
