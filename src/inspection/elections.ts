@@ -67,14 +67,17 @@ export async function observeElections(
   const candidateApis = await servedCandidateApis(client);
   const fieldSelector = leaseName && `metadata.name=${escaped(leaseName)}`;
   const [leases, { candidates, forbiddenApis }] = await Promise.all([
-    listObjects(client, resourcePaths.leases(namespace), { fieldSelector }),
+    listObjects(client, {
+      path: resourcePaths.leases(namespace),
+      query: { fieldSelector },
+      decode: decodeBoth,
+    }),
     listCandidates(client, candidateApis, namespace, {}),
   ]);
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
   const rawLeases = new Map<LeaseKey, KubernetesObject>();
-  for (const raw of leases) {
-    const lease = decodeLease(raw);
+  for (const { raw, lease } of leases.objects) {
     rawLeases.set(leaseKey(lease.namespace, lease.name), raw);
     recordFirstLease(records, lease, now);
   }
@@ -88,24 +91,32 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
+interface ObjectsRequest<T> {
+  readonly path: string;
+  readonly query: Query;
+  /** Decodes each object as it arrives: all Pods of a large cluster would not fit into memory. */
+  readonly decode: (raw: KubernetesObject) => T;
+  readonly pageSize?: number;
+}
+
 /** Lists all objects, page by page. Rejects with the errors of the client. */
-export async function listObjects(
+export async function listObjects<T>(
   client: KubernetesClient,
-  path: string,
-  query: Query,
-): Promise<readonly KubernetesObject[]> {
-  let objects: KubernetesObject[] = [];
-  await listAllPages(client, {
-    path,
-    query,
+  { decode, ...request }: ObjectsRequest<T>,
+): Promise<{ readonly objects: readonly T[]; readonly resourceVersion: string }> {
+  let objects: T[] = [];
+  const { resourceVersion } = await listAllPages(client, {
+    ...request,
     deadlineMs: PAGE_DEADLINE_MS,
     signal: new AbortController().signal,
-    begin: () => {
+    begin() {
       objects = [];
-      return (items) => void objects.push(...items.filter(isKubernetesObject));
+      return (items) => {
+        for (const raw of items.filter(isKubernetesObject)) objects.push(decode(raw));
+      };
     },
   });
-  return objects;
+  return { objects, resourceVersion };
 }
 
 /** A LeaseCandidate, and its API version. */
@@ -132,13 +143,13 @@ export async function listCandidates(
   const lists = await Promise.all(
     apis.map(async (apiVersion) => {
       try {
-        const path = resourcePaths.candidates(apiVersion, namespace);
-        const objects = await listObjects(client, path, query);
-        // Items of a list may have no apiVersion. Add it, because it identifies the source.
-        return objects.map((raw) => {
-          const candidate = decodeLeaseCandidate({ ...raw, apiVersion });
-          return { apiVersion, raw, candidate };
+        const { objects } = await listObjects(client, {
+          path: resourcePaths.candidates(apiVersion, namespace),
+          query,
+          // Items of a list may have no apiVersion. Add it, because it identifies the source.
+          decode: (raw) => ({ apiVersion, raw, candidate: decodeLeaseCandidate({ ...raw, apiVersion }) }),
         });
+        return objects;
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 403)) throw error;
         refusals.set(apiVersion, error);
@@ -172,7 +183,7 @@ export async function* watchElections(
     client,
     clock,
     path: resourcePaths.leases(namespace),
-    decode: (raw) => ({ raw, lease: decodeLease(raw) }),
+    decode: decodeBoth,
     onError,
     handler({ type, object: { raw, lease }, initial }) {
       const key = leaseKey(lease.namespace, lease.name);
@@ -311,6 +322,10 @@ export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: st
     byMs,
     text: `This machine's clock is about ${seconds} s ${byMs > 0 ? 'behind' : 'ahead of'} the server's`,
   };
+}
+
+function decodeBoth(raw: KubernetesObject): { readonly raw: KubernetesObject; readonly lease: Lease } {
+  return { raw, lease: decodeLease(raw) };
 }
 
 /** Escapes a leaseName: it may contain selector syntax. */

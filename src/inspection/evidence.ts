@@ -12,6 +12,7 @@ import { isJsonObject } from '../support/json.ts';
 import {
   type ClusterClock,
   type ClusterScope,
+  listObjects,
   type ObservedElections,
   observeElections,
   type ServerAhead,
@@ -256,24 +257,17 @@ async function readOtherLocks(
   clock: Clock,
   namespace: string,
 ): Promise<readonly OtherLock[]> {
-  try {
-    const { items } = await client.request({
-      method: 'GET',
-      path: resourcePaths.leases(''),
-      query: { fieldSelector: `metadata.name=${coordinatorLease.name}` },
-    });
-    const locks = Array.isArray(items) ? items.filter(isKubernetesObject) : [];
-    return locks.flatMap((lease) => {
-      const { namespace: found } = decodeLease(lease);
-      const lock = lockHolderOf(lease, clock.wallTime());
-      const isLock =
-        lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
-      return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];
-    });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return [];
-    throw error;
-  }
+  const query = { fieldSelector: `metadata.name=${coordinatorLease.name}` };
+  const list = listObjects(client, {
+    path: resourcePaths.leases(''),
+    query,
+    decode: (raw) => ({ found: raw.metadata.namespace ?? '', lock: lockHolderOf(raw, clock.wallTime()) }),
+  });
+  const { objects = [] } = (await unlessForbidden(list)) ?? {};
+  return objects.flatMap(({ found, lock }) => {
+    const isLock = lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
+    return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];
+  });
 }
 
 /**

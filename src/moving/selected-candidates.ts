@@ -41,8 +41,12 @@ async function testFor(
   if (selection.kind === 'candidate') return ({ metadata }) => metadata.name === selection.name;
   if (selection.kind !== 'node') return () => true;
   const fieldSelector = `spec.nodeName=${selection.node}`;
-  const pods = await listObjects(client, resourcePaths.pods(namespace), { fieldSelector });
-  const uids = new Set(pods.map(({ metadata }) => metadata.uid ?? ''));
+  const { objects } = await listObjects(client, {
+    path: resourcePaths.pods(namespace),
+    query: { fieldSelector },
+    decode: ({ metadata }) => metadata.uid,
+  });
+  const uids = new Set(objects);
   return (object) => podOwners(object).some((uid) => uids.has(uid));
 }
 
