@@ -7,9 +7,8 @@ import { readLock } from '../inspection/evidence.ts';
 import { statusOf } from '../inspection/lease-status.ts';
 import { sleep } from '../support/clock.ts';
 import { humanDuration } from '../support/text.ts';
+import { selectCandidates, setPriority, unsetPriority } from './candidates.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.ts';
-import { selectCandidates } from './selected-candidates.ts';
-import { setPriority, unsetPriority } from './write-priority.ts';
 
 /** The result of a transfer. Also the JSON and YAML output of the command. */
 export interface TransferOutcome {
