@@ -10,8 +10,8 @@ export interface DemoState {
   readonly lease: LeaseState | undefined;
   /** Best candidate first. */
   readonly candidates: readonly CandidateRow[];
-  /** The reason of the coordinator's last decision about this Lease. */
-  readonly reason: Reason | undefined;
+  /** The reason of the coordinator's decision. */
+  readonly reason: Reason;
   /** Recent events, oldest first. */
   readonly happenings: readonly Happening[];
 }
@@ -77,14 +77,14 @@ export function seconds(durationMs: number): string {
 /** Formats a state in one line. */
 export function describeState({ lease, candidates, reason }: DemoState): string {
   const rows = candidates.map(({ name, condition }) => `${name} ${condition}`).join(', ') || 'none';
-  return `${describeLease(lease)}; candidates: ${rows}; last decision: ${reason ?? 'none'}`;
+  return `${describeLease(lease)}; candidates: ${rows}; decision: ${reason}`;
 }
 
 function describeLease(lease: LeaseState | undefined): string {
   if (!lease) return 'there is no Lease';
   const { holder, preferredHolder, strategy, remainingMs } = lease;
   const preferred = preferredHolder === '' ? '' : `, ${preferredHolder} is preferred`;
-  const validity = remainingMs > 0 ? `for ${seconds(remainingMs)} more` : 'but it has run out';
-  const held = holder === '' ? 'nobody holds the Lease' : `${holder} holds the Lease ${validity}`;
+  const validity = remainingMs > 0 ? `for ${seconds(remainingMs)} more` : 'but it has expired';
+  const held = holder === '' ? 'no candidate holds the Lease' : `${holder} holds the Lease ${validity}`;
   return `${held}${preferred}, strategy ${strategy || 'none'}`;
 }

@@ -9,6 +9,7 @@ import {
   seconds,
   timeOfDay,
 } from './demo-state.ts';
+import type { DemoCommands } from './sample-cast.ts';
 
 /** The size of the screen, in characters. */
 export interface FrameSize {
@@ -24,7 +25,17 @@ export interface FrameSurroundings {
   readonly hints: readonly string[];
 }
 
-const KEYS = ['k kill leader', 'p pause/go on', 'o add older', 'c conflict/end', 'r restart', 'q quit'];
+/** The keys of the live view, with their labels and commands. */
+export const KEYS: Readonly<Record<string, { readonly label: string; readonly command: KeyCommand }>> = {
+  k: { label: 'kill leader', command: 'killLeader' },
+  p: { label: 'pause/resume', command: 'pauseOrResume' },
+  o: { label: 'add older', command: 'addOlder' },
+  c: { label: 'conflict/end', command: 'conflictOrResolve' },
+  r: { label: 'restart', command: 'restartCrashed' },
+  q: { label: 'quit', command: 'quit' },
+};
+
+export type KeyCommand = keyof DemoCommands | 'quit';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -55,7 +66,8 @@ export function renderFrame(
   const spaces = ' '.repeat(Math.max(2, columns - title.length - address.length));
   const head = `${paint(['bold', 'cyan'], title)}${spaces}${paint('bold', address)}`;
   const lease = leaseLines(state, columns);
-  const keys = flow(KEYS, columns).map((line) => paint('bold', line));
+  const labels = Object.entries(KEYS).map(([key, { label }]) => `${key} ${label}`);
+  const keys = flow(labels, columns).map((line) => paint('bold', line));
   const hintLines = hints.flatMap((hint) => wrapText(hint, columns)).map((line) => paint('dim', line));
 
   const roomy = { above: [head, '', ...lease, ''], gap: [''], below: ['', ...keys, ...hintLines] };
@@ -84,8 +96,8 @@ function paint(style: Style | undefined, text: string): string {
 }
 
 function leaseLines({ leaseKey, lease, reason }: DemoState, columns: number): readonly string[] {
-  const title = `${paint('dim', 'Lease')} ${paint('bold', leaseKey)}  ${reason ?? 'not decided yet'}`;
-  if (!lease) return [title, paint('dim', 'there is none yet')];
+  const title = `${paint('dim', 'Lease')} ${paint('bold', leaseKey)}  ${reason}`;
+  if (!lease) return [title, paint('dim', 'does not exist yet')];
   const facts = [
     `holder ${printable(lease.holder) || '-'}`,
     `preferred ${printable(lease.preferredHolder) || '-'}`,
@@ -96,8 +108,8 @@ function leaseLines({ leaseKey, lease, reason }: DemoState, columns: number): re
 }
 
 function barOf({ holder, durationMs, remainingMs }: LeaseState, columns: number): string {
-  if (holder === '') return paint('yellow', 'nobody holds it');
-  if (remainingMs === 0) return paint('yellow', 'it has run out');
+  if (holder === '') return paint('yellow', 'no candidate holds it');
+  if (remainingMs === 0) return paint('yellow', 'it has expired');
   const left = `${seconds(remainingMs)} of ${seconds(durationMs)} left`;
   const width = Math.max(0, Math.min(MAX_BAR_LENGTH, columns - left.length - 4));
   const full = Math.min(width, Math.ceil((width * remainingMs) / durationMs));

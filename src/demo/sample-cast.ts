@@ -75,7 +75,7 @@ export class SampleCast implements DemoCommands {
   async pauseOrResume(): Promise<void> {
     const paused = this.#having('paused');
     for (const member of paused) {
-      this.#tell(member, 'goes on');
+      this.#tell(member, 'resumes');
       member.resume();
     }
     if (paused.length > 0) return;
@@ -127,8 +127,8 @@ export class SampleCast implements DemoCommands {
       clock,
       identity,
       timing,
-      onLeading: (isLeading) => this.#tell(member, isLeading ? 'leads' : 'leads no longer'),
-      onTrouble: (error) => tell(identity.name, `cannot go on: ${messageOf(error)}`, true),
+      onLeading: (isLeading) => this.#tell(member, isLeading ? 'leads' : 'no longer leads'),
+      onTrouble: (error) => tell(identity.name, `fails: ${messageOf(error)}`, true),
     });
     this.#members.set(identity.name, member);
     const wish = strategy === STRATEGY ? '' : `, wants ${strategy}`;
@@ -138,7 +138,7 @@ export class SampleCast implements DemoCommands {
 
   async #dismiss(member: SampleCandidate): Promise<void> {
     this.#members.delete(member.identity.name);
-    this.#tell(member, 'leaves');
+    this.#tell(member, 'is stopped');
     await member.leave();
   }
 
