@@ -56,14 +56,9 @@ export class Broadcast {
     return this.#readers.size;
   }
 
-  /** Call this when something about the Lease may have changed. */
-  touch(key: LeaseKey): void {
-    this.#board?.touch(key);
-  }
-
-  /** See {@link Board.seen}. */
-  seen(key: LeaseKey, isRenewalOnly: boolean): void {
-    this.#board?.seen(key, isRenewalOnly);
+  /** See {@link Board.touch}. */
+  touch(key: LeaseKey, isRenewalOnly = false): void {
+    this.#board?.touch(key, isRenewalOnly);
   }
 
   /** Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many streams. */

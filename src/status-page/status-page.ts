@@ -98,7 +98,7 @@ export class StatusPage {
   observe(event: ControllerEvent): void {
     switch (event.type) {
       case 'seen':
-        this.#broadcast?.seen(event.key, event.isRenewalOnly);
+        this.#broadcast?.touch(event.key, event.isRenewalOnly);
         break;
       case 'decided':
         this.#timeline.decided(event.key, event.decision, event.input);

@@ -78,8 +78,10 @@ export interface LeaseEntry {
   readonly transitions: number;
   /** Best candidate first. The number is limited to what a page can show. */
   readonly candidates: readonly CandidateEntry[];
-  /** Number of candidates that are not shown, by state. */
-  readonly more: Readonly<Partial<Record<CandidateState, number>>>;
+  /** Number of candidates, including those that are not shown. */
+  readonly total: number;
+  /** Number of candidates that do not answer. */
+  readonly silent: number;
 }
 
 export interface CandidateEntry {

@@ -24,7 +24,7 @@ function build(): void {
   state = { replica: 'active', api: 'served', hasSynced: true };
   elections = [];
   errors = [];
-  leases.onSeen = (key, isRenewalOnly) => broadcast.seen(key, isRenewalOnly);
+  leases.onSeen = (key, isRenewalOnly) => broadcast.touch(key, isRenewalOnly);
   broadcast = new Broadcast({
     clock,
     source: leases,

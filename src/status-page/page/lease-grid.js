@@ -1,5 +1,4 @@
 import { copy, elapsedSince, fill, partOf } from './dom.js';
-import { countCandidates, countSilent } from './lease-list.js';
 import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
 
 /** @import { HelloMessage, LeaseEntry } from '../wire.ts' */
@@ -163,8 +162,7 @@ export class LeaseGrid {
 function fillRow(row, entry, words) {
   const { namespace, name } = splitKey(entry.key);
   const tone = toneOf(entry, words);
-  const silent = countSilent(entry);
-  const count = countCandidates(entry);
+  const { silent, total } = entry;
   const dots = entry.candidates.length > MOST_DOTS ? [] : entry.candidates;
   row.dataset['tone'] = tone;
   row.title = entry.verdict;
@@ -173,12 +171,12 @@ function fillRow(row, entry, words) {
   fill(row, {
     '.namespace': namespace.slice(0, -1),
     '.name': name,
-    '.holder': entry.holder || 'nobody',
+    '.holder': entry.holder || 'none',
     '.preferred': entry.preferredHolder && ` → ${entry.preferredHolder}`,
     '.since': sinceText(entry),
     '.reason': entry.reason,
     '.dots': dots.map(dotOf),
-    '.number': silent > 0 ? `${count}, ${silent} silent` : String(count),
+    '.number': silent > 0 ? `${total}, ${silent} silent` : String(total),
     '.strategy': entry.strategy || 'none',
   });
 }

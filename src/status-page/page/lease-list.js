@@ -3,9 +3,6 @@
  * @typedef {keyof typeof filters} Filter
  */
 
-/** States of candidates that do not answer. */
-const SILENT = new Set(['Unresponsive', 'Expired']);
-
 /** Whether a Lease matches a filter. The filters have the same names as in index.html. */
 export const filters = {
   all: () => true,
@@ -16,19 +13,8 @@ export const filters = {
   /** @param {LeaseEntry} entry */
   changing: ({ preferredHolder }) => preferredHolder !== '',
   /** @param {LeaseEntry} entry */
-  silent: (entry) => countSilent(entry) > 0,
+  silent: ({ silent }) => silent > 0,
 };
-
-/** Returns the number of candidates that do not answer. @param {LeaseEntry} entry */
-export function countSilent({ candidates, more }) {
-  const shown = candidates.filter(({ state }) => SILENT.has(state)).length;
-  return shown + (more.Unresponsive ?? 0) + (more.Expired ?? 0);
-}
-
-/** Returns the number of candidates, including those that the page does not show. @param {LeaseEntry} entry */
-export function countCandidates({ candidates, more }) {
-  return Object.values(more).reduce((count, others) => count + others, candidates.length);
-}
 
 /** The Leases of one connection. Urgent Leases come first. They are sorted by namespace, then by name. */
 export class LeaseList {

@@ -1,5 +1,4 @@
 import { copy, elapsedSince, fill, find, partOf, setTime } from './dom.js';
-import { countCandidates } from './lease-list.js';
 import { candidateTone, electionTone, splitKey, toneOf, toneTexts, versionText } from './words.js';
 
 /** @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts' */
@@ -42,7 +41,7 @@ export function showDetail(key, entry, isAllKnown, elections, words) {
 function fillStanding(entry, words) {
   const tone = toneOf(entry, words);
   const { advice } = words.reasons[entry.reason];
-  const beyond = countCandidates(entry) - entry.candidates.length;
+  const beyond = entry.total - entry.candidates.length;
   fill(detail, {
     '.sentence': entry.verdict,
     '.advice': tone === 'good' ? undefined : advice,
@@ -58,7 +57,7 @@ function fillStanding(entry, words) {
  * @param {string} toneText
  */
 function facts({ holder, isHeld, isUnled, unledSince, ...entry }, toneText) {
-  const leader = holder === '' ? 'nobody' : isHeld ? holder : `${holder}, whose time is over`;
+  const leader = holder === '' ? 'none' : isHeld ? holder : `${holder}, expired`;
   const unled =
     unledSince === undefined ? 'since before this replica looked' : ['for ', elapsedSince(unledSince)];
   /** @type {[string, string | undefined | readonly (Node | string)[]][]} */

@@ -43,7 +43,8 @@ describe('the tone of a Lease', () => {
       verdict: '',
       transitions: 0,
       candidates: [],
-      more: {},
+      total: 0,
+      silent: 0,
       ...fields,
     };
     expect(toneOf(entry, words)).toBe(want);
