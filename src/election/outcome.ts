@@ -69,7 +69,6 @@ function strategyTest(
   const found = 'strategy' in outcome ? outcome.strategy : undefined;
   // If all lists have the same first element, another list with that element changes nothing. Do not test it.
   const areAgreed = firsts.values().every((first) => first === found);
-  const keyOf = listKeys();
   const tried = new Map<string, boolean>();
   let left = MAX_LISTS_TRIED;
   const isChangedByList = (candidate: LeaseCandidate): boolean => {
@@ -85,7 +84,7 @@ function strategyTest(
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
       if (areAgreed && listOf(candidate)[0] === found) return false;
-      const key = keyOf(preference.strategies);
+      const key = preference.strategies.join('\n');
       const isChanged = tried.get(key) ?? isChangedByList(candidate);
       tried.set(key, isChanged);
       return isChanged;
@@ -182,7 +181,6 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
   const best = new Map<string, LeaseCandidate>();
   const orders = [...strategies];
   const firsts = new Set<string>();
-  const keyOf = listKeys();
   for (const candidate of candidates) {
     const { preference, binaryVersion } = candidate;
     if (candidate.name === incumbent) present.push(candidate);
@@ -198,7 +196,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
       const isNew = lists.size <= MAX_LISTS || (firsts.size < MAX_AT_ODDS && !firsts.has(first));
       if (!isNew) continue;
       firsts.add(first);
-      lists.set(keyOf(preference.strategies), candidate);
+      lists.set(preference.strategies.join('\n'), candidate);
       continue;
     }
     if (preference.strategy === '' || binaryVersion === undefined) continue;
@@ -213,22 +211,6 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
     if (named.size < MAX_AT_ODDS || named.has(preference.strategy)) named.set(preference.strategy, candidate);
   }
   return { present, lists, firsts, highest, named, best };
-}
-
-/**
- * Returns a function that gives equal lists equal keys. It caches the last list, because most candidates have the same
- * one.
- */
-function listKeys(): (list: readonly string[]) => string {
-  let last: readonly string[] = [];
-  let key = '';
-  return (list) => {
-    if (list.length !== last.length || list.some((strategy, index) => strategy !== last[index])) {
-      last = list;
-      key = list.join('\n');
-    }
-    return key;
-  };
 }
 
 /** The strategy that candidates agree on (rule 4). */
