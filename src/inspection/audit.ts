@@ -3,6 +3,7 @@ import { FENCE, type Lease, type LeaseCandidate, type MicroTime, type Now } from
 import { humanDuration } from '../support/text.ts';
 import type { AuditObservation, Heartbeats, UnreadPart, WatchedLease } from './audit-observation.ts';
 import {
+  type AuditedPod,
   bindHolder,
   type CrashEvidence,
   crashEvidenceFor,
@@ -11,6 +12,7 @@ import {
   PodIndex,
   type Sureness,
 } from './audit-pods.ts';
+import { compareKeys } from './elections.ts';
 import type { Severity } from './findings.ts';
 
 /**
@@ -111,14 +113,10 @@ export interface LeaseAudit {
   readonly state: HoldingState;
   /** Undefined if no Pod was found for the holder. */
   readonly pod:
-    | {
-        readonly namespace: string;
-        readonly name: string;
-        readonly uid: string;
-        readonly node: string;
+    | (Pick<AuditedPod, 'namespace' | 'name' | 'uid' | 'node'> & {
         /** Undefined if it is not known which of several containers leads. */
         readonly container: string | undefined;
-      }
+      })
     | undefined;
   /** How the audit found the Pod. */
   readonly foundBy: Sureness;
@@ -171,8 +169,7 @@ export function auditOf(seen: AuditObservation): Audit {
   );
   const leases = seen.leases.map((watched) => {
     const { namespace, name } = watched.lease;
-    const own = candidates.get(leaseKey(namespace, name)) ?? [];
-    return auditLease(watched, { candidates: own, pods, now: seen.now });
+    return auditLease(watched, candidates.get(leaseKey(namespace, name)) ?? [], pods, seen.now);
   });
   const intervals = leases.flatMap(({ renewsEverySeconds }) => renewsEverySeconds ?? []);
   return {
@@ -193,15 +190,12 @@ interface Facts {
   readonly now: Now;
 }
 
-/** The other objects that a Lease is compared with. */
-interface Surroundings {
-  /** The candidates of the Lease. */
-  readonly candidates: readonly LeaseCandidate[];
-  readonly pods: PodIndex | undefined;
-  readonly now: Now;
-}
-
-function auditLease(watched: WatchedLease, { candidates, pods, now }: Surroundings): LeaseAudit {
+function auditLease(
+  watched: WatchedLease,
+  candidates: readonly LeaseCandidate[],
+  pods: PodIndex | undefined,
+  now: Now,
+): LeaseAudit {
   const { lease } = watched;
   const { namespace, name, holderIdentity: holder = '', leaseDurationSeconds } = lease;
   const holding = { lease, candidate: candidates.find((candidate) => candidate.name === holder) };
@@ -379,11 +373,6 @@ function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
   return (
     rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||
     (b.crashCostsSeconds ?? 0) - (a.crashCostsSeconds ?? 0) ||
-    compareText(a.namespace, b.namespace) ||
-    compareText(a.name, b.name)
+    compareKeys(leaseKey(a.namespace, a.name), leaseKey(b.namespace, b.name))
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

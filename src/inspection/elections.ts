@@ -333,6 +333,13 @@ function escaped(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
 }
 
+/** Compares by namespace, then by name. */
+export function compareKeys(a: LeaseKey, b: LeaseKey): number {
+  // "/" sorts after "-" and ".". Without this, kube-system/x would come before kube/x.
+  const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
 /** Returns the recorded elections, and those that the caller requested by name. */
 function electionsIn(
   records: ElectionRecords,
@@ -340,15 +347,7 @@ function electionsIn(
   asked: readonly LeaseKey[] = [],
 ): readonly ObservedElection[] {
   const keys = [...new Set([...asked, ...records.coordinatedLeases()])];
-  return keys
-    .sort((a, b) => compareKeys(a, b))
-    .map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));
-}
-
-function compareKeys(a: LeaseKey, b: LeaseKey): number {
-  // "/" sorts after "-" and ".". Without this, kube-system/x would come before kube/x.
-  const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
-  return left < right ? -1 : left > right ? 1 : 0;
+  return keys.sort(compareKeys).map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));
 }
 
 /** Returns `now`, moved back to `since`. Returns `now` if `since` is unknown or in the future. */

@@ -165,12 +165,10 @@ export async function readLock(
 ): Promise<LockHolder> {
   const path = resourcePaths.lease(namespace, coordinatorLease.name);
   try {
-    const lease = await client.request({ method: 'GET', path });
+    const lease = await unlessForbidden(client.request({ method: 'GET', path }));
     return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.status === 404) return { kind: 'none', formerHolder: '' };
-    if (error.status === 403) return { kind: 'unknown' };
+    if (error instanceof ApiError && error.status === 404) return { kind: 'none', formerHolder: '' };
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import {
   type Reason,
   rankCandidates,
 } from '../election/decision.ts';
-import type { LeaseCandidate, Now } from '../election/model.ts';
+import type { Instant, LeaseCandidate, Now } from '../election/model.ts';
 import { decideOutcome, type Outcome } from '../election/outcome.ts';
 import { strategies } from '../election/strategies.ts';
 import {
@@ -136,12 +136,10 @@ export function rank(
 ): readonly RankedCandidate[] {
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const ranked = rankCandidates(supposed, most);
-  const accounts = new Map(
-    explainCandidates({ ...supposed, standings: ranked }).map((account) => [account.name, account]),
-  );
-  return ranked.map(({ candidate, isHolder, observation }): RankedCandidate => {
+  const accounts = explainCandidates({ ...supposed, standings: ranked });
+  return ranked.map(({ candidate, isHolder, observation }, index): RankedCandidate => {
     const state = states.get(candidate) ?? 'Idle';
-    const lostBy = accounts.get(candidate.name)?.lostBy;
+    const lostBy = accounts[index]?.lostBy;
     return {
       name: candidate.name,
       binaryVersion: candidate.binaryVersion,
@@ -207,7 +205,7 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
     case 'PreemptionPending':
     case 'HolderLate': {
       if (tenure.kind !== 'held') return general;
-      const seconds = Math.max(0, Math.ceil((tenure.expiresAt - now.monotonic) / 1000));
+      const seconds = secondsUntil(tenure.expiresAt, now);
       if (reason === 'PreemptionPending' && tenure.lease.isPreferredHolderNoted)
         return `${tenure.holder} to give way, or to be fenced`;
       return reason === 'HolderLate'
@@ -217,7 +215,7 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
     case 'LeaseFenced': {
       const until = tenure.kind === 'vacant' ? tenure.reservation?.until : undefined;
       if (until === undefined) return general;
-      return `the end of a fence in ${Math.max(0, Math.ceil((until - now.monotonic) / 1000))}s`;
+      return `the end of a fence in ${secondsUntil(until, now)}s`;
     }
     case 'StrategyConflict':
       return outcome.kind === 'conflict' ? agreementOn(outcome.strategies) : general;
@@ -230,6 +228,10 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
 
 function agreementOn(strategies: readonly string[]): string {
   return `agreement on one of ${listed(strategies)}`;
+}
+
+function secondsUntil(at: Instant, now: Now): number {
+  return Math.max(0, Math.ceil((at - now.monotonic) / 1000));
 }
 
 function secondsSince(time: bigint, now: Now): number {
