@@ -136,16 +136,11 @@ async function play(
 ): Promise<void> {
   const startedAt = clock.now();
   const withinMs = leaseDurationMs + SLACK_MS;
-  let hasActed = false;
-  const acting = step.act(world.commands).then(
-    () => {
-      hasActed = true;
-    },
-    (cause: unknown) => {
-      throw new TourError(`${title}: ${messageOf(cause)}`, { cause });
-    },
-  );
-  await Promise.race([acting, sleep(clock, withinMs, signal)]);
+  const acting = step.act(world.commands).catch((cause: unknown) => {
+    throw new TourError(`${title}: ${messageOf(cause)}`, { cause });
+  });
+  const isOver = sleep(clock, withinMs, signal);
+  const hasActed = await Promise.race([acting.then(() => true), isOver.then(() => false)]);
   for (let doneAt: number | undefined; ; await sleep(clock, LOOK_MS, signal)) {
     const now = clock.now();
     const state = world.state();

@@ -60,26 +60,17 @@ export function withLoss(
   const known = beliefOf(beliefs, holder);
   const { isOwnDuration = false, isParticipant = false } = known ?? {};
   const seenMs = Math.max(record.durationMs, known?.durationMs ?? 0);
-  if (holder === FENCE) {
-    const fence = {
-      holder,
-      renewedAt: since,
-      durationMs: seenMs,
-      isOwnDuration,
-      isParticipant: true,
-      lostAt: at,
-    };
-    return { ...memory, beliefs: withBelief(beliefs, fence, at) };
-  }
   // If a holder got a grant but its renewals were not seen, it may renew with its own duration.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
-  const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
+  // A fence never renews.
+  const renewed = holder === FENCE ? 'no' : hasRenewed;
+  const durationMs = renewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
   const overSince = at - durationMs;
   const renewedAt = {
     perhaps: at,
     before: Math.max(known?.renewedAt ?? overSince, overSince),
     no: known?.renewedAt ?? since,
-  }[hasRenewed];
+  }[renewed];
   const belief: Belief = { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: at };
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
