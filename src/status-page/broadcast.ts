@@ -52,10 +52,6 @@ export class Broadcast {
     this.#parts = parts;
   }
 
-  get readers(): number {
-    return this.#readers.size;
-  }
-
   /** See {@link Board.touch}. */
   touch(key: LeaseKey, isRenewalOnly = false): void {
     this.#board?.touch(key, isRenewalOnly);
@@ -74,10 +70,11 @@ export class Broadcast {
     return () => this.#leave(reader);
   }
 
-  /** Ends all streams. */
+  /** Ends all streams. Cuts those of slow readers. */
   close(): void {
     for (const reader of this.#readers) {
-      reader.end();
+      if (reader.hasRoom) reader.sink.end();
+      else reader.sink.destroy();
       this.#leave(reader);
     }
   }
@@ -109,7 +106,7 @@ export class Broadcast {
       reader.note(changed);
       if (reader.hasRoom) reader.update(board, stateJson, electionsAfter);
       else if (reader.isStalled) {
-        reader.cut();
+        reader.sink.destroy();
         this.#leave(reader);
       }
     }
@@ -121,7 +118,7 @@ export class Broadcast {
 
 /** A reader of the stream, and the changes that were not sent to it yet. */
 class Reader {
-  readonly #sink: Sink;
+  readonly sink: Sink;
   readonly #clock: Clock;
   /** Leases that have changed since their last message. For a slow reader, only their keys are stored. */
   readonly #pending: Set<LeaseKey>;
@@ -133,7 +130,7 @@ class Reader {
   #roomAt: Instant;
 
   constructor(sink: Sink, clock: Clock, keys: Iterable<LeaseKey>) {
-    this.#sink = sink;
+    this.sink = sink;
     this.#clock = clock;
     this.#pending = new Set(keys);
     this.#roomAt = clock.now();
@@ -145,7 +142,7 @@ class Reader {
   }
 
   get hasRoom(): boolean {
-    const hasRoom = this.#sink.writableLength <= MAX_UNSENT_BYTES;
+    const hasRoom = this.sink.writableLength <= MAX_UNSENT_BYTES;
     if (hasRoom) this.#roomAt = this.#clock.now();
     return hasRoom;
   }
@@ -181,16 +178,6 @@ class Reader {
     if (this.#clock.now() - this.#wroteAt >= BEAT_MS) this.sendBeat();
   }
 
-  /** Ends the stream. Closes the connection of a slow reader at once. */
-  end(): void {
-    if (this.hasRoom) this.#sink.end();
-    else this.cut();
-  }
-
-  cut(): void {
-    this.#sink.destroy();
-  }
-
   #sendLeases({ rows }: Board): void {
     const changed: string[] = [];
     const gone: LeaseKey[] = [];
@@ -205,7 +192,7 @@ class Reader {
 
   /** This JSON has no line breaks, so it fits into one `data` field. */
   #write(event: keyof Messages, json: string): void {
-    this.#sink.write(`event: ${event}\ndata: ${json}\n\n`);
+    this.sink.write(`event: ${event}\ndata: ${json}\n\n`);
     this.#wroteAt = this.#clock.now();
   }
 }
