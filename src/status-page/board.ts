@@ -8,7 +8,8 @@ import { type ElectionInput, showsElection, standingsIn, surveyElection } from '
 import { assumeAnswers, describeStatus, rank, verdictOn } from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { type LeaseEntry, pageJson } from './wire.ts';
+import { isStep, troubleLevel } from '../telemetry/election-result.ts';
+import { type LeaseEntry, pageJson, type Tone } from './wire.ts';
 
 /** The source of the Leases: the controller. */
 export interface LeaseSource {
@@ -135,6 +136,7 @@ export function describeLease(
       preferredHolder,
       strategy,
       reason,
+      tone: toneOf({ isUnled, isHeld, reason, preferredHolder }),
       waitingFor,
       verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
       transitions: leaseTransitions,
@@ -155,6 +157,16 @@ export function describeLease(
     },
     until: earliestAfter(now.monotonic, ends),
   };
+}
+
+type ToneFacts = Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>;
+
+export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts): Tone {
+  const trouble = troubleLevel(reason);
+  if (isUnled) return 'bad';
+  if (trouble === 'warn') return 'warn';
+  if (isStep(reason) || preferredHolder !== '') return 'busy';
+  return isHeld && trouble === undefined ? 'good' : 'quiet';
 }
 
 /** Whether a ping is in flight. No event occurs when its timeout starts. */

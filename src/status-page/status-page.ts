@@ -9,7 +9,6 @@ import { reasons } from '../election/decision.ts';
 import { adviceOn, lossTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import type { LeaseSource } from './board.ts';
 import { Broadcast, MAX_READERS } from './broadcast.ts';
 import { Timeline } from './timeline.ts';
@@ -199,13 +198,8 @@ export class StatusPage {
 }
 
 /** The explanations of all words that the page shows. */
-export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
-  reasons: Object.fromEntries(
-    reasons.map((reason) => [
-      reason,
-      { advice: adviceOn(reason), trouble: troubleLevel(reason), isStep: isStep(reason) },
-    ]),
-  ) as HelloMessage['reasons'],
+export const catalogue: Pick<HelloMessage, 'advice' | 'states' | 'losses'> = {
+  advice: Object.fromEntries(reasons.map((reason) => [reason, adviceOn(reason)])),
   states: stateTexts,
   losses: lossTexts,
 };

@@ -27,19 +27,12 @@ export interface HelloMessage {
   readonly startedAt: number;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  readonly reasons: Readonly<Record<Reason, ReasonEntry>>;
+  /** Advice for reasons with which a user can do something. */
+  readonly advice: Readonly<Partial<Record<Reason, string>>>;
   readonly states: Readonly<Record<CandidateState, string>>;
   readonly losses: Readonly<Record<string, string>>;
   /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
-}
-
-export interface ReasonEntry {
-  readonly advice?: string | undefined;
-  /** Set if users should know that the Lease stays in this state. `warn` if a user must act. */
-  readonly trouble?: 'info' | 'warn' | undefined;
-  /** Whether the reason is one step of an election. */
-  readonly isStep: boolean;
 }
 
 /** The state of the replica that serves the page. */
@@ -56,6 +49,9 @@ export interface StateMessage {
   readonly blindSince?: number | undefined;
 }
 
+/** A summary of a condition, which the page shows by colour and shape. */
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
+
 /** The state of a Lease. An entry does not change without an event. */
 export interface LeaseEntry {
   /** `namespace/name` */
@@ -71,6 +67,7 @@ export interface LeaseEntry {
   readonly preferredHolder: string;
   readonly strategy: string;
   readonly reason: Reason;
+  readonly tone: Tone;
   /** Absent if the Lease waits for nothing. */
   readonly waitingFor?: string | undefined;
   /** The leader and the reason, in words. */

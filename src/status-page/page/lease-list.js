@@ -1,5 +1,5 @@
 /**
- * @import { LeaseEntry, Messages } from '../wire.ts'
+ * @import { LeaseEntry, Messages, Tone } from '../wire.ts'
  * @typedef {keyof typeof filters} Filter
  */
 
@@ -16,6 +16,9 @@ export const filters = {
   silent: ({ silent }) => silent > 0,
 };
 
+/** @type {ReadonlySet<Tone>} */
+const URGENT = new Set(['bad', 'warn']);
+
 /** The Leases of one connection. Urgent Leases come first. They are sorted by namespace, then by name. */
 export class LeaseList {
   /** @type {Map<string, { entry: LeaseEntry, order: string, searched: string }>} */
@@ -31,14 +34,11 @@ export class LeaseList {
     return this.#rows.get(key)?.entry;
   }
 
-  /**
-   * @param {Messages['leases']} message
-   * @param {(entry: LeaseEntry) => boolean} isUrgent
-   */
-  take({ changed, gone }, isUrgent) {
+  /** @param {Messages['leases']} message */
+  take({ changed, gone }) {
     for (const entry of changed) {
       // "/" sorts after "-". Without this, kube-system/x would come before kube/x.
-      const order = `${isUrgent(entry) ? 0 : 1}${entry.key.replace('/', '\0')}`;
+      const order = `${URGENT.has(entry.tone) ? 0 : 1}${entry.key.replace('/', '\0')}`;
       this.#isSorted &&= this.#rows.get(entry.key)?.order === order;
       this.#rows.set(entry.key, { entry, order, searched: searchedText(entry) });
     }

@@ -1,5 +1,5 @@
 import { copy, elapsedSince, fill, find, partOf, setTime } from './dom.js';
-import { candidateTone, electionTone, splitKey, toneOf, toneTexts, versionText } from './words.js';
+import { candidateTone, electionTone, splitKey, toneTexts, versionText } from './words.js';
 
 /** @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts' */
 
@@ -39,12 +39,11 @@ export function showDetail(key, entry, isAllKnown, elections, words) {
  * @param {HelloMessage} words
  */
 function fillStanding(entry, words) {
-  const tone = toneOf(entry, words);
-  const { advice } = words.reasons[entry.reason];
+  const { tone } = entry;
   const beyond = entry.total - entry.candidates.length;
   fill(detail, {
     '.sentence': entry.verdict,
-    '.advice': tone === 'good' ? undefined : advice,
+    '.advice': tone === 'good' ? undefined : words.advice[entry.reason],
     '.facts': facts(entry, toneTexts[tone]),
     '.ranking': [...entry.candidates.map((each) => candidateItem(each, words)), ...andMore(beyond)],
     '.no-candidates': entry.candidates.length === 0,

@@ -31,6 +31,7 @@ function lease(key: string, fields: Partial<LeaseEntry> = {}): LeaseEntry {
     preferredHolder: '',
     strategy: 'OldestEmulationVersion',
     reason: 'LeaderOptimal',
+    tone: fields.isUnled ? 'bad' : 'good',
     verdict: '',
     transitions: 0,
     candidates: [],
@@ -41,7 +42,7 @@ function lease(key: string, fields: Partial<LeaseEntry> = {}): LeaseEntry {
 }
 
 function take(...changed: readonly LeaseEntry[]): void {
-  list.take({ changed, gone: [] }, ({ isUnled }) => isUnled);
+  list.take({ changed, gone: [] });
 }
 
 function shown(query = '', filter: Filter = 'all'): readonly string[] {
@@ -78,7 +79,7 @@ describe('the list', () => {
 
   test('forgets what is gone', () => {
     take(lease('a/a'), lease('b/b'));
-    list.take({ changed: [], gone: ['a/a', 'never/known'] }, () => false);
+    list.take({ changed: [], gone: ['a/a', 'never/known'] });
     expect(shown()).toEqual(['b/b']);
   });
 });
