@@ -19,12 +19,10 @@ export interface DemoWorldParts {
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
-  /** The status page that shows the coordinator. */
   readonly statusPage?: StatusPage | undefined;
   readonly onHappening?: ((happening: Happening) => void) | undefined;
 }
 
-/** The Lease of the demo. */
 const NAMESPACE = 'default';
 const LEASE_NAME = 'demo';
 const LEASE_KEY = leaseKey(NAMESPACE, LEASE_NAME);
@@ -124,7 +122,6 @@ export class DemoWorld {
   }
 }
 
-/** The program of a candidate. */
 export interface SampleProgram {
   readonly life: SampleLife;
   readonly isLeading: boolean;

@@ -11,7 +11,6 @@ import {
 } from './demo-state.ts';
 import type { DemoCommands } from './sample-cast.ts';
 
-/** The size of the screen, in characters. */
 export interface FrameSize {
   readonly columns: number;
   readonly rows: number;
@@ -19,13 +18,10 @@ export interface FrameSize {
 
 /** The parts of the screen that never change. */
 export interface FrameSurroundings {
-  /** The URL of the status page. */
   readonly address: string;
-  /** Hints for the next steps, one per line. */
   readonly hints: readonly string[];
 }
 
-/** The keys of the live view, with their labels and commands. */
 export const KEYS: Readonly<Record<string, { readonly label: string; readonly command: KeyCommand }>> = {
   k: { label: 'kill leader', command: 'killLeader' },
   p: { label: 'pause/resume', command: 'pauseOrResume' },

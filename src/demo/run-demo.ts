@@ -35,7 +35,6 @@ const TIMING: SampleTiming = {
   stoppingMs: 1000,
 };
 
-/** Maximum characters of a printed event. */
 const MAX_LINE_LENGTH = 1000;
 
 /**
@@ -97,7 +96,6 @@ function hasLiveTerminal({ stdin, stdout, env }: Host): boolean {
   return stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb';
 }
 
-/** The command that opens a URL, by platform. */
 const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ['open'],
   // The empty argument is the window title, which `start` expects first.

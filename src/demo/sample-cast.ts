@@ -60,7 +60,6 @@ export class SampleCast implements DemoCommands {
     await Promise.all(FIRST.map((versions) => this.#add({ ...versions, strategy: STRATEGY })));
   }
 
-  /** Kills all candidates. */
   stop(): void {
     for (const member of this.#members.values()) member.crash();
   }
@@ -146,7 +145,6 @@ export class SampleCast implements DemoCommands {
     return this.#having('running').find(({ isLeading }) => isLeading);
   }
 
-  /** All candidates that have not left. */
   get #all(): readonly SampleCandidate[] {
     return [...this.#members.values()];
   }

@@ -8,15 +8,12 @@ export interface TourWorld {
   state(): DemoState;
 }
 
-/** An action and its expected result. */
 export interface TourStep {
   readonly name: string;
-  /** The action, in words. */
   readonly deed: string;
   /** The expected result, completes "expected: ". */
   readonly expectation: string;
   act(commands: DemoCommands): Promise<void>;
-  /** True when the expected result has occurred. */
   isDone(state: DemoState): boolean;
   /** How long the result must be stable, in milliseconds. */
   readonly staysForMs?: number;
@@ -27,7 +24,6 @@ export class TourError extends Error {
   override readonly name = 'TourError';
 }
 
-/** Interval of checks, in milliseconds. */
 const LOOK_MS = 50;
 
 /**
@@ -40,7 +36,6 @@ interface TourParts {
   readonly clock: Clock;
   readonly steps: readonly TourStep[];
   readonly leaseDurationMs: number;
-  /** Prints a line. */
   readonly say: (line: string) => void;
   /** Aborts the tour. The reason of the signal says why. */
   readonly signal: AbortSignal;

@@ -45,13 +45,11 @@ export interface UnreadPart {
   readonly grant: string | undefined;
 }
 
-/** Leases that are heartbeats, not elections. */
 export interface Heartbeats {
   readonly nodes: number;
   readonly apiServers: number;
 }
 
-/** The observations of the Leases of a cluster. */
 export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
   readonly heartbeats: Heartbeats;
@@ -65,7 +63,6 @@ export interface AuditObservation {
   readonly watchedMs: number;
 }
 
-/** The scope of an audit. */
 export interface AuditRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -73,9 +70,7 @@ export interface AuditRequest {
   readonly namespace: string;
   /** How long to watch, in milliseconds; 0 to look once. */
   readonly watchMs: number;
-  /** Ends the watch early. */
   readonly signal: AbortSignal;
-  /** Called before the watch begins. */
   readonly onWatch: (leases: number) => void;
 }
 

@@ -94,17 +94,14 @@ export const auditFindings = {
 
 export type AuditFindingName = keyof typeof auditFindings;
 
-/** A finding about one Lease. */
 export interface AuditFinding {
   readonly finding: AuditFindingName;
   readonly severity: Severity;
-  /** The problem of this Lease, in one or two sentences. */
   readonly what: string;
   readonly meaning: string;
   readonly advice: string;
 }
 
-/** The audit of one Lease. */
 export interface LeaseAudit {
   readonly namespace: string;
   readonly name: string;
@@ -118,9 +115,7 @@ export interface LeaseAudit {
         readonly container: string | undefined;
       })
     | undefined;
-  /** How the audit found the Pod. */
   readonly foundBy: Sureness;
-  /** Undefined without a holder. */
   readonly elector: Elector | undefined;
   readonly durationSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
@@ -136,14 +131,11 @@ export interface LeaseAudit {
   readonly findings: readonly AuditFinding[];
 }
 
-/** The audit of a cluster. */
 export interface Audit {
   readonly watchedSeconds: number;
   /** The Leases with the most severe findings first. */
   readonly leases: readonly LeaseAudit[];
-  /** Leases that are heartbeats, not elections. */
   readonly heartbeats: Heartbeats;
-  /** The renewals of all Leases together. */
   readonly renewalsPerSecond: number;
   readonly unread: readonly UnreadPart[];
 }
@@ -161,7 +153,6 @@ const CANDIDATE_VALIDITY = 30n * 60_000_000n;
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 
-/** Judges each Lease. */
 export function auditOf(seen: AuditObservation): Audit {
   const pods = seen.pods && new PodIndex(seen.pods);
   const candidates = Map.groupBy(seen.candidates, ({ namespace, leaseName }) =>
@@ -181,7 +172,6 @@ export function auditOf(seen: AuditObservation): Audit {
   };
 }
 
-/** The facts that the findings about a Lease depend on. */
 interface Facts {
   readonly watched: WatchedLease;
   readonly binding: HolderBinding;
@@ -357,7 +347,6 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
   return found;
 }
 
-/** `15s`, `2.1s` */
 export function shortSeconds(seconds: number): string {
   return `${Number(seconds.toFixed(seconds < 10 ? 1 : 0))}s`;
 }

@@ -20,7 +20,6 @@ import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects
 import { Reflector } from '../kubernetes/reflector.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
-/** The observations of one election. The Lease may not exist yet. */
 export interface ObservedElection {
   readonly input: ElectionInput;
   /** The Lease from the server; undefined if it does not exist. */
@@ -119,7 +118,6 @@ export async function listObjects<T>(
   return { objects, resourceVersion };
 }
 
-/** A LeaseCandidate, and its API version. */
 export interface ListedCandidate {
   readonly apiVersion: CandidateApiVersion;
   readonly raw: KubernetesObject;
@@ -277,7 +275,6 @@ export class ClusterClock implements Clock {
     this.#clock = clock;
   }
 
-  /** Records the Date header of an answer. */
   hear({ date, sentAt, answeredAt }: HeardDate): void {
     const milliseconds = Date.parse(date);
     if (Number.isNaN(milliseconds)) return;

@@ -28,7 +28,6 @@ export interface Evidence {
   /** The namespace to which the permissions are limited, for example those of a coordinator; undefined for no limit. */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
-  /** The namespace in which the lock was read. */
   readonly lockNamespace: string;
   readonly otherLocks: readonly OtherLock[];
   readonly trial: TrialLease;
@@ -134,7 +133,6 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 
-/** The permissions for leader labels. */
 export const labelRights = rightsOnPods('labels', 'list', 'patch');
 
 /** The permissions to detect that a leader's container has ended (rule 17). */
@@ -154,7 +152,6 @@ export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
   /** There is no holder, or it has expired. */
   | { readonly kind: 'none'; readonly formerHolder: string }
-  /** These credentials may not read the lock. */
   | { readonly kind: 'unknown' };
 
 /** Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal. */

@@ -32,7 +32,6 @@ import {
   waitsFor,
 } from './wording.ts';
 
-/** The state of one Lease, as `status` shows it. */
 export interface LeaseStatus {
   readonly namespace: string;
   readonly name: string;
@@ -44,16 +43,13 @@ export interface LeaseStatus {
   /** The strategy in the Lease. If there is none, the strategy that its candidates agree on. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
-  /** The priorities of candidates, highest first. */
   readonly priorities: readonly PriorityCount[];
   /** The conflicting strategies, if all silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
-  /** The reason of the coordinator's decision. */
   readonly reason: Reason;
   /** Undefined if the Lease waits for nothing. */
   readonly waitingFor: string | undefined;
   readonly leaseTransitions: number;
-  /** Undefined if the Lease does not exist. */
   readonly ageSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
 }
@@ -156,7 +152,6 @@ export function rank(
   });
 }
 
-/** Describes the leader and the reason. */
 export function verdictOn(
   holder: string | undefined,
   { outcome, standings }: Decision,

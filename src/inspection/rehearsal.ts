@@ -8,7 +8,6 @@ interface Step {
   /** Virtual time since the start, in milliseconds. */
   readonly atMs: number;
   readonly text: string;
-  /** The reason of the decision; undefined for an action of a program. */
   readonly reason: Reason | undefined;
 }
 

@@ -19,7 +19,6 @@ export interface DrainOutcome {
   }[];
   /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
   readonly until: string | undefined;
-  /** The Leases whose leaders are drained. */
   readonly leases: readonly MovedLease[];
 }
 

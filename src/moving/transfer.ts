@@ -14,7 +14,6 @@ import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.
 export interface TransferOutcome {
   readonly namespace: string;
   readonly lease: string;
-  /** The candidate that should become the leader. */
   readonly candidate: string;
   readonly leads: boolean;
   /** The former leader; undefined if there was none. */
@@ -29,13 +28,11 @@ export interface TransferOutcome {
 
 /** The options of all commands that move leaders. */
 export interface MoveRequest extends ClusterScope {
-  /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
   /** How long the priority lasts, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
-  /** Called with each line of progress. */
   readonly tell: (line: string) => void;
 }
 

@@ -11,7 +11,6 @@ import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import { type LeaseEntry, pageJson, type Tone } from './wire.ts';
 
-/** The source of the Leases: the controller. */
 export interface LeaseSource {
   coordinatedLeases(): Iterable<LeaseKey>;
   gather(key: LeaseKey): ElectionInput;
@@ -22,11 +21,9 @@ export interface LeaseSource {
  * Lease, or at the time when it changes without an event.
  */
 export class Board {
-  /** The LeaseEntries, as JSON. */
   readonly rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
   readonly #clock: Clock;
   readonly #source: LeaseSource;
-  /** Leases to update. */
   readonly #stale: Set<LeaseKey>;
   readonly #deadlines = new DeadlineHeap();
   /** Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays equal. */

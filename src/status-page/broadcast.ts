@@ -16,7 +16,6 @@ interface BroadcastParts {
 /** The part of a writable stream that a reader uses. */
 export interface Sink {
   write(text: string): unknown;
-  /** Bytes in the buffer. */
   readonly writableLength: number;
   end(): unknown;
   /** Cuts the connection. */
@@ -25,7 +24,6 @@ export interface Sink {
 
 /** Maximum number of open streams. Further readers must retry later. */
 export const MAX_READERS = 16;
-/** Interval at which changes are sent, in milliseconds. */
 const TICK_MS = 250;
 /** Pause between two messages to a reader that is behind, in milliseconds. Other work runs in this time. */
 const PAUSE_MS = 5;
@@ -163,7 +161,6 @@ class Reader {
     this.send('beat', { now: Number(this.#clock.wallTime() / 1000n) });
   }
 
-  /** Sends the changes that the reader does not have yet. */
   update(board: Board, stateJson: string, electionsAfter: BroadcastParts['electionsAfter']): void {
     if (stateJson !== this.#stateJson) this.#write('state', stateJson);
     this.#stateJson = stateJson;

@@ -14,7 +14,6 @@ import { Broadcast, MAX_READERS } from './broadcast.ts';
 import { Timeline } from './timeline.ts';
 import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
 
-/** The parts of a coordinator that the page shows. */
 interface WatchedCoordinator {
   readonly controller: LeaseSource & {
     hasSynced(resource: WatchedResource): boolean;
@@ -28,9 +27,7 @@ interface StatusPageParts {
   readonly clock: Clock;
   readonly version: string;
   readonly namespaces: readonly string[];
-  /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
-  /** Called for internal errors. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -74,7 +71,6 @@ const REFUSED_RETRY_MS = 10_000;
 /** The compression level. Low, for speed: the content is so repetitive that a higher level gains little. */
 const LEVEL = 3;
 
-/** A read-only page about a coordinator. */
 export class StatusPage {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
@@ -143,7 +139,6 @@ export class StatusPage {
     return path === EVENTS_PATH || this.#assets.has(path);
   }
 
-  /** Answers a GET or HEAD request for one of the page's paths. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     response.setHeaders(new Map(Object.entries(HEADERS)));
     const [path = ''] = (request.url ?? '').split('?', 1);
@@ -215,7 +210,6 @@ function compressedTo(response: ServerResponse): Gzip {
   return gzip;
 }
 
-/** A file of the page. */
 interface Asset {
   readonly contentType: string;
   readonly body: Buffer;

@@ -5,7 +5,6 @@ import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
 // The messages of the stream. All times are in milliseconds since the Unix epoch, by the replica's clock.
 
-/** The messages by event name. */
 export interface Messages {
   readonly hello: HelloMessage;
   readonly state: StateMessage;
@@ -31,7 +30,6 @@ export interface HelloMessage {
   readonly advice: Readonly<Partial<Record<Reason, string>>>;
   readonly states: Readonly<Record<CandidateState, string>>;
   readonly losses: Readonly<Record<string, string>>;
-  /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
 }
 
@@ -39,7 +37,6 @@ export interface HelloMessage {
 export interface StateMessage {
   /** `dryRun`: the replica has no lock. The other values are states of the lock. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
-  /** The holder of the coordinator's lock, if known. */
   readonly lockHolder?: string | undefined;
   /** `unknown` before discovery. */
   readonly api: 'unknown' | 'served' | 'notServed';
@@ -54,7 +51,6 @@ export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
 /** The state of a Lease. An entry does not change without an event. */
 export interface LeaseEntry {
-  /** `namespace/name` */
   readonly key: string;
   /** The holderIdentity, valid or not; empty for none. */
   readonly holder: string;
@@ -68,9 +64,7 @@ export interface LeaseEntry {
   readonly strategy: string;
   readonly reason: Reason;
   readonly tone: Tone;
-  /** Absent if the Lease waits for nothing. */
   readonly waitingFor?: string | undefined;
-  /** The leader and the reason, in words. */
   readonly verdict: string;
   readonly transitions: number;
   /** Best candidate first. The number is limited to what a page can show. */
