@@ -134,8 +134,12 @@ async function play(
   const acting = step.act(world.commands).catch((cause: unknown) => {
     throw new TourError(`${title}: ${messageOf(cause)}`, { cause });
   });
-  const isOver = sleep(clock, withinMs, signal);
-  const hasActed = await Promise.race([acting.then(() => true), isOver.then(() => false)]);
+  // A pending timer would keep the process alive after the tour.
+  const hasEnded = new AbortController();
+  const isOver = sleep(clock, withinMs, AbortSignal.any([signal, hasEnded.signal]));
+  const hasActed = await Promise.race([acting.then(() => true), isOver.then(() => false)]).finally(() =>
+    hasEnded.abort(),
+  );
   for (let doneAt: number | undefined; ; await sleep(clock, LOOK_MS, signal)) {
     const now = clock.now();
     const state = world.state();
