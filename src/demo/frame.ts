@@ -83,10 +83,7 @@ export function wrapText(text: string, columns: number): readonly string[] {
   return text.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S{1,${width}}`, 'g')) ?? [''];
 }
 
-/**
- * Always adds colours, because styleText() would check this process's own stream. The caller removes them if the terminal
- * has none.
- */
+/** Always adds colours: styleText() would check this process's own stream. The caller removes them. */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });
 }

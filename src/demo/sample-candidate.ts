@@ -18,10 +18,7 @@ interface SampleCandidateParts {
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/**
- * A program that takes part in an election and does nothing while it leads. It can be paused, as by SIGSTOP, and it can
- * crash without any cleanup.
- */
+/** A program that takes part in an election and does no work. It can be paused, and it can crash. */
 export class SampleCandidate {
   readonly identity: SampleIdentity;
   readonly #parts: SampleCandidateParts;

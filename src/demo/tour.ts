@@ -26,9 +26,7 @@ export class TourError extends Error {
 
 const LOOK_MS = 50;
 
-/**
- * Extra time for each step. A coordinator that starts long after its candidates first waits for a possible former holder.
- */
+/** Extra time for each step: a coordinator first waits for a possible former holder. */
 const SLACK_MS = 30_000;
 
 interface TourParts {

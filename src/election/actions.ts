@@ -6,10 +6,7 @@ import { FENCE, type Lease } from './model.ts';
 import { notesWith } from './notes.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/**
- * Maximum number of pings in one decision, so that a decision is fast. Later decisions ping the other candidates (rule
- * 9).
- */
+/** Maximum number of pings in one decision, so that a decision is fast (rule 9). */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(
@@ -60,10 +57,7 @@ export function createLease(input: ElectionInput, strategy: string, grant: Creat
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
-/**
- * Writes the strategy's name into the Lease if it differs. If the Lease is missing, creates it with the strategy and
- * without a holder.
- */
+/** Writes the strategy's name into the Lease if it differs. Creates a missing Lease without a holder. */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
   if (!lease) return [createLease(view.input, strategy, undefined)];

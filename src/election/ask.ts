@@ -11,9 +11,7 @@ import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/**
- * Returns the candidates in `absent` whose answers could still change the result of an election among `present` (rule 6).
- */
+/** Returns the candidates in `absent` whose answers could still change the election (rule 6). */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],
@@ -77,9 +75,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }
 
-/**
- * Returns the pings after which the next leader is known when the Lease becomes free at `moment`. Does not ping `except`.
- */
+/** Returns the pings that show the next leader before `moment`. Does not ping `except`. */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;

@@ -17,10 +17,7 @@ const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/**
- * How long before the end of an untaken grant other candidates are pinged. A running elector takes up its grant earlier
- * than this (rule 12).
- */
+/** How long before the end of an untaken grant other candidates are pinged (rule 12). */
 const ASK_AHEAD_MS = 500;
 
 /**
@@ -72,10 +69,7 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/**
- * Returns until when a running holder takes up its grant, counted from the server's answer or from the first sight of the
- * grant.
- */
+/** Returns until when a running holder takes up its grant, from the answer or the first sight. */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

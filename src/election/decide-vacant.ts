@@ -44,10 +44,7 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   return { reason: 'ThirdPartyStrategy' };
 }
 
-/**
- * Handles a server that drops the name of a third-party strategy: sends no pings until the next attempt to write the
- * name.
- */
+/** Backs off, without pings, if the server drops the name of a third-party strategy. */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;

@@ -104,9 +104,7 @@ export interface Decision {
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
-  /**
-   * True while the election waits for answers that could settle it. The longer it waits, the more candidates are pinged.
-   */
+  /** True while the election waits for answers: the longer, the more candidates are pinged. */
   readonly isAsking: boolean;
   /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
   readonly conflict: string | undefined;
@@ -235,10 +233,7 @@ export interface CandidateAccount {
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
   readonly state: Standing['state'];
-  /**
-   * The first criterion by which the candidate lost, or the reason why it takes no part; undefined for the chosen
-   * candidate.
-   */
+  /** The criterion by which the candidate lost, or its state; undefined for the chosen candidate. */
   readonly lostBy: string | undefined;
 }
 

@@ -13,10 +13,7 @@ import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/**
- * The longest gap between a watch and the next list, in milliseconds. In this gap a Lease may be created, renewed and
- * deleted unseen.
- */
+/** The longest gap without a watch, in milliseconds: a Lease may be created and deleted unseen in it. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
@@ -75,9 +72,7 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/**
- * Records that a list shows an unknown Lease. Unless it is an unrenewed grant, it may have had another holder until now.
- */
+/** Records an unknown Lease in a list: it may have had another holder, unless it is an unrenewed grant. */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;

@@ -86,9 +86,7 @@ export interface Lease {
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;
-  /**
-   * True if `renewTime` and `acquireTime` have the same writer, which is not a coordinator, according to field ownership.
-   */
+  /** True if the same writer, not a coordinator, wrote `renewTime` and `acquireTime` (field ownership). */
   readonly isAcquireTimeRenewers?: true;
   /** The container of the leading program in the holder's Pod, according to our annotation (rule 17). */
   readonly leadingContainer?: string;
@@ -111,9 +109,7 @@ export interface ElectionSettings {
   readonly leaseDurationSeconds: number;
   /** How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: it does not wait. */
   readonly settleMs?: number;
-  /**
-   * Whether the Lease of a holder counts as released if the status of its Pod proves that the holder has ended (rule 17).
-   */
+  /** Whether a Lease is free when the status of its holder's Pod proves that it has ended (rule 17). */
   readonly isCrashEvidenceUsed?: boolean;
   /** How long a candidate is valid after its last renewal, in milliseconds. */
   readonly candidateValidityMs: number;
@@ -178,10 +174,7 @@ export const GROUP = 'coordinated-leader-election.dev';
 /** The holderIdentity of a fenced Lease (rule 14). A candidate with this name takes no part in an election. */
 export const FENCE = `fence.${GROUP}`;
 
-/**
- * The default Lease of the coordinator's lock, the same as that of the built-in controller. It never has an election
- * (rule 10).
- */
+/** The default lock, the same as that of the built-in controller. It has no election (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 const LONGEST_NAME = 253;

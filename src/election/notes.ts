@@ -37,10 +37,7 @@ export function changedNotes(
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
-/**
- * Returns the changes to the notes that belong to a change of the Lease. Notes are used if the server drops fields (rule
- * 14).
- */
+/** Returns the changes to the notes of a Lease, if the server drops fields (rule 14). */
 export function notesWith(
   { lease, dropsFields }: ElectionInput,
   change: LeaseChange,

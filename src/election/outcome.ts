@@ -10,9 +10,7 @@ export type Outcome =
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
-/**
- * Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way (rule 5).
- */
+/** Returns the outcome among exactly `candidates`. `incumbent` leads unless it gives way (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
   return outcomeIn(tally(candidates, incumbent));
 }
@@ -58,9 +56,7 @@ export function decisiveAmong(
 /** Maximum number of lists that are tested. If there are more, every list counts as one that matters. */
 const MAX_LISTS_TRIED = 50_000;
 
-/**
- * Returns a function that tests whether a candidate would change the strategy of `known`, or the parties of its conflict.
- */
+/** Returns a test whether a candidate would change the strategy of `known`, or its conflict. */
 function strategyTest(
   { lists, firsts, highest, named }: Tally,
   known: readonly LeaseCandidate[],

@@ -24,10 +24,7 @@ import type { Severity } from './findings.ts';
  */
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
-/**
- * `held`: renewed within its duration. `untimed`: has a holder, but no renewTime or no duration, so its expiry is
- * unknown.
- */
+/** `held`: renewed within its duration. `untimed`: its expiry is unknown. */
 export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
 /** The possible problems of a Lease, most severe first. */
@@ -225,20 +222,14 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/**
- * Returns the seconds since the last renewal, as this process has seen it. If it has seen none, uses the renewTime and
- * the server's clock.
- */
+/** Returns the seconds since the last renewal: as seen, else by its renewTime and the server's clock. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;
   return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - renewals.lastAt) / 1000);
 }
 
-/**
- * Returns the mean interval of renewals, in seconds. If there was one renewal only, uses the two renewTimes of its
- * holder.
- */
+/** Returns the mean interval of renewals in seconds; of one renewal, by the holder's renewTimes. */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
   const seconds = (count > 1 ? (lastAt - firstAt) / (count - 1) : stampedMs) / 1000;

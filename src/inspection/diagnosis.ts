@@ -98,9 +98,7 @@ function checkGate({ trial }: Evidence): Finding {
   };
 }
 
-/**
- * The feature that a coordinator lacks without the additional permissions, and the value of the chart that grants them.
- */
+/** What a coordinator lacks without additional permissions, and the chart's value for them. */
 const PURPOSES: Readonly<
   Record<NonNullable<Right['purpose']>, { readonly lacks: string; readonly value: string }>
 > = {

@@ -249,24 +249,16 @@ export function recordFirstCandidate(
   );
 }
 
-/**
- * Tolerated difference between clocks, in milliseconds. It is harmless, and cannot be distinguished from a slow network.
- */
+/** Tolerated difference of clocks, in milliseconds: a slow network looks the same. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/**
- * The difference by which the server's clock is ahead of ours, in milliseconds. A range, because the server reports whole
- * seconds.
- */
+/** How far the server's clock is ahead, in milliseconds. A range, because it tells whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/**
- * A clock. It has the server's wall time if the two clocks differ much, because renewTimes come from machines of the
- * cluster.
- */
+/** A clock with the server's wall time, if the two differ much: renewTimes come from the cluster. */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
   #serverAheadMs: ServerAhead | undefined;

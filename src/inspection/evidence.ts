@@ -41,10 +41,7 @@ type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/**
- * `namespace` is the namespace of the trial Lease. It is also the examined namespace if the user may not read all
- * namespaces.
- */
+/** `namespace`: of the trial Lease, and of the elections if the user may not read all namespaces. */
 interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
   readonly lockNamespace: string;
@@ -265,10 +262,7 @@ async function readOtherLocks(
   });
 }
 
-/**
- * Returns the lock's holder, according to its renewTime and our clock: a command that observes only once has no other
- * information.
- */
+/** Returns the lock's holder, by its renewTime and our clock: a single look shows nothing else. */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

@@ -106,10 +106,7 @@ export interface RankedCandidate {
   readonly why: string;
 }
 
-/**
- * Returns the decision that follows if all pinged candidates answer. Most candidates have not renewed just now, but are
- * alive.
- */
+/** Returns the decision that follows if all pinged candidates answer, as most are alive. */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
