@@ -41,7 +41,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'support',
     ],
     packages: ['commander', 'yaml'],
-    node: ['fs', 'util'],
+    node: ['util'],
   },
   demo: {
     does: 'shows an election in a terminal and a browser: an API server, the coordinator, sample candidates',
