@@ -48,10 +48,7 @@ export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/**
- * Returns until when the holder may release another holder's Lease: a client-go elector that slept when it lost the Lease
- * may do so (rule 8).
- */
+/** Returns until when a client-go elector that slept may release another holder's Lease (rule 8). */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);

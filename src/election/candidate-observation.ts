@@ -119,10 +119,7 @@ function firstSight(
   };
 }
 
-/**
- * Maximum difference between the server's clock and ours, in milliseconds. If the server's clock is ahead by more than
- * this, the age of a candidate is unknown.
- */
+/** Maximum lead of the server's clock, in milliseconds. Beyond it, a candidate's age is unknown. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {

@@ -244,10 +244,7 @@ function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): 
   };
 }
 
-/**
- * Returns withdrawn candidates that were not pinged. A candidate that has just released the Lease is about to exit, so it
- * is pinged only if no other candidate can lead.
- */
+/** Returns withdrawn candidates that were not pinged. They are pinged as the last resort. */
 function withdrawnUnasked(view: VacantView): readonly Standing[] {
   return standingsIn(view.standings, 'Withdrawn').filter(
     ({ candidate, observation: { ping } }) =>

@@ -67,9 +67,7 @@ export type LeaseChange =
     }
   /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /**
-   * Writes strategy. Writes holderIdentity '' if the field is absent. Removes a preferredHolder that this controller set.
-   */
+  /** Writes strategy, an absent holderIdentity as '', and removes a preferredHolder of ours. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -205,10 +203,7 @@ function chosenBy(decision: Decision): string | undefined {
   return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
 }
 
-/**
- * Returns at most `most` candidates, in this order: the chosen candidate, those that could lead, others that take part,
- * the rest.
- */
+/** Returns the first candidates: the chosen one, those that could lead, others that take part, the rest. */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);

@@ -96,10 +96,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   };
 }
 
-/**
- * Records a Lease that does not show our grant and is now held by `holder`. The former holder may have taken up the grant
- * unseen, and renewed until `at`.
- */
+/** Records a Lease without our grant. Its grantee may have taken it up, and renewed until `at`. */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;

@@ -162,10 +162,7 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/**
- * Returns the beliefs that prevent a grant. Lost grants do not matter here: if one had changed the Lease, the server
- * would refuse our write.
- */
+/** Returns the beliefs that prevent a grant. A lost grant does not: the server would refuse our write. */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -189,10 +186,7 @@ export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease:
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }
 
-/**
- * True while the holder does not lead: it has not taken up the grant, and no earlier record of its own is still valid
- * (rules 8 and 12).
- */
+/** True while the holder has neither taken up its grant nor leads by an earlier record (rules 8, 12). */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }

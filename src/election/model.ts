@@ -61,10 +61,7 @@ export interface Lease {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /**
-   * `''` means "no holder" in the API. `undefined` means that the field is absent, and the coordinator has to repair it
-   * (rule 7).
-   */
+  /** `''` means no holder. `undefined`: the field is absent, and is repaired (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
   /** True if this controller set `preferredHolder`, according to field ownership or one of its notes. */
@@ -79,10 +76,7 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /**
-   * True if a participant of this project emptied the Lease, according to field ownership. A participant releases only
-   * its own Lease.
-   */
+  /** True if a participant emptied the Lease (field ownership). It releases only its own Lease. */
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;
@@ -94,10 +88,7 @@ export interface Lease {
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByParticipant?: true;
-  /**
-   * True if the Lease has not changed since a coordinator of this program granted it, according to field ownership (rule
-   * 12).
-   */
+  /** True if the Lease has not changed since our grant, by field ownership (rule 12). */
   readonly isUnrenewedGrant?: true;
 }
 

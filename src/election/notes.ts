@@ -78,10 +78,7 @@ export interface WrittenLease {
   readonly after: Lease;
 }
 
-/**
- * Returns whether the server drops new fields, according to its answer to an action; undefined if the answer does not
- * show it (rule 14).
- */
+/** Returns whether the server drops new fields (rule 14); undefined if its answer does not show it. */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
   if (!written) return undefined;

@@ -348,10 +348,7 @@ function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefi
   return Math.max(former.renewedEveryMs ?? 0, at - former.since);
 }
 
-/**
- * Detects that preferredHolder and strategy are gone: a plain elector's renewal contains only its own fields, and so
- * removes the others (rule 7).
- */
+/** Detects that a plain elector's renewal has removed preferredHolder and strategy (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;

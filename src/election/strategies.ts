@@ -21,10 +21,7 @@ export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
   /** Criteria for which a leader gives way. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
-  /**
-   * Criteria after `preempting`. They choose among candidates for a vacant Lease. An election waits for candidates that
-   * are better by them.
-   */
+  /** Criteria after `preempting`, for a vacant Lease. An election waits for better candidates by them. */
   readonly choosing?: readonly Criterion[];
 }
 

@@ -43,10 +43,7 @@ export interface ElectionInput {
   readonly holderPod?: ObservedPod | undefined;
   /** Until when candidates may be missing, because the server no longer serves a source that had candidates (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
-  /**
-   * Whether the server drops strategy and preferredHolder, according to its last answer (rule 14); undefined before the
-   * first answer.
-   */
+  /** Whether the server drops strategy and preferredHolder (rule 14); undefined before an answer. */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
 }

@@ -20,10 +20,7 @@ export interface WatchedLease {
   readonly renewals: SeenRenewals;
 }
 
-/**
- * Observed renewals, on the monotonic clock of this process. Does not count the first renewal after the holder acquired
- * the Lease, because it follows at once.
- */
+/** Observed renewals, on the monotonic clock, without the renewal that follows an acquisition at once. */
 export interface SeenRenewals {
   readonly count: number;
   /** The first counted renewal. */

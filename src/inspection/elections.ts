@@ -55,10 +55,7 @@ export async function servedCandidateApis(client: KubernetesClient): Promise<rea
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/**
- * Reads Leases and their candidates once: all Leases, or the Lease with the name `leaseName`, even if it does not exist.
- * Rejects with the errors of the client.
- */
+/** Reads all elections once, or that of `leaseName`, even if its Lease does not exist. */
 export async function observeElections(
   scope: ClusterScope & { readonly leaseName?: string },
 ): Promise<ObservedElections> {

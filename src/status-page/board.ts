@@ -16,10 +16,7 @@ export interface LeaseSource {
   gather(key: LeaseKey): ElectionInput;
 }
 
-/**
- * The entries of all Leases on the page. Exists while the page has readers. An entry is updated after a change of its
- * Lease, or at the time when it changes without an event.
- */
+/** The entries of all Leases on the page. Exists while the page has readers. */
 export class Board {
   readonly rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
   readonly #clock: Clock;

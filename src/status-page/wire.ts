@@ -112,10 +112,7 @@ export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> &
 /** Characters of JSON above which long texts are searched for. */
 const LARGE = 4 * 1024;
 
-/**
- * Encodes a message as JSON. Shortens long texts, and escapes characters that hide or reverse text. The page never
- * inserts text as markup.
- */
+/** Encodes a message as JSON. Shortens texts, and escapes characters that hide or reverse text. */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);
   const isHarmless = json.length <= LARGE && printableJson(json) === json;
