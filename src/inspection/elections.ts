@@ -202,7 +202,7 @@ export async function* watchElections(
     onRevealed: (source) => records.reveal(source),
     onSyncChange: () => {},
     observe: (event) => {
-      if (event.type === 'notServed') onError(new Error('the server serves no LeaseCandidates any more'));
+      if (event.type === 'notServed') onError(new Error('the server no longer serves LeaseCandidates'));
       if (event.type === 'discoveryFailed' || event.type === 'watchFailed') onError(event.error);
     },
   });

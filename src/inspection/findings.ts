@@ -162,10 +162,10 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
         what:
           lock.formerHolder === ''
             ? `No coordinator holds the lock ${name}.`
-            : `${lock.formerHolder} held the lock ${name} and renews it no more.`,
+            : `${lock.formerHolder} held the lock ${name} and no longer renews it.`,
         meaning:
           otherLocks.length === 0
-            ? 'No coordinator is at work: a leader that dies is not replaced.'
+            ? 'No coordinator is at work: a leader that crashes is not replaced.'
             : 'No coordinator has this lock.',
         advice: adviceForNone(elections?.candidateApis.length === 0, otherLocks),
         runbook: runbookPath('LeaseCoordinatorAbsent'),

@@ -40,7 +40,7 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
   ];
   for (const { flag, name } of named)
     if (!names.has(name))
-      problems.push(`${flag}: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
+      problems.push(`${flag}: ${name} is not a candidate of ${input.namespace}/${input.name}${known(names)}`);
   if (problems.length > 0) throw new SettingsError(problems);
   return [
     ...added.map((candidate): Change => ({ kind: 'add', candidate })),
@@ -60,7 +60,7 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   const present = candidates.map(({ candidate }) => candidate.name).sort();
   const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
   if (names.length === 0) {
-    throw problem(`begins the name of no candidate of ${namespace}/${lease}${known(new Set(present))}`);
+    throw problem(`matches no candidate of ${namespace}/${lease}${known(new Set(present))}`);
   }
   return { names, binaryVersion, emulationVersion };
 }
@@ -129,7 +129,7 @@ function givenPriority(text: string): { readonly name: string; readonly priority
   const [, name = '', value = ''] = PRIORITY.exec(text) ?? [];
   const priority = parseInt32(value);
   if (priority !== undefined) return { name, priority };
-  throw problemWith('--priority', text, 'scheduler-c=100')('is no candidate with a whole number of 32 bits');
+  throw problemWith('--priority', text, 'scheduler-c=100')('lacks a whole number of 32 bits');
 }
 
 type Problem = (what: string) => SettingsError;
@@ -142,8 +142,8 @@ function problemWith(flag: string, text: string, example: string): Problem {
 function nameAndVersions(text: string, problem: Problem) {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  if (!CANDIDATE_NAME.test(name)) throw problem('names no candidate');
-  if (!binary || !emulation) throw problem('has no two semantic versions');
+  if (!CANDIDATE_NAME.test(name)) throw problem('does not begin with the name of a candidate');
+  if (!binary || !emulation) throw problem('does not have two semantic versions');
   if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
   return { name, binaryVersion, emulationVersion };
 }

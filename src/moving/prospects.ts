@@ -40,7 +40,7 @@ export function obstacleTo(
   const lease = `${input.namespace}/${input.name}`;
   if (!standing) {
     const names = standings.map(({ candidate }) => candidate.name);
-    return `it is no candidate of ${lease}${names.length === 0 ? ', which has none' : `; there are ${listed(names)}`}`;
+    return `it is not a candidate of ${lease}${names.length === 0 ? ', which has none' : `; there are ${listed(names)}`}`;
   }
   if (!standing.isHolder && !MAY_LEAD.has(standing.state)) return `it ${stateTexts[standing.state]}`;
   const general = obstacleIn(outlook);

@@ -51,16 +51,22 @@ describe('what is planned', () => {
   });
 
   test.each([
-    { request: { add: ['b'] }, want: '--add: "b" has no two semantic versions' },
-    { request: { add: ['=1.0.0'] }, want: '--add: "=1.0.0" names no candidate' },
+    { request: { add: ['b'] }, want: '--add: "b" does not have two semantic versions' },
+    { request: { add: ['=1.0.0'] }, want: '--add: "=1.0.0" does not begin with the name of a candidate' },
     { request: { add: ['b=1.0.0/1.1.0'] }, want: 'emulates a version newer than its binary' },
-    { request: { remove: ['b'] }, want: '--remove: b is no candidate of kube-system/scheduler; there are a' },
-    { request: { priority: ['a'] }, want: '--priority: "a" is no candidate with a whole number of 32 bits' },
-    { request: { priority: ['a=high'] }, want: 'is no candidate with a whole number of 32 bits' },
-    { request: { priority: ['a=2147483648'] }, want: 'is no candidate with a whole number of 32 bits' },
-    { request: { priority: ['b=1'] }, want: '--priority: b is no candidate of kube-system/scheduler' },
-    { request: { add: ['b=1.0.0=1.0.0'] }, want: '--add: "b=1.0.0=1.0.0" has no two semantic versions' },
-    { request: { add: ['b=1.2.0/1.1.0/1.0.0'] }, want: 'has no two semantic versions' },
+    {
+      request: { remove: ['b'] },
+      want: '--remove: b is not a candidate of kube-system/scheduler; there are a',
+    },
+    { request: { priority: ['a'] }, want: '--priority: "a" lacks a whole number of 32 bits' },
+    { request: { priority: ['a=high'] }, want: 'lacks a whole number of 32 bits' },
+    { request: { priority: ['a=2147483648'] }, want: 'lacks a whole number of 32 bits' },
+    { request: { priority: ['b=1'] }, want: '--priority: b is not a candidate of kube-system/scheduler' },
+    {
+      request: { add: ['b=1.0.0=1.0.0'] },
+      want: '--add: "b=1.0.0=1.0.0" does not have two semantic versions',
+    },
+    { request: { add: ['b=1.2.0/1.1.0/1.0.0'] }, want: 'does not have two semantic versions' },
   ])('is refused when it is $request', ({ request, want }) => {
     expect(() => plannedChanges({ ...nothing, ...request }, input)).toThrow(want);
   });
@@ -84,11 +90,11 @@ describe('a rolling update that is planned', () => {
   });
 
   test.each([
-    { text: 'web', want: '--rollout: "web" has no two semantic versions' },
+    { text: 'web', want: '--rollout: "web" does not have two semantic versions' },
     { text: 'web=1.0.0/1.1.0', want: 'emulates a version newer than its binary' },
     {
       text: 'db=1.0.0',
-      want: 'begins the name of no candidate of kube-system/scheduler; there are web, web-0',
+      want: 'matches no candidate of kube-system/scheduler; there are web, web-0',
     },
   ])('is refused when it is $text', ({ text, want }) => {
     expect(() => plannedRollout(text, several)).toThrow(want);
