@@ -41,7 +41,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
       'support',
     ],
     packages: ['commander', 'yaml'],
-    node: ['fs', 'util'],
+    node: ['util'],
   },
   demo: {
     does: 'shows an election in a terminal and a browser: an API server, the coordinator, sample candidates',
@@ -108,7 +108,6 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   inspection: {
     does: 'inspects a cluster with the code of the controller, for `audit`, `status`, `explain`, `plan` and `doctor`',
     rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
-    packages: ['yaml'],
   },
   controller: {
     does: 'gathers the input, calls the decision, applies it, and records the result; contains no election rules',

@@ -166,7 +166,6 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '--rollout shows, for each strategy, how often the leader changes in a rolling update.',
     examples:
       '  $ kubectl cle plan kube-scheduler -n kube-system --add scheduler-c=1.37.0/1.36.0 --remove scheduler-a\n' +
-      '  $ kubectl cle plan kube-scheduler -n kube-system -f candidates.yaml\n' +
       '  $ kubectl cle plan web --priority web-2=100\n' +
       '  $ kubectl cle plan web --rollout web=2.1.0',
     takes: 'lease',

@@ -1,5 +1,5 @@
+import type { Selection } from '../moving/candidates.ts';
 import { drainCandidates, undrainCandidates } from '../moving/drain.ts';
-import type { Selection } from '../moving/selected-candidates.ts';
 import { type MoveRequest, transferLease } from '../moving/transfer.ts';
 import type {
   DrainSettings,

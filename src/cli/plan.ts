@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import {
   forecastRollout,
-  type Manifest,
   plannedChanges,
   plannedRollout,
   type Rollout,
@@ -19,10 +17,7 @@ import { layoutFor, print, tableLines } from './output.ts';
 
 /** Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit code. */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
-  const { file, add, remove, priority, rollout, output } = settings;
-  // One after the other, because the standard input can be read only once.
-  const manifests: Manifest[] = [];
-  for (const path of new Set(file)) manifests.push({ path, text: await readManifest(path, host) });
+  const { add, remove, priority, rollout, output } = settings;
   return await withCluster(settings, host, async (connection) => {
     const { election, now } = await findElection(leaseName, settings, connection);
     warnAboutSkew(connection.clock, host);
@@ -33,7 +28,7 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
       showRollout(`${input.namespace}/${input.name}`, planned, forecasts, output, host);
       return exitCode.ok;
     }
-    const changes = plannedChanges({ add, remove, priority, manifests }, input);
+    const changes = plannedChanges({ add, remove, priority }, input);
     const rehearsal = rehearse(input, now, changes);
     const { paint } = layoutFor(host);
     const before = input.lease?.holderIdentity || 'no candidate';
@@ -43,19 +38,6 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
     );
     return exitCode.ok;
   });
-}
-
-async function readManifest(file: string, { stdin }: Host): Promise<string> {
-  if (file !== '-') {
-    try {
-      return readFileSync(file, 'utf8');
-    } catch (error) {
-      throw new Error('cannot read the file given with -f', { cause: error });
-    }
-  }
-  let text = '';
-  for await (const chunk of stdin) text += String(chunk);
-  return text;
 }
 
 /** Prints the cost of a rolling update of a Lease's candidates, for each strategy. */

@@ -1,4 +1,4 @@
-import { type ControllerEvent, isApplied } from '../controller/controller-event.ts';
+import { isApplied, type ObserveController } from '../controller/controller-event.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import {
   changesCluster,
@@ -17,21 +17,12 @@ import { isTrouble } from '../telemetry/election-result.ts';
 import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event.ts';
 import type { Tell } from './demo-state.ts';
 
-/** Observes a coordinator. */
-export interface CoordinatorReport {
-  observe(event: ControllerEvent): void;
-  /** Returns the reason of the last decision about a Lease; undefined if there was none. */
-  lastReason(key: LeaseKey): Reason | undefined;
-}
-
 /**
- * Reports the coordinator's decisions and writes. Reports repeated decisions once.
+ * Returns an observer that reports a coordinator's decisions, writes and errors. Reports repeated decisions once.
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
-export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): CoordinatorReport {
+export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {
   const reasons = new Map<LeaseKey, Reason>();
-  const trouble = (what: string, error?: unknown) =>
-    tell('coordinator', error === undefined ? what : `${what}: ${messageOf(error)}`, true);
 
   const report = (key: LeaseKey, decision: Decision, input: ElectionInput) => {
     const { reason } = decision;
@@ -42,7 +33,7 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Co
     tell('coordinator', `${reason}: ${about}${describeDecision(decision, input, now())}`, isTrouble(reason));
   };
 
-  const observe = (event: ControllerEvent) => {
+  return (event) => {
     switch (event.type) {
       case 'decided':
         // A write is reported after it has succeeded.
@@ -54,47 +45,23 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Co
       case 'forgotten':
         reasons.delete(event.key);
         break;
-      case 'gone':
-        trouble(`the API server serves no ${event.apiVersion} LeaseCandidates any more`);
-        break;
-      case 'twinSeen':
-        trouble(`two candidates for ${event.key} are named ${event.name}`);
-        break;
       case 'priorityUnreadable':
-        trouble(`the priority of ${event.name} cannot be read: ${event.annotation}`);
-        break;
-      case 'notServed':
-        trouble('the API server does not serve LeaseCandidates');
-        break;
-      case 'discoveryFailed':
-        trouble('cannot ask what the API server serves', event.error);
-        break;
-      case 'watchFailed':
-        trouble('cannot watch', event.error);
+        tell('coordinator', `the priority of ${event.name} cannot be read: ${event.annotation}`, true);
         break;
       case 'decisionFailed':
-        trouble(`cannot decide about ${event.key}`, event.error);
+      case 'discoveryFailed':
+      case 'watchFailed':
+      case 'lockWatchFailed':
+        tell('coordinator', `${event.type}: ${messageOf(event.error)}`, true);
         break;
       case 'lockChanged': {
-        const { kind, holder } = event.state;
-        const by = holder === undefined ? '' : `, held by ${holder}`;
+        const { kind } = event.state;
         if (kind === 'active') tell('coordinator', 'holds its lock, and decides');
-        else trouble(`does not have its lock: ${kind}${by}`);
+        else tell('coordinator', `does not decide, as the state of its lock is ${kind}`, true);
         break;
       }
-      case 'lockWatchFailed':
-        trouble('cannot watch its lock', event.error);
-        break;
-      case 'lockRefused':
-        trouble(event.reason);
-        break;
       default:
     }
-  };
-
-  return {
-    observe,
-    lastReason: (key) => reasons.get(key),
   };
 }
 

@@ -2,17 +2,14 @@ import { formatMicroTime } from '../coordination/micro-time.ts';
 import type { Reason } from '../election/decision.ts';
 import type { CandidateState } from '../election/view.ts';
 
-/** The state that the demo shows. */
 export interface DemoState {
   /** `default/demo` */
   readonly leaseKey: string;
-  /** Undefined if the Lease does not exist. */
   readonly lease: LeaseState | undefined;
   /** Best candidate first. */
   readonly candidates: readonly CandidateRow[];
-  /** The reason of the coordinator's last decision about this Lease. */
-  readonly reason: Reason | undefined;
-  /** Recent events, oldest first. */
+  /** The reason of the coordinator's decision. */
+  readonly reason: Reason;
   readonly happenings: readonly Happening[];
 }
 
@@ -45,7 +42,6 @@ export interface CandidateRow {
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
-  /** The strategy that the candidate asks for. */
   readonly strategy: string;
   readonly condition: Condition;
 }
@@ -69,22 +65,20 @@ export function timeOfDay(at: bigint): string {
   return formatMicroTime(at).slice(11, 23);
 }
 
-/** `3.2 s` */
 export function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }
 
-/** Formats a state in one line. */
 export function describeState({ lease, candidates, reason }: DemoState): string {
   const rows = candidates.map(({ name, condition }) => `${name} ${condition}`).join(', ') || 'none';
-  return `${describeLease(lease)}; candidates: ${rows}; last decision: ${reason ?? 'none'}`;
+  return `${describeLease(lease)}; candidates: ${rows}; decision: ${reason}`;
 }
 
 function describeLease(lease: LeaseState | undefined): string {
   if (!lease) return 'there is no Lease';
   const { holder, preferredHolder, strategy, remainingMs } = lease;
   const preferred = preferredHolder === '' ? '' : `, ${preferredHolder} is preferred`;
-  const validity = remainingMs > 0 ? `for ${seconds(remainingMs)} more` : 'but it has run out';
-  const held = holder === '' ? 'nobody holds the Lease' : `${holder} holds the Lease ${validity}`;
+  const validity = remainingMs > 0 ? `for ${seconds(remainingMs)} more` : 'but it has expired';
+  const held = holder === '' ? 'no candidate holds the Lease' : `${holder} holds the Lease ${validity}`;
   return `${held}${preferred}, strategy ${strategy || 'none'}`;
 }

@@ -1,6 +1,6 @@
-import type { ControllerEvent } from '../controller/controller-event.ts';
 import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
+import { decideElection } from '../election/decide.ts';
 import type { LeaseCandidate, Now } from '../election/model.ts';
 import { strategies } from '../election/strategies.ts';
 import { type Standing, surveyElection } from '../election/view.ts';
@@ -8,22 +8,21 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
 import type { Clock } from '../support/clock.ts';
-import { type CoordinatorReport, createReport } from './coordinator-report.ts';
+import { createReport } from './coordinator-report.ts';
 import type { CandidateRow, Condition, DemoState, Happening, LeaseState, Tell } from './demo-state.ts';
 import type { SampleLife, SampleTiming } from './sample-candidate.ts';
 import { type DemoCommands, SampleCast } from './sample-cast.ts';
 
-interface DemoWorldParts {
+export interface DemoWorldParts {
   readonly clock: Clock;
   /** Creates a client with this number of connections. The world closes it. */
   readonly connect: (connections: number) => KubernetesClient;
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
-  /** The status page that shows the coordinator. */
   readonly statusPage?: StatusPage | undefined;
+  readonly onHappening?: ((happening: Happening) => void) | undefined;
 }
 
-/** The Lease of the demo. */
 const NAMESPACE = 'default';
 const LEASE_NAME = 'demo';
 const LEASE_KEY = leaseKey(NAMESPACE, LEASE_NAME);
@@ -39,21 +38,25 @@ export class DemoWorld {
   readonly #clock: Clock;
   readonly #client: KubernetesClient;
   readonly #coordinator: Coordinator;
-  readonly #report: CoordinatorReport;
   readonly #cast: SampleCast;
-  readonly #listeners = new Set<(happening: Happening) => void>();
+  #onHappening: (happening: Happening) => void;
   #happenings: readonly Happening[] = [];
   #isStopping = false;
 
-  constructor({ clock, connect, settings, timing, statusPage }: DemoWorldParts) {
+  constructor({ clock, connect, settings, timing, statusPage, onHappening = () => {} }: DemoWorldParts) {
     this.#clock = clock;
     this.#client = connect(CONNECTIONS);
-    this.#report = createReport(this.tell, LEASE_KEY, () => this.#now());
-    const observe = (event: ControllerEvent) => {
-      this.#report.observe(event);
-      statusPage?.observe(event);
-    };
-    this.#coordinator = assembleCoordinator({ clock, connect, settings, observe });
+    this.#onHappening = onHappening;
+    const report = createReport(this.tell, LEASE_KEY, () => this.#now());
+    this.#coordinator = assembleCoordinator({
+      clock,
+      connect,
+      settings,
+      observe(event) {
+        report(event);
+        statusPage?.observe(event);
+      },
+    });
     statusPage?.watch(this.#coordinator);
     this.#cast = new SampleCast({
       client: this.#client,
@@ -78,20 +81,16 @@ export class DemoWorld {
   /** Stops everything. May be called at any time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#listeners.clear();
+    this.#onHappening = () => {};
     this.#cast.stop();
     await this.#coordinator.stop();
     await this.#client.close();
   }
 
-  onHappening(listener: (happening: Happening) => void): void {
-    this.#listeners.add(listener);
-  }
-
   readonly tell: Tell = (who, text, isTrouble = false) => {
     const happening = { at: this.#clock.wallTime(), who, text, isTrouble };
     this.#happenings = [...this.#happenings, happening].slice(-REMEMBERED);
-    for (const listener of this.#listeners) listener(happening);
+    this.#onHappening(happening);
   };
 
   /** Returns the coordinator's view of the election, and the state of the candidates' programs. */
@@ -113,7 +112,7 @@ export class DemoWorld {
       candidates: standings
         .toSorted((a, b) => compareForElection(a.candidate, b.candidate))
         .map((standing) => candidateRow(standing, this.#cast.member(standing.candidate.name), lease)),
-      reason: this.#report.lastReason(LEASE_KEY),
+      reason: decideElection(input, now).reason,
       happenings: this.#happenings,
     };
   }
@@ -123,7 +122,6 @@ export class DemoWorld {
   }
 }
 
-/** The program of a candidate. */
 export interface SampleProgram {
   readonly life: SampleLife;
   readonly isLeading: boolean;

@@ -9,8 +9,8 @@ import {
   seconds,
   timeOfDay,
 } from './demo-state.ts';
+import type { DemoCommands } from './sample-cast.ts';
 
-/** The size of the screen, in characters. */
 export interface FrameSize {
   readonly columns: number;
   readonly rows: number;
@@ -18,13 +18,20 @@ export interface FrameSize {
 
 /** The parts of the screen that never change. */
 export interface FrameSurroundings {
-  /** The URL of the status page. */
   readonly address: string;
-  /** Hints for the next steps, one per line. */
   readonly hints: readonly string[];
 }
 
-const KEYS = ['k kill leader', 'p pause/go on', 'o add older', 'c conflict/end', 'r restart', 'q quit'];
+export const KEYS: Readonly<Record<string, { readonly label: string; readonly command: KeyCommand }>> = {
+  k: { label: 'kill leader', command: 'killLeader' },
+  p: { label: 'pause/resume', command: 'pauseOrResume' },
+  o: { label: 'add older', command: 'addOlder' },
+  c: { label: 'conflict/end', command: 'conflictOrResolve' },
+  r: { label: 'restart', command: 'restartCrashed' },
+  q: { label: 'quit', command: 'quit' },
+};
+
+export type KeyCommand = keyof DemoCommands | 'quit';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -55,7 +62,8 @@ export function renderFrame(
   const spaces = ' '.repeat(Math.max(2, columns - title.length - address.length));
   const head = `${paint(['bold', 'cyan'], title)}${spaces}${paint('bold', address)}`;
   const lease = leaseLines(state, columns);
-  const keys = flow(KEYS, columns).map((line) => paint('bold', line));
+  const labels = Object.entries(KEYS).map(([key, { label }]) => `${key} ${label}`);
+  const keys = flow(labels, columns).map((line) => paint('bold', line));
   const hintLines = hints.flatMap((hint) => wrapText(hint, columns)).map((line) => paint('dim', line));
 
   const roomy = { above: [head, '', ...lease, ''], gap: [''], below: ['', ...keys, ...hintLines] };
@@ -75,17 +83,14 @@ export function wrapText(text: string, columns: number): readonly string[] {
   return text.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S{1,${width}}`, 'g')) ?? [''];
 }
 
-/**
- * Always adds colours, because styleText() would check this process's own stream. The caller removes them if the terminal
- * has none.
- */
+/** Always adds colours: styleText() would check this process's own stream. The caller removes them. */
 function paint(style: Style | undefined, text: string): string {
   return style === undefined ? text : styleText(style, text, { validateStream: false });
 }
 
 function leaseLines({ leaseKey, lease, reason }: DemoState, columns: number): readonly string[] {
-  const title = `${paint('dim', 'Lease')} ${paint('bold', leaseKey)}  ${reason ?? 'not decided yet'}`;
-  if (!lease) return [title, paint('dim', 'there is none yet')];
+  const title = `${paint('dim', 'Lease')} ${paint('bold', leaseKey)}  ${reason}`;
+  if (!lease) return [title, paint('dim', 'does not exist yet')];
   const facts = [
     `holder ${printable(lease.holder) || '-'}`,
     `preferred ${printable(lease.preferredHolder) || '-'}`,
@@ -96,8 +101,8 @@ function leaseLines({ leaseKey, lease, reason }: DemoState, columns: number): re
 }
 
 function barOf({ holder, durationMs, remainingMs }: LeaseState, columns: number): string {
-  if (holder === '') return paint('yellow', 'nobody holds it');
-  if (remainingMs === 0) return paint('yellow', 'it has run out');
+  if (holder === '') return paint('yellow', 'no candidate holds it');
+  if (remainingMs === 0) return paint('yellow', 'it has expired');
   const left = `${seconds(remainingMs)} of ${seconds(durationMs)} left`;
   const width = Math.max(0, Math.min(MAX_BAR_LENGTH, columns - left.length - 4));
   const full = Math.min(width, Math.ceil((width * remainingMs) / durationMs));

@@ -3,8 +3,7 @@ import type { ReadStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
 import { type Host, untilAborted } from '../support/host.ts';
 import type { DemoWorld } from './demo-world.ts';
-import { type FrameSurroundings, renderFrame } from './frame.ts';
-import type { DemoCommands } from './sample-cast.ts';
+import { type FrameSurroundings, KEYS, type KeyCommand, renderFrame } from './frame.ts';
 
 /** Interval of frames, in milliseconds. Short enough for bars to shrink smoothly. */
 const FRAME_MS = 100;
@@ -43,9 +42,9 @@ export async function showLive(
     if (frame !== shown) stdout.write(`${TO_START}${text}${CLEAR_BELOW}`);
     shown = frame;
   };
-  const forgetKeys = readKeys(stdin, (meaning) => {
-    if (meaning === 'quit') over.resolve();
-    else world.commands[meaning]().catch(over.reject);
+  const forgetKeys = readKeys(stdin, (command) => {
+    if (command === 'quit') over.resolve();
+    else world.commands[command]().catch(over.reject);
   });
   let isOpen = true;
   // Synchronous, so that it works during a crash. Runs only once: a second run would move the cursor over an
@@ -69,24 +68,13 @@ export async function showLive(
   }
 }
 
-export type KeyMeaning = keyof DemoCommands | 'quit';
-
-const MEANINGS: Readonly<Record<string, KeyMeaning>> = {
-  k: 'killLeader',
-  p: 'pauseOrResume',
-  o: 'addOlder',
-  c: 'conflictOrResolve',
-  r: 'restartCrashed',
-  q: 'quit',
-};
-
 /** Calls `onKey` for each known key, until the returned function is called. */
-export function readKeys(input: ReadStream, onKey: (meaning: KeyMeaning) => void): () => void {
+export function readKeys(input: ReadStream, onKey: (command: KeyCommand) => void): () => void {
   const onKeypress = (_text: string | undefined, { name = '', ctrl, meta }: Key) => {
     // In raw mode, the terminal sends no signals for these keys.
     const isEnd = ctrl && (name === 'c' || name === 'd');
-    const meaning = isEnd ? 'quit' : ctrl || meta ? undefined : MEANINGS[name];
-    if (meaning) onKey(meaning);
+    const command = isEnd ? 'quit' : ctrl || meta ? undefined : KEYS[name]?.command;
+    if (command) onKey(command);
   };
   emitKeypressEvents(input);
   input.setRawMode(true);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, platform, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateCertificate } from '../apiserver/access/certificates.ts';
 import { generateToken, kubeconfigText } from '../apiserver/access/client-credentials.ts';
@@ -14,11 +14,12 @@ import { runSettings } from '../settings/run-settings.ts';
 import { resolveSettings } from '../settings/settings-table.ts';
 import { StatusPage } from '../status-page/status-page.ts';
 import { hostAndPort, type ListenAddress } from '../support/address.ts';
+import type { Clock } from '../support/clock.ts';
 import { withContext } from '../support/files.ts';
 import { type Environment, type Host, untilAborted, version } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
 import { type Happening, timeOfDay } from './demo-state.ts';
-import { DemoWorld } from './demo-world.ts';
+import { DemoWorld, type DemoWorldParts } from './demo-world.ts';
 import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
@@ -34,7 +35,6 @@ const TIMING: SampleTiming = {
   stoppingMs: 1000,
 };
 
-/** Maximum characters of a printed event. */
 const MAX_LINE_LENGTH = 1000;
 
 /**
@@ -43,31 +43,48 @@ const MAX_LINE_LENGTH = 1000;
  * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
-  const { clock } = host;
+  const { clock, stdout } = host;
   const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
+  const say = (line: string) => stdout.write(`${line}\n`);
   let world: DemoWorld | undefined;
   const tellError = (who: string) => (error: unknown) => {
-    world?.tell(who, `should never have: ${String(error)}`, true);
+    world?.tell(who, `has an internal error: ${String(error)}`, true);
   };
   const server = await startDemoServer(host, tellError('server'));
   let page: HttpServer | undefined;
   try {
     if (settings.once) {
-      world = createWorld(server, host);
-      await playTour(world, server, host, stop);
-    } else {
-      const statusPage = new StatusPage({
-        clock,
-        version,
-        namespaces: [],
-        notServedAdvice: 'The server of the demo should serve LeaseCandidates.',
-        onError: tellError('status page'),
-      });
-      page = await servePage(statusPage, settings.listen, host);
-      world = createWorld(server, host, statusPage);
-      const url = `http://${hostAndPort(page.address.host, page.address.port)}/`;
-      await showWorld(world, server, url, settings, host, stop);
+      say(`The API server of the demo listens at ${server.url}.`);
+      const tourWorld = createWorld(server, clock, { onHappening: (one) => say(`    ${lineOf(one)}`) });
+      world = tourWorld;
+      const steps = tourScript(() => tourWorld.start());
+      const { leaseDurationMs } = TIMING;
+      await runTour({ world, clock, steps, leaseDurationMs, say, signal: stop });
+      return;
     }
+    const statusPage = new StatusPage({
+      clock,
+      version,
+      namespaces: [],
+      notServedAdvice: 'The server of the demo should serve LeaseCandidates.',
+      onError: tellError('status page'),
+    });
+    page = await servePage(statusPage, settings.listen, host);
+    const url = `http://${hostAndPort(page.address.host, page.address.port)}/`;
+    const hints = hintsFor(server);
+    if (hasLiveTerminal(host)) {
+      world = createWorld(server, clock, { statusPage });
+      if (settings.open) openBrowser(url, host.env);
+      await showLive(world, host, { address: url, hints }, stop);
+      return;
+    }
+    say(`The API server of the demo listens at ${server.url}.`);
+    say(`Watch it in a browser: ${url}`);
+    for (const hint of hints) say(hint);
+    say('In a terminal, the demo has a live view with keys, for example to kill the leader.');
+    world = createWorld(server, clock, { statusPage, onHappening: (happening) => say(lineOf(happening)) });
+    await world.start();
+    await untilAborted(stop);
   } finally {
     await world?.stop();
     await page?.close();
@@ -75,7 +92,10 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   }
 }
 
-/** The command that opens a URL, by platform. */
+function hasLiveTerminal({ stdin, stdout, env }: Host): boolean {
+  return stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb';
+}
+
 const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ['open'],
   // The empty argument is the window title, which `start` expects first.
@@ -95,50 +115,15 @@ export function openerFor(
   return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
 }
 
-async function playTour(
-  world: DemoWorld,
-  server: DemoServer,
-  { clock, stdout }: Host,
-  signal: AbortSignal,
-): Promise<void> {
-  const say = (line: string) => stdout.write(`${line}\n`);
-  say(`A coordination API server of the demo's own listens at ${server.url}.`);
-  world.onHappening((happening) => say(`    ${lineOf(happening)}`));
-  const steps = tourScript(() => world.start());
-  await runTour({ world, clock, steps, leaseDurationMs: TIMING.leaseDurationMs, say, signal });
-}
-
-/** Shows the world: live in a terminal, otherwise line by line. */
-async function showWorld(
-  world: DemoWorld,
-  server: DemoServer,
-  url: string,
-  settings: DemoSettings,
-  host: Host,
-  stop: AbortSignal,
-): Promise<void> {
-  const { stdin, stdout, env } = host;
-  const hints = hintsFor(server, host);
-  if (stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb') {
-    if (settings.open) openBrowser(url, env);
-    await showLive(world, host, { address: url, hints }, stop);
-    return;
-  }
-  const say = (line: string) => stdout.write(`${line}\n`);
-  say(`A coordination API server of the demo's own listens at ${server.url}.`);
-  say(`Watch it in a browser: ${url}`);
-  for (const hint of hints) say(hint);
-  say('In a terminal, the demo has a live view with keys, for example to kill the leader.');
-  world.onHappening((happening) => say(lineOf(happening)));
-  await world.start();
-  await untilAborted(stop);
-}
-
 function lineOf({ at, who, text }: Happening): string {
   return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
 }
 
-function createWorld(server: DemoServer, { clock }: Host, statusPage?: StatusPage): DemoWorld {
+function createWorld(
+  server: DemoServer,
+  clock: Clock,
+  observers: Pick<DemoWorldParts, 'statusPage' | 'onHappening'>,
+): DemoWorld {
   const kubeConfig = loadKubeConfig({ kubeconfig: server.kubeconfig, env: {} });
   const given = {
     leaseDurationSeconds: `${LEASE_SECONDS}s`,
@@ -148,22 +133,17 @@ function createWorld(server: DemoServer, { clock }: Host, statusPage?: StatusPag
   const userAgent = `coordinated-leader-election-demo/${version}`;
   return new DemoWorld({
     clock,
-    statusPage,
+    ...observers,
     timing: TIMING,
     settings: resolveSettings(runSettings, given, {}),
     connect: (connections) => createClient({ kubeConfig, clock, userAgent, connections }),
   });
 }
 
-function hintsFor({ kubeconfig }: DemoServer, { env }: Host): readonly string[] {
-  const ownFile = join('.kube', 'config');
-  const hasOwn = existsSync(join(env['HOME'] || homedir(), ownFile));
-  const found = env['KUBECONFIG'] ? 'KUBECONFIG' : hasOwn ? `~/${ownFile}` : undefined;
+function hintsFor({ kubeconfig }: DemoServer): readonly string[] {
   return [
     `kubectl --kubeconfig ${kubeconfig} get leases,leasecandidates`,
-    found === undefined
-      ? 'On a cluster of yours: npm start -- run --kubeconfig FILE --dry-run'
-      : `On a cluster of yours, the one of ${found}: npm start -- run --dry-run`,
+    'On your own cluster: npm start -- run --kubeconfig ~/.kube/config --dry-run',
   ];
 }
 

@@ -5,7 +5,6 @@ import type { Term } from '../participant/term.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { untilAborted } from '../support/host.ts';
 
-/** The state of a sample candidate's program. */
 export type SampleLife = 'running' | 'paused' | 'crashed' | 'left';
 
 /** Callbacks must not throw. */
@@ -19,10 +18,7 @@ interface SampleCandidateParts {
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/**
- * A program that takes part in an election and does nothing while it leads. It can be paused, as by SIGSTOP, and it can
- * crash without any cleanup.
- */
+/** A program that takes part in an election and does no work. It can be paused, and it can crash. */
 export class SampleCandidate {
   readonly identity: SampleIdentity;
   readonly #parts: SampleCandidateParts;
@@ -106,7 +102,6 @@ export class SampleCandidate {
   }
 }
 
-/** The identity of a sample candidate, and its strategy. */
 export interface SampleIdentity {
   readonly namespace: string;
   readonly leaseName: string;
@@ -129,7 +124,6 @@ class SampleProcess implements Clock {
   readonly #clock: Clock;
   readonly #ending = new AbortController();
   readonly #timers = new Set<() => void>();
-  /** Set while the process is paused. */
   #pause: PromiseWithResolvers<void> | undefined;
 
   constructor(client: KubernetesClient, clock: Clock) {

@@ -60,7 +60,6 @@ export class SampleCast implements DemoCommands {
     await Promise.all(FIRST.map((versions) => this.#add({ ...versions, strategy: STRATEGY })));
   }
 
-  /** Kills all candidates. */
   stop(): void {
     for (const member of this.#members.values()) member.crash();
   }
@@ -75,7 +74,7 @@ export class SampleCast implements DemoCommands {
   async pauseOrResume(): Promise<void> {
     const paused = this.#having('paused');
     for (const member of paused) {
-      this.#tell(member, 'goes on');
+      this.#tell(member, 'resumes');
       member.resume();
     }
     if (paused.length > 0) return;
@@ -127,8 +126,8 @@ export class SampleCast implements DemoCommands {
       clock,
       identity,
       timing,
-      onLeading: (isLeading) => this.#tell(member, isLeading ? 'leads' : 'leads no longer'),
-      onTrouble: (error) => tell(identity.name, `cannot go on: ${messageOf(error)}`, true),
+      onLeading: (isLeading) => this.#tell(member, isLeading ? 'leads' : 'no longer leads'),
+      onTrouble: (error) => tell(identity.name, `fails: ${messageOf(error)}`, true),
     });
     this.#members.set(identity.name, member);
     const wish = strategy === STRATEGY ? '' : `, wants ${strategy}`;
@@ -138,7 +137,7 @@ export class SampleCast implements DemoCommands {
 
   async #dismiss(member: SampleCandidate): Promise<void> {
     this.#members.delete(member.identity.name);
-    this.#tell(member, 'leaves');
+    this.#tell(member, 'is stopped');
     await member.leave();
   }
 
@@ -146,7 +145,6 @@ export class SampleCast implements DemoCommands {
     return this.#having('running').find(({ isLeading }) => isLeading);
   }
 
-  /** All candidates that have not left. */
   get #all(): readonly SampleCandidate[] {
     return [...this.#members.values()];
   }

@@ -8,15 +8,12 @@ export interface TourWorld {
   state(): DemoState;
 }
 
-/** An action and its expected result. */
 export interface TourStep {
   readonly name: string;
-  /** The action, in words. */
   readonly deed: string;
   /** The expected result, completes "expected: ". */
   readonly expectation: string;
   act(commands: DemoCommands): Promise<void>;
-  /** True when the expected result has occurred. */
   isDone(state: DemoState): boolean;
   /** How long the result must be stable, in milliseconds. */
   readonly staysForMs?: number;
@@ -27,12 +24,9 @@ export class TourError extends Error {
   override readonly name = 'TourError';
 }
 
-/** Interval of checks, in milliseconds. */
 const LOOK_MS = 50;
 
-/**
- * Extra time for each step. A coordinator that starts long after its candidates first waits for a possible former holder.
- */
+/** Extra time for each step: a coordinator first waits for a possible former holder. */
 const SLACK_MS = 30_000;
 
 interface TourParts {
@@ -40,7 +34,6 @@ interface TourParts {
   readonly clock: Clock;
   readonly steps: readonly TourStep[];
   readonly leaseDurationMs: number;
-  /** Prints a line. */
   readonly say: (line: string) => void;
   /** Aborts the tour. The reason of the signal says why. */
   readonly signal: AbortSignal;
@@ -59,7 +52,7 @@ export async function runTour(parts: TourParts): Promise<void> {
     say(`  expected: ${step.expectation}`);
     await play(step, title, parts);
   }
-  say(`All ${steps.length} steps came out as expected, in ${seconds(clock.now() - startedAt)}.`);
+  say(`All ${steps.length} steps went as expected, in ${seconds(clock.now() - startedAt)}.`);
 }
 
 /**
@@ -73,14 +66,14 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
       name: 'elect',
       deed: 'three candidates of different versions start on one Lease',
       expectation:
-        'sample-3 leads: of the two that emulate the oldest version it has the oldest binary itself',
+        'sample-3 leads: of the two candidates that emulate the oldest version, its binary is the oldest',
       act: start,
       isDone: leads('sample-3'),
     },
     {
       name: 'failover',
       deed: 'the leader is killed: it does not release the Lease',
-      expectation: 'sample-2, the best of those left, leads as soon as the Lease has run out',
+      expectation: 'sample-2, the best of the other candidates, leads as soon as the Lease has expired',
       act: (commands) => commands.killLeader(),
       isDone: leads('sample-2'),
     },
@@ -101,14 +94,14 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     {
       name: 'conflict',
       deed: 'a candidate of the newest version starts and wants another strategy',
-      expectation: 'the coordinator finds a StrategyConflict, and sample-4 leads on undisturbed',
+      expectation: 'the coordinator finds a StrategyConflict, and sample-4 continues to lead',
       act: (commands) => commands.conflictOrResolve(),
       isDone: (state) => state.reason === 'StrategyConflict' && leads('sample-4')(state),
     },
     {
       name: 'conflict',
       deed: 'the leader is killed',
-      expectation: 'the Lease runs out and is given to nobody, as nobody can tell by what strategy',
+      expectation: 'the Lease expires, and no candidate gets it: the candidates do not agree on a strategy',
       act: (commands) => commands.killLeader(),
       isDone: ({ lease, reason, candidates }) =>
         reason === 'StrategyConflict' &&
@@ -118,7 +111,7 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
     },
     {
       name: 'recovery',
-      deed: 'the killed candidates start again, and the candidate with the other strategy leaves',
+      deed: 'the killed candidates start again, and the candidate with the other strategy is stopped',
       expectation: 'sample-4, the best of all, leads again',
       act: async (commands) => {
         await commands.restartCrashed();
@@ -151,7 +144,7 @@ async function play(
     const state = world.state();
     doneAt = hasActed && step.isDone(state) ? (doneAt ?? now) : undefined;
     if (doneAt !== undefined && now - doneAt >= (step.staysForMs ?? 0)) {
-      say(`  came out: after ${seconds(now - startedAt)}: ${describeState(state)}`);
+      say(`  observed: after ${seconds(now - startedAt)}: ${describeState(state)}`);
       return;
     }
     if (signal.aborted) throw new TourError(`${title}: ended by ${String(signal.reason)}`);

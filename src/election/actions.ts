@@ -6,10 +6,7 @@ import { FENCE, type Lease } from './model.ts';
 import { notesWith } from './notes.ts';
 import { type ElectionInput, possibleCandidates, type Standing, type View } from './view.ts';
 
-/**
- * Maximum number of pings in one decision, so that a decision is fast. Later decisions ping the other candidates (rule
- * 9).
- */
+/** Maximum number of pings in one decision, so that a decision is fast (rule 9). */
 export const MAX_ASKED_AT_ONCE = 5000;
 
 export function pingEach(
@@ -60,10 +57,7 @@ export function createLease(input: ElectionInput, strategy: string, grant: Creat
   return { kind: 'CreateLease', strategy, grant, ...(input.dropsFields && { notes: { strategy } }) };
 }
 
-/**
- * Writes the strategy's name into the Lease if it differs. If the Lease is missing, creates it with the strategy and
- * without a holder.
- */
+/** Writes the strategy's name into the Lease if it differs. Creates a missing Lease without a holder. */
 export function nameStrategy(view: View, strategy: string): readonly Action[] {
   const { lease } = view.tenure;
   if (!lease) return [createLease(view.input, strategy, undefined)];
@@ -79,10 +73,7 @@ export function nameStrategy(view: View, strategy: string): readonly Action[] {
 /** Maximum of int32. The server refuses a larger number, so the Lease could never get a holder again. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-/**
- * Grants the Lease to `holder`. `revises`: the last holder has not taken up its grant. The caller has checked that no
- * other holder may lead.
- */
+/** Grants the Lease. The caller has checked that no other holder may lead. See {@link Grant.revises}. */
 export function grantTo(
   view: View,
   holder: string,
@@ -134,10 +125,7 @@ function hasPreferredFailed(view: View, holder: string): boolean {
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
 }
 
-/**
- * Returns the duration of a grant, in seconds. If the holder may still lead by an earlier record, the grant lasts at
- * least until the end of that record (rule 8).
- */
+/** Returns the duration of a grant in seconds: at least until an earlier record of the holder ends. */
 function durationOf(view: View, holder: string): number {
   const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
   return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);

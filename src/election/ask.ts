@@ -3,7 +3,7 @@ import { MAX_ASKED_AT_ONCE, pingEach } from './actions.ts';
 import { liveUntil, sinceRenewalMs } from './candidate-observation.ts';
 import type { PingCandidate } from './decision.ts';
 import type { Instant, LeaseCandidate } from './model.ts';
-import { decideOutcome, decisiveAmong, essentials } from './outcome.ts';
+import { decideOutcome, decisiveAmong } from './outcome.ts';
 import { firstOf, strategies, versionOf } from './strategies.ts';
 import { isPingPending } from './verdict.ts';
 import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
@@ -11,24 +11,15 @@ import { lapsedUntil, type Standing, standingsIn, type View } from './view.ts';
 const FIRST_ASKED = 2;
 const WAVE_MS = 1000;
 
-/**
- * Returns the candidates in `absent` whose answers could still change the result of an election among `present` (rule 6).
- */
+/** Returns the candidates in `absent` whose answers could still change the election (rule 6). */
 export function contendersAmong(
   present: readonly LeaseCandidate[],
   absent: readonly Standing[],
   incumbent?: string,
 ): readonly Standing[] {
   const candidates = absent.map(({ candidate }) => candidate);
-  const decisive = decisiveAmong(present, candidates, incumbent);
-  if (decisive.length === absent.length) return absent;
-  // Both lists have the same order.
-  let next = 0;
-  return absent.filter(({ candidate }) => {
-    const isDecisive = candidate === decisive[next];
-    if (isDecisive) next++;
-    return isDecisive;
-  });
+  const decisive = new Set(decisiveAmong(present, candidates, incumbent));
+  return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
 /** Returns the contenders to ping next (rule 6). Contenders with a pending answer count towards the number. */
@@ -53,7 +44,7 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
  * first: it is the most likely to answer. The holder comes last, because it has just missed its renewals.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
-  const outcome = decideOutcome(essentials(contenders.map(({ candidate }) => candidate)));
+  const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
   const order = outcome.kind === 'leader' ? strategies.get(outcome.strategy) : undefined;
   const byMerit = (a: LeaseCandidate, b: LeaseCandidate): number => {
     if (!order) return a.binaryVersion === b.binaryVersion ? 0 : compareBinaries(b, a);
@@ -84,9 +75,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }
 
-/**
- * Returns the pings after which the next leader is known when the Lease becomes free at `moment`. Does not ping `except`.
- */
+/** Returns the pings that show the next leader before `moment`. Does not ping `except`. */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;

@@ -13,19 +13,13 @@ export interface Belief {
   readonly durationMs: number;
   /** True if the holder itself wrote the duration, in a renewal. False if it is the duration of a grant. */
   readonly isOwnDuration: boolean;
-  /**
-   * True if a participant of this project wrote the last renewal. A participant never empties another holder's Lease
-   * (rule 15).
-   */
+  /** True if a participant wrote the last renewal. It never empties another holder's Lease (rule 15). */
   readonly isParticipant: boolean;
   /** When the holder lost the Lease; undefined while it holds the Lease. */
   readonly lostAt: Instant | undefined;
 }
 
-/**
- * At most one belief per holder, and usually only that of the current holder. An array, because a Map would need 200
- * bytes per Lease.
- */
+/** At most one belief per holder. An array, because a Map would need 200 bytes per Lease. */
 export type Beliefs = readonly Belief[];
 
 export const UNKNOWN_HOLDER = '';
@@ -54,10 +48,7 @@ export function leadsUntil({ renewedAt, durationMs }: Belief): Instant {
   return renewedAt + durationMs;
 }
 
-/**
- * Returns until when the holder may release another holder's Lease: a client-go elector that slept when it lost the Lease
- * may do so (rule 8).
- */
+/** Returns until when a client-go elector that slept may release another holder's Lease (rule 8). */
 export function disturbsUntil(belief: Belief): Instant {
   const { lostAt = Number.NEGATIVE_INFINITY, durationMs, isOwnDuration, isParticipant } = belief;
   const until = leadsUntil(belief);

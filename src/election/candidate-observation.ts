@@ -17,10 +17,7 @@ export interface Ping {
   /** The written pingTime, on the candidate's clock; undefined if only the purpose is known. */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
-  /**
-   * When the server confirmed the write. The time to answer starts here (rule 9). Undefined while the request is in
-   * flight.
-   */
+  /** When the server confirmed the write: the time to answer starts (rule 9). Undefined before that. */
   readonly deliveredAt: Instant | undefined;
   /** True if this process has seen the candidate with this pingTime. Any later renewal is an answer then. */
   readonly isSeen: boolean;
@@ -38,18 +35,13 @@ export interface Collection {
 /** The observations of a candidate by this process, on its monotonic clock. Immutable. */
 export interface CandidateObservation {
   readonly uid: string;
-  /**
-   * When the candidate was created: when this process first saw it, or earlier according to creationTimestamp (rule 6).
-   */
+  /** When this process first saw the candidate, or its earlier creationTimestamp (rule 6). */
   readonly appearedAt: Instant;
   readonly renewTime: MicroTime | undefined;
   readonly unchangedSince: Instant;
   /** Age of renewTime when this process first saw the candidate, in milliseconds; 0 after it has seen a renewal. */
   readonly ageAtFirstSightMs: number;
-  /**
-   * Until when the last renewal shows, without a ping, that the candidate is alive. Before `unchangedSince` if it does
-   * not show that.
-   */
+  /** Until when the last renewal shows that the candidate is alive; in the past if it does not. */
   readonly freshUntil: Instant;
   readonly ping: Ping | undefined;
   /** Number of consecutive unanswered pings, without a pending ping. */
@@ -127,10 +119,7 @@ function firstSight(
   };
 }
 
-/**
- * Maximum difference between the server's clock and ours, in milliseconds. If the server's clock is ahead by more than
- * this, the age of a candidate is unknown.
- */
+/** Maximum lead of the server's clock, in milliseconds. Beyond it, a candidate's age is unknown. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 function appearedAt({ creationTimestamp }: LeaseCandidate, { monotonic, wall }: Now): Instant {
@@ -187,9 +176,7 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
     : observation;
 }
 
-/**
- * Returns the time since the last renewal. For a renewal before the first sight, uses the candidate's renewTime (rule 1).
- */
+/** Returns the time since the last renewal, by the candidate's renewTime at first sight (rule 1). */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }
@@ -220,9 +207,7 @@ export function isUnsuspected(
   );
 }
 
-/**
- * Returns the deadline of an answer (rule 9). If the server wrote the ping slowly, it may also write the answer slowly.
- */
+/** Returns the deadline of an answer (rule 9): later if the server confirmed the ping slowly. */
 export function ackDueAt({ sentAt, deliveredAt }: Ping, settings: ElectionSettings): Instant {
   if (deliveredAt === undefined) return Number.POSITIVE_INFINITY;
   return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);

@@ -33,10 +33,7 @@ type Leader = Extract<Outcome, { kind: 'leader' }>;
 const PREFERRED_PING_INTERVAL_MS = 2000;
 const PREEMPTION_BACKOFF = { initialMs: 15_000, maxMs: 10 * 60_000 };
 
-/**
- * Decides about a Lease with a valid holder. It can only ask the holder to yield (rules 5 and 7). The first policy with a
- * verdict wins.
- */
+/** Decides about a Lease with a valid holder (rules 5 and 7). The first policy with a verdict wins. */
 export function decideHeld(view: HeldView): Verdict {
   const standing = decideNamedThirdParty(view);
   if (standing) return standing;
@@ -53,10 +50,7 @@ export function decideHeld(view: HeldView): Verdict {
   return pingAheadOfExpiry(view, pingAheadOfTakeUp(view, verdict));
 }
 
-/**
- * If the Lease names a third-party strategy, another controller decides about it. The same holds for a preferredHolder
- * that we did not set.
- */
+/** Leaves a Lease with a third-party strategy, and its preferredHolder, to another controller. */
 function decideNamedThirdParty(view: HeldView): Verdict | undefined {
   const { outlook } = view;
   const isNamed = outlook.kind === 'thirdParty' && view.tenure.lease.strategy === outlook.strategy;
@@ -125,9 +119,7 @@ function decideHiddenHolder({ at, input, standings, tenure }: HeldView): Verdict
   return { reason: 'HolderHidden', recheckAt: [hiddenUntil] };
 }
 
-/**
- * Does nothing and sends no pings if the best candidate leads under the right strategy, or if no candidate could lead.
- */
+/** Does nothing if the best candidate leads under the right strategy, or if no candidate could lead. */
 function decideInGoodOrder(view: HeldView): Verdict | undefined {
   const { lease, holder, isProvisional } = view.tenure;
   const { outlook } = view;
@@ -156,10 +148,7 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
     : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
 }
 
-/**
- * Does nothing until the holder has taken up a Lease that was returned to it. If it were asked to yield before, it would
- * keep the Lease without leading.
- */
+/** Waits until the holder has taken up a returned Lease: until then, it would keep it without leading. */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
   if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;
@@ -213,10 +202,7 @@ function decideChallenge(view: HeldView): Verdict {
   }
 }
 
-/**
- * Sets a better candidate as preferredHolder only after it has answered: a holder that sees a preferredHolder stops
- * renewing.
- */
+/** Sets a better candidate as preferredHolder after it has answered: then the holder stops renewing. */
 function decidePreemption(view: HeldView, { leader, strategy }: Leader): Verdict {
   const { tenure, at, input } = view;
   const better = view.standings.find(({ candidate }) => candidate === leader);
@@ -259,10 +245,7 @@ function pingAheadOfExpiry(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/**
- * Handles a holder that keeps renewing although a note asks it to yield, because it does not read notes: sets a fence
- * (rule 14).
- */
+/** Fences a holder that renews although a note asks it to yield: it does not read notes (rule 14). */
 export function decideUnaware(view: HeldView, preferred: Standing, strategy: string): Verdict | undefined {
   const { input, tenure } = view;
   const { memory, settings, dropsFields } = input;

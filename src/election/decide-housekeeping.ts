@@ -86,9 +86,7 @@ function goneAt({ input }: View, { candidate, observation }: Standing): Instant 
   return withdrawnAt + input.settings.electionDurationMs;
 }
 
-/**
- * Spreads pings over a tenth of the time, by uid: candidates that were first seen together should not be pinged together.
- */
+/** Spreads pings by uid: candidates that were first seen together are not pinged together. */
 function refreshAfterMs(uid: string, validityMs: number): number {
   let hash = 0;
   for (let index = 0; index < uid.length; index++) hash = (hash * 31 + uid.charCodeAt(index)) % 1024;

@@ -3,9 +3,9 @@ import { askAhead, nextWaveAt } from './ask.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import { takeUpMs } from './lease-memory.ts';
 import type { Instant } from './model.ts';
-import { decideOutcome, essentials } from './outcome.ts';
+import { decideOutcome } from './outcome.ts';
 import { ackDeadline, livenessExpiry, type Verdict } from './verdict.ts';
-import { type HeldView, isHeldBack, type Standing, standingsIn } from './view.ts';
+import { candidatesIn, type HeldView, isHeldBack } from './view.ts';
 
 /**
  * Time in which all candidates of a starting component appear, in any order. The first grant and its first revision are
@@ -17,10 +17,7 @@ const ALL_STARTED_MS = 2000;
 const BEFORE_FIRST_LOOK_MS = 1600;
 const BETWEEN_REVISIONS_MS = 300;
 
-/**
- * How long before the end of an untaken grant other candidates are pinged. A running elector takes up its grant earlier
- * than this (rule 12).
- */
+/** How long before the end of an untaken grant other candidates are pinged (rule 12). */
 const ASK_AHEAD_MS = 500;
 
 /**
@@ -32,12 +29,10 @@ export function decideProvisional(view: HeldView): Verdict | undefined {
   const { tenure, input, at } = view;
   if (!tenure.isProvisional) return undefined;
   // A held-back holder got the Lease only because no other candidate could lead.
-  const live = standingsIn(view.standings, 'Live').filter(
-    ({ candidate }) => !isHeldBack(input, candidate.name, at),
-  );
+  const live = candidatesIn(view.standings, 'Live').filter(({ name }) => !isHeldBack(input, name, at));
   const lateAt = takeUpBy(view);
   const isLate = at >= lateAt;
-  const outcome = outcomeAmong(isLate ? live.filter(({ isHolder }) => !isHolder) : live);
+  const outcome = decideOutcome(isLate ? live.filter(({ name }) => name !== tenure.holder) : live);
   if (outcome.kind !== 'leader' || outcome.leader.name === tenure.holder) return undefined;
   // The pinged candidates answer one by one. Wait until the grant is late, so that it counts as a lapse.
   const isAsking = !isLate && at >= lateAt - ASK_AHEAD_MS;
@@ -45,10 +40,6 @@ export function decideProvisional(view: HeldView): Verdict | undefined {
   if (at < revisableAt) return { reason: 'RevisionPending', recheckAt: [revisableAt] };
   const revises = isLate ? 'holderLate' : 'holderWorse';
   return { reason: 'GrantRevised', actions: grantTo(view, outcome.leader.name, outcome.strategy, revises) };
-}
-
-function outcomeAmong(standings: readonly Standing[]) {
-  return decideOutcome(essentials(standings.map(({ candidate }) => candidate)));
 }
 
 /** Pings the other candidates before an untaken grant ends, and its holder at the end (rule 12). */
@@ -78,10 +69,7 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/**
- * Returns until when a running holder takes up its grant, counted from the server's answer or from the first sight of the
- * grant.
- */
+/** Returns until when a running holder takes up its grant, from the answer or the first sight. */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

@@ -44,10 +44,7 @@ function decideNamedThirdParty(view: VacantView): Verdict | undefined {
   return { reason: 'ThirdPartyStrategy' };
 }
 
-/**
- * Handles a server that drops the name of a third-party strategy: sends no pings until the next attempt to write the
- * name.
- */
+/** Backs off, without pings, if the server drops the name of a third-party strategy. */
 function decideIgnoredThirdParty(view: VacantView): Verdict | undefined {
   const ignored = view.outlook.kind === 'thirdParty' ? decideIgnoredWrites(view) : undefined;
   if (!ignored) return undefined;
@@ -247,10 +244,7 @@ function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): 
   };
 }
 
-/**
- * Returns withdrawn candidates that were not pinged. A candidate that has just released the Lease is about to exit, so it
- * is pinged only if no other candidate can lead.
- */
+/** Returns withdrawn candidates that were not pinged. They are pinged as the last resort. */
 function withdrawnUnasked(view: VacantView): readonly Standing[] {
   return standingsIn(view.standings, 'Withdrawn').filter(
     ({ candidate, observation: { ping } }) =>

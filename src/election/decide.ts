@@ -38,10 +38,7 @@ const order: Record<Action['kind'], number> = {
   DeleteCandidate: 2,
 };
 
-/**
- * Completes a verdict: adds the housekeeping and the state of the election, drops conflicting pings, and sorts the
- * actions.
- */
+/** Completes a verdict: adds the housekeeping, drops conflicting pings, and sorts the actions. */
 export function toDecision(
   view: View,
   verdict: Verdict,

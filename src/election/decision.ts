@@ -67,9 +67,7 @@ export type LeaseChange =
     }
   /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /**
-   * Writes strategy. Writes holderIdentity '' if the field is absent. Removes a preferredHolder that this controller set.
-   */
+  /** Writes strategy, an absent holderIdentity as '', and removes a preferredHolder of ours. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;
@@ -104,9 +102,7 @@ export interface Decision {
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
-  /**
-   * True while the election waits for answers that could settle it. The longer it waits, the more candidates are pinged.
-   */
+  /** True while the election waits for answers: the longer, the more candidates are pinged. */
   readonly isAsking: boolean;
   /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
   readonly conflict: string | undefined;
@@ -207,10 +203,7 @@ function chosenBy(decision: Decision): string | undefined {
   return grantOf(decision)?.holder ?? preferredBy(decision) ?? led;
 }
 
-/**
- * Returns at most `most` candidates, in this order: the chosen candidate, those that could lead, others that take part,
- * the rest.
- */
+/** Returns the first candidates: the chosen one, those that could lead, others that take part, the rest. */
 export function rankCandidates(decision: Decision, most = Number.POSITIVE_INFINITY): readonly Standing[] {
   const { outcome, standings } = decision;
   const chosen = chosenBy(decision);
@@ -235,10 +228,7 @@ export interface CandidateAccount {
   readonly binaryVersion: string | undefined;
   readonly emulationVersion: string | undefined;
   readonly state: Standing['state'];
-  /**
-   * The first criterion by which the candidate lost, or the reason why it takes no part; undefined for the chosen
-   * candidate.
-   */
+  /** The criterion by which the candidate lost, or its state; undefined for the chosen candidate. */
   readonly lostBy: string | undefined;
 }
 

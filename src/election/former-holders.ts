@@ -13,10 +13,7 @@ import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/**
- * The longest gap between a watch and the next list, in milliseconds. In this gap a Lease may be created, renewed and
- * deleted unseen.
- */
+/** The longest gap without a watch, in milliseconds: a Lease may be created and deleted unseen in it. */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
@@ -60,33 +57,22 @@ export function withLoss(
   const known = beliefOf(beliefs, holder);
   const { isOwnDuration = false, isParticipant = false } = known ?? {};
   const seenMs = Math.max(record.durationMs, known?.durationMs ?? 0);
-  if (holder === FENCE) {
-    const fence = {
-      holder,
-      renewedAt: since,
-      durationMs: seenMs,
-      isOwnDuration,
-      isParticipant: true,
-      lostAt: at,
-    };
-    return { ...memory, beliefs: withBelief(beliefs, fence, at) };
-  }
   // If a holder got a grant but its renewals were not seen, it may renew with its own duration.
   const unseenMs = isOwnDuration ? leastMs : Math.max(leastMs, usualDurationMs);
-  const durationMs = hasRenewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
+  // A fence never renews.
+  const renewed = holder === FENCE ? 'no' : hasRenewed;
+  const durationMs = renewed === 'no' ? seenMs : Math.max(seenMs, unseenMs);
   const overSince = at - durationMs;
   const renewedAt = {
     perhaps: at,
     before: Math.max(known?.renewedAt ?? overSince, overSince),
     no: known?.renewedAt ?? since,
-  }[hasRenewed];
+  }[renewed];
   const belief: Belief = { holder, renewedAt, durationMs, isOwnDuration, isParticipant, lostAt: at };
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
-/**
- * Records that a list shows an unknown Lease. Unless it is an unrenewed grant, it may have had another holder until now.
- */
+/** Records an unknown Lease in a list: it may have had another holder, unless it is an unrenewed grant. */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
@@ -110,10 +96,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   };
 }
 
-/**
- * Records a Lease that does not show our grant and is now held by `holder`. The former holder may have taken up the grant
- * unseen, and renewed until `at`.
- */
+/** Records a Lease without our grant. Its grantee may have taken it up, and renewed until `at`. */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;

@@ -22,14 +22,9 @@ export interface HolderRecord {
   readonly preferredHolder: string | undefined;
   readonly since: Instant;
   readonly durationMs: number;
-  /**
-   * The longest observed time between two renewals of this holder, in milliseconds; undefined if none was observed (rule
-   * 17).
-   */
+  /** The longest observed time between two renewals, in milliseconds; undefined if unknown (rule 17). */
   readonly renewedEveryMs?: number | undefined;
-  /**
-   * Set if the Lease went to another candidate because this holder has ended. Then this holder has no belief (rule 17).
-   */
+  /** Set if the Lease was granted because this holder has ended: it has no belief (rule 17). */
   readonly hasEnded?: true;
 }
 
@@ -47,10 +42,7 @@ export interface Attempts {
   readonly lastAt: Instant;
 }
 
-/**
- * The memory of this process about one Lease, in addition to the Lease itself. Immutable: each function returns a new
- * value.
- */
+/** What this process remembers about one Lease. Immutable: each function returns a new value. */
 export interface LeaseMemory {
   readonly record: HolderRecord | undefined;
   readonly wasHeld: boolean;
@@ -60,32 +52,19 @@ export interface LeaseMemory {
    * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants.
    */
   readonly beliefs: Beliefs;
-  /**
-   * The assumed duration of a holder whose own duration is unknown. It is the last known one, because all holders run the
-   * same program.
-   */
+  /** The last known duration of a holder, assumed for holders whose own duration is unknown. */
   readonly usualDurationMs: number;
-  /**
-   * When each holder last released the Lease, oldest first. At most a hundred, from the last two hours (rules 1 and 3).
-   */
+  /** When each holder last released the Lease, oldest first: at most 100, of two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /**
-   * A grant of ours that is in flight. Whether it was written is unknown until the server answers or the watch shows it.
-   */
+  /** A grant of ours in flight: the server's answer or the watch will show whether it was written. */
   readonly grantOnItsWay: Grant | undefined;
-  /**
-   * A grant of ours that was in flight when this process saw another change of the Lease. It is kept until the server
-   * refuses it.
-   */
+  /** A grant of ours that was in flight when the Lease changed. Kept until the server refuses it. */
   readonly supposedGrant: SupposedGrant | undefined;
   /** Grants of ours whose answers were lost. Until this process sees the Lease again, their holders may renew it. */
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant. Kept until its holder renews. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
-  /**
-   * The number of consecutive grants of ours that replaced each other, including the last, and the time of the first
-   * (rule 12).
-   */
+  /** The number of consecutive grants that replaced each other, and the time of the first (rule 12). */
   readonly grantSeries: { readonly count: number; readonly since: Instant };
   /** Consecutive lapses, by holder. A lapse is a grant that the holder did not take up (rule 7). */
   readonly lapses: ReadonlyMap<string, Attempts>;
@@ -138,10 +117,7 @@ export interface Grant {
   readonly leaseDurationSeconds: number;
   /** Set if `former` has not taken up its grant, or not in time. It never led by that grant. */
   readonly hasFormerLapsed: boolean;
-  /**
-   * Why the grant replaces an unexpired grant that `former` has not renewed (rule 12); undefined if it does not replace
-   * one.
-   */
+  /** Why the grant replaces an unexpired, unrenewed grant of `former` (rule 12); undefined if not. */
   readonly revises: 'holderLost' | 'holderWorse' | 'holderLate' | undefined;
   /** Set if there is proof that the former holder has ended (rule 17). */
   readonly hasFormerEnded?: true;
@@ -186,10 +162,7 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/**
- * Returns the beliefs that prevent a grant. Lost grants do not matter here: if one had changed the Lease, the server
- * would refuse our write.
- */
+/** Returns the beliefs that prevent a grant. A lost grant does not: the server would refuse our write. */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }
@@ -206,26 +179,19 @@ export function expiryOf(memory: LeaseMemory): Instant {
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
-/**
- * True if the holder has never renewed its grant. The grant is ours or, according to field ownership, another replica's.
- */
+/** True if the holder has never renewed its grant, by us or another replica (field ownership). */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined || record.holder === '') return false;
   if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;
   return record.holder === unrenewedGrant?.holder && record.renewTime === unrenewedGrant.renewTime;
 }
 
-/**
- * True while the holder does not lead: it has not taken up the grant, and no earlier record of its own is still valid
- * (rules 8 and 12).
- */
+/** True while the holder has neither taken up its grant nor leads by an earlier record (rules 8, 12). */
 export function isProvisional(memory: LeaseMemory, lease: Lease, at: Instant): boolean {
   return isGrantUnrenewed(memory, lease) && reservationFor(blockingBeliefs(memory), at) === undefined;
 }
 
-/**
- * A preferredHolder that loses the Lease within this time counts as a failed preemption: it probably crashes in a loop.
- */
+/** A preferredHolder that loses the Lease within this time probably crashes in a loop. */
 const PREEMPTION_PROBATION_MS = 60_000;
 
 const TAKE_UP_MS = 5000;

@@ -61,10 +61,7 @@ export interface Lease {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /**
-   * `''` means "no holder" in the API. `undefined` means that the field is absent, and the coordinator has to repair it
-   * (rule 7).
-   */
+  /** `''` means no holder. `undefined`: the field is absent, and is repaired (rule 7). */
   readonly holderIdentity: string | undefined;
   readonly preferredHolder: string | undefined;
   /** True if this controller set `preferredHolder`, according to field ownership or one of its notes. */
@@ -79,16 +76,11 @@ export interface Lease {
   readonly leaseTransitions: number;
   readonly acquireTime: MicroTime | undefined;
   readonly renewTime: MicroTime | undefined;
-  /**
-   * True if a participant of this project emptied the Lease, according to field ownership. A participant releases only
-   * its own Lease.
-   */
+  /** True if a participant emptied the Lease (field ownership). It releases only its own Lease. */
   readonly isReleasedByParticipant?: true;
   /** True if `holderIdentity` and `acquireTime` have the same writer, according to field ownership. */
   readonly isAcquireTimeHolders?: true;
-  /**
-   * True if `renewTime` and `acquireTime` have the same writer, which is not a coordinator, according to field ownership.
-   */
+  /** True if the same writer, not a coordinator, wrote `renewTime` and `acquireTime` (field ownership). */
   readonly isAcquireTimeRenewers?: true;
   /** The container of the leading program in the holder's Pod, according to our annotation (rule 17). */
   readonly leadingContainer?: string;
@@ -96,10 +88,7 @@ export interface Lease {
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
   readonly isRenewedByParticipant?: true;
-  /**
-   * True if the Lease has not changed since a coordinator of this program granted it, according to field ownership (rule
-   * 12).
-   */
+  /** True if the Lease has not changed since our grant, by field ownership (rule 12). */
   readonly isUnrenewedGrant?: true;
 }
 
@@ -111,9 +100,7 @@ export interface ElectionSettings {
   readonly leaseDurationSeconds: number;
   /** How long the first election waits for more candidates, in milliseconds (rule 6). 0 or absent: it does not wait. */
   readonly settleMs?: number;
-  /**
-   * Whether the Lease of a holder counts as released if the status of its Pod proves that the holder has ended (rule 17).
-   */
+  /** Whether a Lease is free when the status of its holder's Pod proves that it has ended (rule 17). */
   readonly isCrashEvidenceUsed?: boolean;
   /** How long a candidate is valid after its last renewal, in milliseconds. */
   readonly candidateValidityMs: number;
@@ -178,10 +165,7 @@ export const GROUP = 'coordinated-leader-election.dev';
 /** The holderIdentity of a fenced Lease (rule 14). A candidate with this name takes no part in an election. */
 export const FENCE = `fence.${GROUP}`;
 
-/**
- * The default Lease of the coordinator's lock, the same as that of the built-in controller. It never has an election
- * (rule 10).
- */
+/** The default lock, the same as that of the built-in controller. It has no election (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 const LONGEST_NAME = 253;

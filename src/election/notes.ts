@@ -37,10 +37,7 @@ export function changedNotes(
   return { strategy: strategy ?? undefined, preferredHolder: preferredHolder ?? undefined };
 }
 
-/**
- * Returns the changes to the notes that belong to a change of the Lease. Notes are used if the server drops fields (rule
- * 14).
- */
+/** Returns the changes to the notes of a Lease, if the server drops fields (rule 14). */
 export function notesWith(
   { lease, dropsFields }: ElectionInput,
   change: LeaseChange,
@@ -81,10 +78,7 @@ export interface WrittenLease {
   readonly after: Lease;
 }
 
-/**
- * Returns whether the server drops new fields, according to its answer to an action; undefined if the answer does not
- * show it (rule 14).
- */
+/** Returns whether the server drops new fields (rule 14); undefined if its answer does not show it. */
 export function hasDroppedFields(action: Action, { before, after }: WrittenLease): boolean | undefined {
   const written = fieldsIn(action);
   if (!written) return undefined;

@@ -106,9 +106,7 @@ function noticeRenewal(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMem
   };
 }
 
-/**
- * Records a deletion. The holder may have renewed the Lease unseen just before, so its duration counts from now (rule 8).
- */
+/** Records a deletion. The holder may have renewed just before: its duration counts from now (rule 8). */
 function observeDeletion(
   memory: LeaseMemory,
   at: Instant,
@@ -271,10 +269,7 @@ function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord)
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/**
- * Adds an unseen holder if leaseTransitions has grown by more than the seen changes: that holder may still believe that
- * it leads.
- */
+/** Adds an unseen holder, which may still lead, if leaseTransitions has grown more than was seen. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;
@@ -353,10 +348,7 @@ function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefi
   return Math.max(former.renewedEveryMs ?? 0, at - former.since);
 }
 
-/**
- * Detects that preferredHolder and strategy are gone: a plain elector's renewal contains only its own fields, and so
- * removes the others (rule 7).
- */
+/** Detects that a plain elector's renewal has removed preferredHolder and strategy (rule 7). */
 function noticeWipedFields(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { written, record } = memory;
   const isSameHolder = record !== undefined && record.holder !== '' && record.holder === lease.holderIdentity;

@@ -10,25 +10,22 @@ export type Outcome =
   | { readonly kind: 'noneElectable'; readonly strategy: string }
   | { readonly kind: 'leader'; readonly strategy: string; readonly leader: LeaseCandidate };
 
-/**
- * Returns the outcome of an election among exactly `candidates`. `incumbent` leads unless it has to give way (rule 5).
- */
+/** Returns the outcome among exactly `candidates`. `incumbent` leads unless it gives way (rule 5). */
 export function decideOutcome(candidates: readonly LeaseCandidate[], incumbent?: string): Outcome {
-  const resolution = resolveStrategy(candidates);
+  return outcomeIn(tally(candidates, incumbent));
+}
+
+function outcomeIn(found: Tally): Outcome {
+  const resolution = agreementIn(found);
   if (resolution.kind !== 'resolved') return resolution;
   const { strategy } = resolution;
   const order = strategies.get(strategy);
   if (!order) return { kind: 'thirdParty', strategy };
-  let leader: LeaseCandidate | undefined;
-  let present: LeaseCandidate | undefined;
-  for (const candidate of candidates) {
-    if (!order.isElectable(candidate)) continue;
-    if (!leader || order.compare(candidate, leader) < 0) leader = candidate;
-    if (candidate.name === incumbent) present = candidate;
-  }
-  if (!leader) return { kind: 'noneElectable', strategy };
-  if (present && order.comparePreemption(leader, present) === 0) leader = present;
-  return { kind: 'leader', strategy, leader };
+  const best = found.best.get(strategy);
+  if (!best) return { kind: 'noneElectable', strategy };
+  const present = found.present.find((candidate) => order.isElectable(candidate));
+  const isKept = present && order.comparePreemption(best, present) === 0;
+  return { kind: 'leader', strategy, leader: isKept ? present : best };
 }
 
 /**
@@ -44,32 +41,30 @@ export function decisiveAmong(
   incumbent?: string,
 ): readonly LeaseCandidate[] {
   if (absent.length === 0) return absent;
-  const known = essentials(present, incumbent);
-  const outcome = decideOutcome(known, incumbent);
-  const changesStrategy = strategyTest(known, outcome);
+  const found = tally(present, incumbent);
+  const known = membersOf(found);
+  const outcome = outcomeIn(found);
+  const changesStrategy = strategyTest(found, known, outcome);
   const decisive = absent.filter(
     (candidate) => changesStrategy(candidate) || couldLead(candidate, outcome, incumbent),
   );
   if (decisive.length > 0) return decisive;
-  const withAll = decideOutcome([...known, ...essentials(absent)], incumbent);
+  const withAll = decideOutcome([...known, ...absent], incumbent);
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
 /** Maximum number of lists that are tested. If there are more, every list counts as one that matters. */
 const MAX_LISTS_TRIED = 50_000;
 
-/**
- * Returns a function that tests whether a candidate would change the strategy of `known`, or the parties of its conflict.
- */
+/** Returns a test whether a candidate would change the strategy of `known`, or its conflict. */
 function strategyTest(
+  { lists, firsts, highest, named }: Tally,
   known: readonly LeaseCandidate[],
   outcome: Outcome,
 ): (candidate: LeaseCandidate) => boolean {
-  const { lists, highest, named } = tally(known);
   const found = 'strategy' in outcome ? outcome.strategy : undefined;
   // If all lists have the same first element, another list with that element changes nothing. Do not test it.
-  const areAgreed = lists.values().every((known) => firstListed(known) === found);
-  const keyOf = listKeys();
+  const areAgreed = firsts.values().every((first) => first === found);
   const tried = new Map<string, boolean>();
   let left = MAX_LISTS_TRIED;
   const isChangedByList = (candidate: LeaseCandidate): boolean => {
@@ -84,8 +79,8 @@ function strategyTest(
       // If ordered lists conflict, some of the other lists may resolve the conflict, and more lists may cause it again.
       if (outcome.kind === 'conflict') return true;
       if (preference.strategies.length === 0) return false;
-      if (areAgreed && firstListed(candidate) === found) return false;
-      const key = keyOf(preference.strategies);
+      if (areAgreed && listOf(candidate)[0] === found) return false;
+      const key = preference.strategies.join('\n');
       const isChanged = tried.get(key) ?? isChangedByList(candidate);
       tried.set(key, isChanged);
       return isChanged;
@@ -98,8 +93,8 @@ function strategyTest(
   };
 }
 
-function firstListed({ preference }: LeaseCandidate): string | undefined {
-  return preference.kind === 'preferredStrategies' ? preference.strategies[0] : undefined;
+function listOf({ preference }: LeaseCandidate): readonly string[] {
+  return preference.kind === 'preferredStrategies' ? preference.strategies : [];
 }
 
 /** True if the candidate would lead instead of the leader in `outcome`, under the same strategy. */
@@ -148,8 +143,10 @@ export function essentials(
   candidates: readonly LeaseCandidate[],
   incumbent?: string,
 ): readonly LeaseCandidate[] {
-  if (candidates.length <= FEW) return candidates;
-  const { present, lists, named, best } = tally(candidates, incumbent);
+  return candidates.length <= FEW ? candidates : membersOf(tally(candidates, incumbent));
+}
+
+function membersOf({ present, lists, named, best }: Tally): readonly LeaseCandidate[] {
   const kept = new Set<LeaseCandidate>(present);
   for (const group of [lists, named, best]) for (const candidate of group.values()) kept.add(candidate);
   return [...kept];
@@ -161,6 +158,8 @@ interface Tally {
   readonly present: readonly LeaseCandidate[];
   /** One candidate for each ordered list. */
   readonly lists: ReadonlyMap<string, LeaseCandidate>;
+  /** The first elements of the lists. */
+  readonly firsts: ReadonlySet<string>;
   /** The highest binaryVersion of the candidates that name one strategy. */
   readonly highest: CandidateVersions['binary'] | undefined;
   /** For each named strategy, one candidate with that version. */
@@ -178,7 +177,6 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
   const best = new Map<string, LeaseCandidate>();
   const orders = [...strategies];
   const firsts = new Set<string>();
-  const keyOf = listKeys();
   for (const candidate of candidates) {
     const { preference, binaryVersion } = candidate;
     if (candidate.name === incumbent) present.push(candidate);
@@ -194,7 +192,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
       const isNew = lists.size <= MAX_LISTS || (firsts.size < MAX_AT_ODDS && !firsts.has(first));
       if (!isNew) continue;
       firsts.add(first);
-      lists.set(keyOf(preference.strategies), candidate);
+      lists.set(preference.strategies.join('\n'), candidate);
       continue;
     }
     if (preference.strategy === '' || binaryVersion === undefined) continue;
@@ -208,23 +206,7 @@ function tally(candidates: readonly LeaseCandidate[], incumbent?: string): Tally
     }
     if (named.size < MAX_AT_ODDS || named.has(preference.strategy)) named.set(preference.strategy, candidate);
   }
-  return { present, lists, highest, named, best };
-}
-
-/**
- * Returns a function that gives equal lists equal keys. It caches the last list, because most candidates have the same
- * one.
- */
-function listKeys(): (list: readonly string[]) => string {
-  let last: readonly string[] = [];
-  let key = '';
-  return (list) => {
-    if (list.length !== last.length || list.some((strategy, index) => strategy !== last[index])) {
-      last = list;
-      key = list.join('\n');
-    }
-    return key;
-  };
+  return { present, lists, firsts, highest, named, best };
 }
 
 /** The strategy that candidates agree on (rule 4). */
@@ -242,40 +224,19 @@ export const MAX_LISTS = 1000;
  * lists (v1alpha1) are merged. A candidate with an invalid strategy or binaryVersion has no influence.
  */
 export function resolveStrategy(candidates: readonly LeaseCandidate[]): StrategyResolution {
-  const lists = candidates.flatMap(({ preference }) =>
-    preference.kind === 'preferredStrategies' && preference.strategies.length > 0
-      ? [preference.strategies]
-      : [],
-  );
-  return lists.length > 0 ? mergePreferences(lists) : followHighestBinary(candidates);
+  return agreementIn(tally(candidates));
 }
 
-function followHighestBinary(candidates: readonly LeaseCandidate[]): StrategyResolution {
-  let highest: CandidateVersions['binary'] | undefined;
-  let named = new Set<string>();
-  for (const candidate of candidates) {
-    const { preference } = candidate;
-    const version = versionOf(candidate, 'binary');
-    if (preference.kind !== 'strategy' || preference.strategy === '' || !version) continue;
-    const order = highest ? version.compare(highest) : 1;
-    if (order > 0) {
-      highest = version;
-      named = new Set();
-    }
-    if (order >= 0) named.add(preference.strategy);
-  }
-  return fromRoots([...named]);
-}
-
-function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
-  const firsts = new Set(lists.map(([first = '']) => first));
+function agreementIn({ lists, firsts, named }: Tally): StrategyResolution {
+  if (lists.size === 0) return fromRoots([...named.keys()]);
   const [only] = firsts;
   // Lists with the same first element agree. The other elements do not matter.
   if (firsts.size === 1 && only !== undefined) return { kind: 'resolved', strategy: only };
   // Merging more lists would take longer than a decision may take.
-  const isCrowd = lists.length > MAX_LISTS && new Set(lists.map((list) => list.join('\n'))).size > MAX_LISTS;
-  if (isCrowd) return conflictBetween(firsts);
+  return lists.size > MAX_LISTS ? conflictBetween(firsts) : mergePreferences([...lists.values()].map(listOf));
+}
 
+function mergePreferences(lists: readonly (readonly string[])[]): StrategyResolution {
   const below = new Map<string, Set<string>>();
   const incoming = new Map<string, number>();
   for (const list of lists) {

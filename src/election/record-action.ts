@@ -62,10 +62,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   return { ...known, memory };
 }
 
-/**
- * Records that an action, sent at `sentAt`, has succeeded. `answer` is the Lease in the server's answer, if the action
- * wrote the Lease.
- */
+/** Records that an action, sent at `sentAt`, has succeeded. `answer`: the written Lease. */
 export function recordSuccess<K extends Known>(
   known: K,
   action: Action,

@@ -1,22 +1,14 @@
 import { parse, type SemVer } from 'semver';
 import { GROUP, type LeaseCandidate } from './model.ts';
 
-/**
- * A rule for choosing a leader: a total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs.
- */
+/** A total order of candidates, best first. CONTRIBUTING.md lists what a new strategy needs. */
 export interface Strategy {
   isElectable(candidate: LeaseCandidate): boolean;
   /** Negative if `a` is the better leader. Both must be electable. Never 0 for two candidates of one Lease. */
   compare(a: LeaseCandidate, b: LeaseCandidate): number;
-  /**
-   * Like `compare`, but without age and name. An election does not wait for a candidate that is equal by these criteria
-   * (rule 6).
-   */
+  /** Like `compare`, without age and name: an election does not wait for an equal candidate (rule 6). */
   compareMerit(a: LeaseCandidate, b: LeaseCandidate): number;
-  /**
-   * Like `compare`, but only by the criteria for which a leader gives way (rule 5). 0 if neither candidate has to give
-   * way to the other.
-   */
+  /** Like `compare`, by the criteria for which a leader gives way (rule 5). 0 if neither gives way. */
   comparePreemption(a: LeaseCandidate, b: LeaseCandidate): number;
   /** Returns the first criterion by which `winner` comes before `loser`, as text for users. */
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
@@ -29,10 +21,7 @@ export interface StrategyParts {
   readonly isElectable: Strategy['isElectable'];
   /** Criteria for which a leader gives way. Priority always comes before them. */
   readonly preempting?: readonly Criterion[];
-  /**
-   * Criteria after `preempting`. They choose among candidates for a vacant Lease. An election waits for candidates that
-   * are better by them.
-   */
+  /** Criteria after `preempting`, for a vacant Lease. An election waits for better candidates by them. */
   readonly choosing?: readonly Criterion[];
 }
 
@@ -149,9 +138,7 @@ export function parseVersion(text: string | undefined): SemVer | undefined {
 /** Parsed versions that are not in `known`. Each is kept as long as its candidate object exists. */
 const own = new WeakMap<LeaseCandidate, Partial<CandidateVersions>>();
 
-/**
- * Returns a version of a candidate. Undefined if it is missing or invalid: the candidate is not electable then (rule 5).
- */
+/** Returns a version; undefined if it is invalid: the candidate is not electable then (rule 5). */
 export function versionOf(candidate: LeaseCandidate, which: keyof CandidateVersions): SemVer | undefined {
   const text = which === 'binary' ? candidate.binaryVersion : candidate.emulationVersion;
   return known.get(text ?? '') ?? ownVersions(candidate)[which];

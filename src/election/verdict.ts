@@ -74,10 +74,7 @@ export function knownConflict(view: View): string | undefined {
   return conflict !== undefined && conflict === conflictParties(view) ? conflict : undefined;
 }
 
-/**
- * Identifies candidates and their strategies, in any order, by sums of hashes. Sorting thousands of candidates would take
- * too long.
- */
+/** Identifies candidates and their strategies by sums of hashes: sorting thousands is too slow. */
 function partiesOf(candidates: readonly LeaseCandidate[]): string {
   let [sum, otherSum] = [0, 0];
   for (const { uid, binaryVersion, preference } of candidates) {

@@ -37,18 +37,13 @@ export interface ElectionInput {
   readonly memory: LeaseMemory;
   /** The candidates with the Lease's name and namespace, in any order. */
   readonly candidates: readonly ObservedCandidate[];
-  /**
-   * If two sources have a candidate with the same name: the second one. It takes no part, but is pinged too (rule 13).
-   */
+  /** Second candidates with the same name: they take no part, but are pinged too (rule 13). */
   readonly twins?: readonly ObservedCandidate[] | undefined;
   /** The Pod of the holder's candidate, if Pods are watched (rule 17). */
   readonly holderPod?: ObservedPod | undefined;
   /** Until when candidates may be missing, because the server no longer serves a source that had candidates (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
-  /**
-   * Whether the server drops strategy and preferredHolder, according to its last answer (rule 14); undefined before the
-   * first answer.
-   */
+  /** Whether the server drops strategy and preferredHolder (rule 14); undefined before an answer. */
   readonly dropsFields?: boolean | undefined;
   readonly settings: ElectionSettings;
 }
@@ -111,10 +106,7 @@ export type Tenure =
     }
   | {
       readonly kind: 'vacant';
-      /**
-       * The reason of a grant. HolderEnded: rule 17. LeaseFenced: rule 14. GrantRevised: the holder of our grant is lost
-       * (rule 12).
-       */
+      /** The reason of a grant. GrantRevised: the holder of our grant is lost (rule 12). */
       readonly need:
         | 'LeaseMissing'
         | 'LeaseExpired'
@@ -170,9 +162,7 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   return { ...input, memory: { ...memory, withdrawals } };
 }
 
-/**
- * Returns whether there is proof that the holder has ended, and since when; undefined if this is not examined (rule 17).
- */
+/** Returns whether the holder has provably ended, and when; undefined if unexamined (rule 17). */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPod, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
@@ -187,9 +177,7 @@ function isGranteeLost({ candidates, settings }: ElectionInput, holder: string, 
   return isSilent(grantee.observation, at, settings);
 }
 
-/**
- * True if the Lease names a strategy or a preferredHolder. It has elections, or had some before its candidates went away.
- */
+/** True if the Lease names a strategy or a preferredHolder: it has or had elections. */
 export function showsElection(lease: Lease | undefined): boolean {
   return lease?.strategy !== undefined || lease?.preferredHolder !== undefined;
 }

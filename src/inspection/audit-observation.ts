@@ -1,19 +1,17 @@
-import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
-import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { timeField } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { Instant, Lease, LeaseCandidate, MicroTime, Now } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
-import { listAllPages, runWatch, type WatchEvent } from '../kubernetes/list-watch.ts';
-import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import { runWatch } from '../kubernetes/list-watch.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 import { type AuditedPod, decodeAuditedPod } from './audit-pods.ts';
-import { servedCandidateApis } from './elections.ts';
+import { listCandidates, listObjects, servedCandidateApis } from './elections.ts';
 
 /** A Lease, and the renewals of its present holder that this process has seen. */
 export interface WatchedLease {
@@ -22,10 +20,7 @@ export interface WatchedLease {
   readonly renewals: SeenRenewals;
 }
 
-/**
- * Observed renewals, on the monotonic clock of this process. Does not count the first renewal after the holder acquired
- * the Lease, because it follows at once.
- */
+/** Observed renewals, on the monotonic clock, without the renewal that follows an acquisition at once. */
 export interface SeenRenewals {
   readonly count: number;
   /** The first counted renewal. */
@@ -47,13 +42,11 @@ export interface UnreadPart {
   readonly grant: string | undefined;
 }
 
-/** Leases that are heartbeats, not elections. */
 export interface Heartbeats {
   readonly nodes: number;
   readonly apiServers: number;
 }
 
-/** The observations of the Leases of a cluster. */
 export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
   readonly heartbeats: Heartbeats;
@@ -67,7 +60,6 @@ export interface AuditObservation {
   readonly watchedMs: number;
 }
 
-/** The scope of an audit. */
 export interface AuditRequest {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -75,16 +67,13 @@ export interface AuditRequest {
   readonly namespace: string;
   /** How long to watch, in milliseconds; 0 to look once. */
   readonly watchMs: number;
-  /** Ends the watch early. */
   readonly signal: AbortSignal;
-  /** Called before the watch begins. */
   readonly onWatch: (leases: number) => void;
 }
 
 const NODE_LEASES = 'kube-node-lease';
 /** Each API server renews a Lease with this label, to show the other servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
-const PAGE_DEADLINE_MS = 60_000;
 /** Small, because Pods are large. */
 const PODS_PER_PAGE = 500;
 /** Longer than any audit: a watch is silent if no Lease is renewed. */
@@ -97,24 +86,25 @@ const STALL_MS = 2 * 3_600_000;
 export async function observeForAudit(request: AuditRequest): Promise<AuditObservation> {
   const { client, namespace } = request;
   const watched = await watchLeases(request);
-  const [apis, pods] = await Promise.all([
-    servedCandidateApis(client),
-    readUnlessRefused('pods', 'list pods', () =>
-      listDecoded(client, resourcePaths.pods(namespace), decodeAuditedPod, PODS_PER_PAGE),
-    ),
-  ]);
-  const candidates = await Promise.all(
-    apis.map((api) =>
-      readUnlessRefused('leasecandidates', `list leasecandidates of ${api.split('/', 1)[0]}`, () =>
-        listCandidates(client, api, namespace),
-      ),
-    ),
+  const apis = await servedCandidateApis(client);
+  const podList = listObjects(client, {
+    path: resourcePaths.pods(namespace),
+    query: {},
+    decode: decodeAuditedPod,
+    pageSize: PODS_PER_PAGE,
+  });
+  const pods = await readUnlessRefused('pods', 'list pods', podList);
+  const lists = await Promise.all(
+    apis.map((api) => {
+      const right = `list leasecandidates of ${api.split('/', 1)[0]}`;
+      return readUnlessRefused('leasecandidates', right, listCandidates(client, [api], namespace, {}));
+    }),
   );
   return {
     ...watched,
-    candidates: candidates.flatMap(({ items = [] }) => items),
-    pods: pods.items,
-    unread: [...watched.unread, ...[pods, ...candidates].flatMap(({ unread }) => unread ?? [])],
+    candidates: lists.flatMap(({ found }) => found?.candidates.map(({ candidate }) => candidate) ?? []),
+    pods: pods.found?.objects,
+    unread: [...watched.unread, ...[pods, ...lists].flatMap(({ unread }) => unread ?? [])],
   };
 }
 
@@ -122,25 +112,17 @@ type WatchedLeases = Pick<AuditObservation, 'leases' | 'heartbeats' | 'unread' |
 
 async function watchLeases(request: AuditRequest): Promise<WatchedLeases> {
   const { client, clock, namespace, watchMs, onWatch } = request;
-  const leases = new Map<string, WatchedLease>();
-  const heartbeats = { nodes: 0, apiServers: 0 };
-  const { resourceVersion } = await listAllPages(client, {
+  const { objects, resourceVersion } = await listObjects(client, {
     path: resourcePaths.leases(namespace),
     query: {},
-    deadlineMs: PAGE_DEADLINE_MS,
-    signal: new AbortController().signal,
-    begin() {
-      leases.clear();
-      Object.assign(heartbeats, { nodes: 0, apiServers: 0 });
-      return (items) => {
-        for (const raw of items.filter(isKubernetesObject)) {
-          const heartbeat = heartbeatOf(raw);
-          if (heartbeat) heartbeats[heartbeat] += 1;
-          else see(leases, raw, clock.now());
-        }
-      };
-    },
+    decode: (raw) => heartbeatOf(raw) ?? seeLease(undefined, raw, clock.now()),
   });
+  const leases = new Map<string, WatchedLease>();
+  const heartbeats = { nodes: 0, apiServers: 0 };
+  for (const seen of objects) {
+    if (typeof seen === 'string') heartbeats[seen] += 1;
+    else leases.set(leaseKey(seen.lease.namespace, seen.lease.name), seen);
+  }
   const isWatching = watchMs > 0 && leases.size > 0;
   const startedAt = clock.now();
   if (isWatching) onWatch(leases.size);
@@ -167,7 +149,13 @@ async function followLeases(
       signal: isOver.signal,
       onOpen: () => {},
       onActivity: () => {},
-      onEvent: (event) => follow(leases, event, clock.now()),
+      onEvent(event) {
+        if (event.type === 'BOOKMARK' || heartbeatOf(event.object)) return;
+        const { object } = event;
+        const key = leaseKey(object.metadata.namespace ?? '', object.metadata.name);
+        if (event.type === 'DELETED') leases.delete(key);
+        else leases.set(key, seeLease(leases.get(key), object, clock.now()));
+      },
     });
     return end === 'aborted' ? [] : [{ what: 'renewals', why: `the watch was ${end}`, grant: undefined }];
   } catch (error) {
@@ -175,17 +163,6 @@ async function followLeases(
   } finally {
     isOver.abort();
   }
-}
-
-function follow(leases: Map<string, WatchedLease>, event: WatchEvent, at: Instant): void {
-  if (event.type === 'BOOKMARK' || heartbeatOf(event.object)) return;
-  if (event.type === 'DELETED') leases.delete(keyOf(event.object));
-  else see(leases, event.object, at);
-}
-
-function see(leases: Map<string, WatchedLease>, raw: KubernetesObject, at: Instant): void {
-  const key = keyOf(raw);
-  leases.set(key, seeLease(leases.get(key), raw, at));
 }
 
 /** Returns the observation of a Lease after this state of it was seen. */
@@ -215,60 +192,19 @@ function afterRenewal({ lease: before, renewals }: WatchedLease, after: Lease, a
   };
 }
 
-function keyOf({ metadata: { namespace = '', name } }: KubernetesObject): string {
-  return leaseKey(namespace, name);
-}
-
 function heartbeatOf({ metadata: { namespace, labels } }: KubernetesObject): keyof Heartbeats | undefined {
   if (namespace === NODE_LEASES) return 'nodes';
   return isJsonObject(labels) && API_SERVER_LABEL in labels ? 'apiServers' : undefined;
 }
 
-function listCandidates(
-  client: KubernetesClient,
-  api: CandidateApiVersion,
-  namespace: string,
-): Promise<readonly LeaseCandidate[]> {
-  // Items of a list may have no apiVersion. Add it, because it identifies the source.
-  return listDecoded(client, resourcePaths.candidates(api, namespace), (raw) =>
-    decodeLeaseCandidate({ ...raw, apiVersion: api }),
-  );
-}
-
-/** Lists and decodes page by page: all Pods of a large cluster would not fit into memory. */
-async function listDecoded<T>(
-  client: KubernetesClient,
-  path: string,
-  decode: (raw: KubernetesObject) => T,
-  pageSize?: number,
-): Promise<readonly T[]> {
-  let decoded: T[] = [];
-  await listAllPages(client, {
-    path,
-    query: {},
-    ...(pageSize !== undefined && { pageSize }),
-    deadlineMs: PAGE_DEADLINE_MS,
-    signal: new AbortController().signal,
-    begin() {
-      decoded = [];
-      return (items) => {
-        for (const raw of items.filter(isKubernetesObject)) decoded.push(decode(raw));
-      };
-    },
-  });
-  return decoded;
-}
-
-type Read<T> = { readonly items?: readonly T[]; readonly unread?: UnreadPart };
-
 /** Reads a part of the cluster. If the server refuses, or does not have this resource, the part is unknown. */
 async function readUnlessRefused<T>(
   what: UnreadPart['what'],
   right: string,
-  read: () => Promise<readonly T[]>,
-): Promise<Read<T>> {
+  reading: Promise<T>,
+): Promise<{ readonly found?: T; readonly unread?: UnreadPart }> {
   try {
-    return { items: await read() };
+    return { found: await reading };
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
     return { unread: unreadFor(what, error, right) };

@@ -3,6 +3,7 @@ import { FENCE, type Lease, type LeaseCandidate, type MicroTime, type Now } from
 import { humanDuration } from '../support/text.ts';
 import type { AuditObservation, Heartbeats, UnreadPart, WatchedLease } from './audit-observation.ts';
 import {
+  type AuditedPod,
   bindHolder,
   type CrashEvidence,
   crashEvidenceFor,
@@ -11,6 +12,7 @@ import {
   PodIndex,
   type Sureness,
 } from './audit-pods.ts';
+import { compareKeys } from './elections.ts';
 import type { Severity } from './findings.ts';
 
 /**
@@ -22,10 +24,7 @@ import type { Severity } from './findings.ts';
  */
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
-/**
- * `held`: renewed within its duration. `untimed`: has a holder, but no renewTime or no duration, so its expiry is
- * unknown.
- */
+/** `held`: renewed within its duration. `untimed`: its expiry is unknown. */
 export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
 /** The possible problems of a Lease, most severe first. */
@@ -92,17 +91,14 @@ export const auditFindings = {
 
 export type AuditFindingName = keyof typeof auditFindings;
 
-/** A finding about one Lease. */
 export interface AuditFinding {
   readonly finding: AuditFindingName;
   readonly severity: Severity;
-  /** The problem of this Lease, in one or two sentences. */
   readonly what: string;
   readonly meaning: string;
   readonly advice: string;
 }
 
-/** The audit of one Lease. */
 export interface LeaseAudit {
   readonly namespace: string;
   readonly name: string;
@@ -111,18 +107,12 @@ export interface LeaseAudit {
   readonly state: HoldingState;
   /** Undefined if no Pod was found for the holder. */
   readonly pod:
-    | {
-        readonly namespace: string;
-        readonly name: string;
-        readonly uid: string;
-        readonly node: string;
+    | (Pick<AuditedPod, 'namespace' | 'name' | 'uid' | 'node'> & {
         /** Undefined if it is not known which of several containers leads. */
         readonly container: string | undefined;
-      }
+      })
     | undefined;
-  /** How the audit found the Pod. */
   readonly foundBy: Sureness;
-  /** Undefined without a holder. */
   readonly elector: Elector | undefined;
   readonly durationSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
@@ -138,14 +128,11 @@ export interface LeaseAudit {
   readonly findings: readonly AuditFinding[];
 }
 
-/** The audit of a cluster. */
 export interface Audit {
   readonly watchedSeconds: number;
   /** The Leases with the most severe findings first. */
   readonly leases: readonly LeaseAudit[];
-  /** Leases that are heartbeats, not elections. */
   readonly heartbeats: Heartbeats;
-  /** The renewals of all Leases together. */
   readonly renewalsPerSecond: number;
   readonly unread: readonly UnreadPart[];
 }
@@ -163,7 +150,6 @@ const CANDIDATE_VALIDITY = 30n * 60_000_000n;
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 
-/** Judges each Lease. */
 export function auditOf(seen: AuditObservation): Audit {
   const pods = seen.pods && new PodIndex(seen.pods);
   const candidates = Map.groupBy(seen.candidates, ({ namespace, leaseName }) =>
@@ -171,8 +157,7 @@ export function auditOf(seen: AuditObservation): Audit {
   );
   const leases = seen.leases.map((watched) => {
     const { namespace, name } = watched.lease;
-    const own = candidates.get(leaseKey(namespace, name)) ?? [];
-    return auditLease(watched, { candidates: own, pods, now: seen.now });
+    return auditLease(watched, candidates.get(leaseKey(namespace, name)) ?? [], pods, seen.now);
   });
   const intervals = leases.flatMap(({ renewsEverySeconds }) => renewsEverySeconds ?? []);
   return {
@@ -184,7 +169,6 @@ export function auditOf(seen: AuditObservation): Audit {
   };
 }
 
-/** The facts that the findings about a Lease depend on. */
 interface Facts {
   readonly watched: WatchedLease;
   readonly binding: HolderBinding;
@@ -193,15 +177,12 @@ interface Facts {
   readonly now: Now;
 }
 
-/** The other objects that a Lease is compared with. */
-interface Surroundings {
-  /** The candidates of the Lease. */
-  readonly candidates: readonly LeaseCandidate[];
-  readonly pods: PodIndex | undefined;
-  readonly now: Now;
-}
-
-function auditLease(watched: WatchedLease, { candidates, pods, now }: Surroundings): LeaseAudit {
+function auditLease(
+  watched: WatchedLease,
+  candidates: readonly LeaseCandidate[],
+  pods: PodIndex | undefined,
+  now: Now,
+): LeaseAudit {
   const { lease } = watched;
   const { namespace, name, holderIdentity: holder = '', leaseDurationSeconds } = lease;
   const holding = { lease, candidate: candidates.find((candidate) => candidate.name === holder) };
@@ -241,20 +222,14 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/**
- * Returns the seconds since the last renewal, as this process has seen it. If it has seen none, uses the renewTime and
- * the server's clock.
- */
+/** Returns the seconds since the last renewal: as seen, else by its renewTime and the server's clock. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;
   return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - renewals.lastAt) / 1000);
 }
 
-/**
- * Returns the mean interval of renewals, in seconds. If there was one renewal only, uses the two renewTimes of its
- * holder.
- */
+/** Returns the mean interval of renewals in seconds; of one renewal, by the holder's renewTimes. */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
   const seconds = (count > 1 ? (lastAt - firstAt) / (count - 1) : stampedMs) / 1000;
@@ -363,7 +338,6 @@ function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts)
   return found;
 }
 
-/** `15s`, `2.1s` */
 export function shortSeconds(seconds: number): string {
   return `${Number(seconds.toFixed(seconds < 10 ? 1 : 0))}s`;
 }
@@ -379,11 +353,6 @@ function compareHurt(a: LeaseAudit, b: LeaseAudit): number {
   return (
     rankOf(a.findings[0]?.finding) - rankOf(b.findings[0]?.finding) ||
     (b.crashCostsSeconds ?? 0) - (a.crashCostsSeconds ?? 0) ||
-    compareText(a.namespace, b.namespace) ||
-    compareText(a.name, b.name)
+    compareKeys(leaseKey(a.namespace, a.name), leaseKey(b.namespace, b.name))
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -98,9 +98,7 @@ function checkGate({ trial }: Evidence): Finding {
   };
 }
 
-/**
- * The feature that a coordinator lacks without the additional permissions, and the value of the chart that grants them.
- */
+/** What a coordinator lacks without additional permissions, and the chart's value for them. */
 const PURPOSES: Readonly<
   Record<NonNullable<Right['purpose']>, { readonly lacks: string; readonly value: string }>
 > = {
@@ -224,10 +222,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
   return [{ check, severity: 'ok', what }];
 }
 
-/**
- * Returns the reason to report. Without earlier observations most candidates seem silent. Therefore a conflict counts
- * even before they are pinged.
- */
+/** Returns the reason to report. A conflict counts before its candidates are pinged: most seem silent. */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

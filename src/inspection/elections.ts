@@ -20,7 +20,6 @@ import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects
 import { Reflector } from '../kubernetes/reflector.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 
-/** The observations of one election. The Lease may not exist yet. */
 export interface ObservedElection {
   readonly input: ElectionInput;
   /** The Lease from the server; undefined if it does not exist. */
@@ -56,10 +55,7 @@ export async function servedCandidateApis(client: KubernetesClient): Promise<rea
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/**
- * Reads Leases and their candidates once: all Leases, or the Lease with the name `leaseName`, even if it does not exist.
- * Rejects with the errors of the client.
- */
+/** Reads all elections once, or that of `leaseName`, even if its Lease does not exist. */
 export async function observeElections(
   scope: ClusterScope & { readonly leaseName?: string },
 ): Promise<ObservedElections> {
@@ -67,14 +63,17 @@ export async function observeElections(
   const candidateApis = await servedCandidateApis(client);
   const fieldSelector = leaseName && `metadata.name=${escaped(leaseName)}`;
   const [leases, { candidates, forbiddenApis }] = await Promise.all([
-    listObjects(client, resourcePaths.leases(namespace), { fieldSelector }),
+    listObjects(client, {
+      path: resourcePaths.leases(namespace),
+      query: { fieldSelector },
+      decode: decodeBoth,
+    }),
     listCandidates(client, candidateApis, namespace, {}),
   ]);
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
   const rawLeases = new Map<LeaseKey, KubernetesObject>();
-  for (const raw of leases) {
-    const lease = decodeLease(raw);
+  for (const { raw, lease } of leases.objects) {
     rawLeases.set(leaseKey(lease.namespace, lease.name), raw);
     recordFirstLease(records, lease, now);
   }
@@ -88,27 +87,34 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** Lists all objects, page by page. Rejects with the errors of the client. */
-export async function listObjects(
-  client: KubernetesClient,
-  path: string,
-  query: Query,
-): Promise<readonly KubernetesObject[]> {
-  let objects: KubernetesObject[] = [];
-  await listAllPages(client, {
-    path,
-    query,
-    deadlineMs: PAGE_DEADLINE_MS,
-    signal: new AbortController().signal,
-    begin: () => {
-      objects = [];
-      return (items) => void objects.push(...items.filter(isKubernetesObject));
-    },
-  });
-  return objects;
+interface ObjectsRequest<T> {
+  readonly path: string;
+  readonly query: Query;
+  /** Decodes each object as it arrives: all Pods of a large cluster would not fit into memory. */
+  readonly decode: (raw: KubernetesObject) => T;
+  readonly pageSize?: number;
 }
 
-/** A LeaseCandidate, and its API version. */
+/** Lists all objects, page by page. Rejects with the errors of the client. */
+export async function listObjects<T>(
+  client: KubernetesClient,
+  { decode, ...request }: ObjectsRequest<T>,
+): Promise<{ readonly objects: readonly T[]; readonly resourceVersion: string }> {
+  let objects: T[] = [];
+  const { resourceVersion } = await listAllPages(client, {
+    ...request,
+    deadlineMs: PAGE_DEADLINE_MS,
+    signal: new AbortController().signal,
+    begin() {
+      objects = [];
+      return (items) => {
+        for (const raw of items.filter(isKubernetesObject)) objects.push(decode(raw));
+      };
+    },
+  });
+  return { objects, resourceVersion };
+}
+
 export interface ListedCandidate {
   readonly apiVersion: CandidateApiVersion;
   readonly raw: KubernetesObject;
@@ -132,13 +138,13 @@ export async function listCandidates(
   const lists = await Promise.all(
     apis.map(async (apiVersion) => {
       try {
-        const path = resourcePaths.candidates(apiVersion, namespace);
-        const objects = await listObjects(client, path, query);
-        // Items of a list may have no apiVersion. Add it, because it identifies the source.
-        return objects.map((raw) => {
-          const candidate = decodeLeaseCandidate({ ...raw, apiVersion });
-          return { apiVersion, raw, candidate };
+        const { objects } = await listObjects(client, {
+          path: resourcePaths.candidates(apiVersion, namespace),
+          query,
+          // Items of a list may have no apiVersion. Add it, because it identifies the source.
+          decode: (raw) => ({ apiVersion, raw, candidate: decodeLeaseCandidate({ ...raw, apiVersion }) }),
         });
+        return objects;
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 403)) throw error;
         refusals.set(apiVersion, error);
@@ -172,7 +178,7 @@ export async function* watchElections(
     client,
     clock,
     path: resourcePaths.leases(namespace),
-    decode: (raw) => ({ raw, lease: decodeLease(raw) }),
+    decode: decodeBoth,
     onError,
     handler({ type, object: { raw, lease }, initial }) {
       const key = leaseKey(lease.namespace, lease.name);
@@ -196,7 +202,7 @@ export async function* watchElections(
     onRevealed: (source) => records.reveal(source),
     onSyncChange: () => {},
     observe: (event) => {
-      if (event.type === 'notServed') onError(new Error('the server serves no LeaseCandidates any more'));
+      if (event.type === 'notServed') onError(new Error('the server no longer serves LeaseCandidates'));
       if (event.type === 'discoveryFailed' || event.type === 'watchFailed') onError(event.error);
     },
   });
@@ -240,24 +246,16 @@ export function recordFirstCandidate(
   );
 }
 
-/**
- * Tolerated difference between clocks, in milliseconds. It is harmless, and cannot be distinguished from a slow network.
- */
+/** Tolerated difference of clocks, in milliseconds: a slow network looks the same. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/**
- * The difference by which the server's clock is ahead of ours, in milliseconds. A range, because the server reports whole
- * seconds.
- */
+/** How far the server's clock is ahead, in milliseconds. A range, because it tells whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;
 }
 
-/**
- * A clock. It has the server's wall time if the two clocks differ much, because renewTimes come from machines of the
- * cluster.
- */
+/** A clock with the server's wall time, if the two differ much: renewTimes come from the cluster. */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
   #serverAheadMs: ServerAhead | undefined;
@@ -266,7 +264,6 @@ export class ClusterClock implements Clock {
     this.#clock = clock;
   }
 
-  /** Records the Date header of an answer. */
   hear({ date, sentAt, answeredAt }: HeardDate): void {
     const milliseconds = Date.parse(date);
     if (Number.isNaN(milliseconds)) return;
@@ -313,9 +310,20 @@ export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: st
   };
 }
 
+function decodeBoth(raw: KubernetesObject): { readonly raw: KubernetesObject; readonly lease: Lease } {
+  return { raw, lease: decodeLease(raw) };
+}
+
 /** Escapes a leaseName: it may contain selector syntax. */
 function escaped(value: string): string {
   return value.replace(/[\\,=]/g, '\\$&');
+}
+
+/** Compares by namespace, then by name. */
+export function compareKeys(a: LeaseKey, b: LeaseKey): number {
+  // "/" sorts after "-" and ".". Without this, kube-system/x would come before kube/x.
+  const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
+  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 /** Returns the recorded elections, and those that the caller requested by name. */
@@ -325,15 +333,7 @@ function electionsIn(
   asked: readonly LeaseKey[] = [],
 ): readonly ObservedElection[] {
   const keys = [...new Set([...asked, ...records.coordinatedLeases()])];
-  return keys
-    .sort((a, b) => compareKeys(a, b))
-    .map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));
-}
-
-function compareKeys(a: LeaseKey, b: LeaseKey): number {
-  // "/" sorts after "-" and ".". Without this, kube-system/x would come before kube/x.
-  const [left, right] = [a.replace('/', '\0'), b.replace('/', '\0')];
-  return left < right ? -1 : left > right ? 1 : 0;
+  return keys.sort(compareKeys).map((key) => ({ input: records.gather(key), rawLease: rawLeases.get(key) }));
 }
 
 /** Returns `now`, moved back to `since`. Returns `now` if `since` is unknown or in the future. */

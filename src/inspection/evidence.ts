@@ -12,6 +12,7 @@ import { isJsonObject } from '../support/json.ts';
 import {
   type ClusterClock,
   type ClusterScope,
+  listObjects,
   type ObservedElections,
   observeElections,
   type ServerAhead,
@@ -27,7 +28,6 @@ export interface Evidence {
   /** The namespace to which the permissions are limited, for example those of a coordinator; undefined for no limit. */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
-  /** The namespace in which the lock was read. */
   readonly lockNamespace: string;
   readonly otherLocks: readonly OtherLock[];
   readonly trial: TrialLease;
@@ -41,10 +41,7 @@ type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/**
- * `namespace` is the namespace of the trial Lease. It is also the examined namespace if the user may not read all
- * namespaces.
- */
+/** `namespace`: of the trial Lease, and of the elections if the user may not read all namespaces. */
 interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
   readonly lockNamespace: string;
@@ -133,7 +130,6 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 
-/** The permissions for leader labels. */
 export const labelRights = rightsOnPods('labels', 'list', 'patch');
 
 /** The permissions to detect that a leader's container has ended (rule 17). */
@@ -153,7 +149,6 @@ export type LockHolder =
   | { readonly kind: 'ours' | 'builtIn'; readonly holder: string; readonly renewedSecondsAgo: number }
   /** There is no holder, or it has expired. */
   | { readonly kind: 'none'; readonly formerHolder: string }
-  /** These credentials may not read the lock. */
   | { readonly kind: 'unknown' };
 
 /** Reads the lock in `namespace`. Rejects with the errors of the client, except a refusal. */
@@ -164,12 +159,10 @@ export async function readLock(
 ): Promise<LockHolder> {
   const path = resourcePaths.lease(namespace, coordinatorLease.name);
   try {
-    const lease = await client.request({ method: 'GET', path });
+    const lease = await unlessForbidden(client.request({ method: 'GET', path }));
     return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.status === 404) return { kind: 'none', formerHolder: '' };
-    if (error.status === 403) return { kind: 'unknown' };
+    if (error instanceof ApiError && error.status === 404) return { kind: 'none', formerHolder: '' };
     throw error;
   }
 }
@@ -256,30 +249,20 @@ async function readOtherLocks(
   clock: Clock,
   namespace: string,
 ): Promise<readonly OtherLock[]> {
-  try {
-    const { items } = await client.request({
-      method: 'GET',
-      path: resourcePaths.leases(''),
-      query: { fieldSelector: `metadata.name=${coordinatorLease.name}` },
-    });
-    const locks = Array.isArray(items) ? items.filter(isKubernetesObject) : [];
-    return locks.flatMap((lease) => {
-      const { namespace: found } = decodeLease(lease);
-      const lock = lockHolderOf(lease, clock.wallTime());
-      const isLock =
-        lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
-      return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];
-    });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return [];
-    throw error;
-  }
+  const query = { fieldSelector: `metadata.name=${coordinatorLease.name}` };
+  const list = listObjects(client, {
+    path: resourcePaths.leases(''),
+    query,
+    decode: (raw) => ({ found: raw.metadata.namespace ?? '', lock: lockHolderOf(raw, clock.wallTime()) }),
+  });
+  const { objects = [] } = (await unlessForbidden(list)) ?? {};
+  return objects.flatMap(({ found, lock }) => {
+    const isLock = lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
+    return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];
+  });
 }
 
-/**
- * Returns the lock's holder, according to its renewTime and our clock: a command that observes only once has no other
- * information.
- */
+/** Returns the lock's holder, by its renewTime and our clock: a single look shows nothing else. */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

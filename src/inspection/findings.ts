@@ -24,15 +24,12 @@ export interface Finding {
   readonly check: CheckName;
   readonly severity: Severity;
   readonly what: string;
-  /** The meaning; undefined if there is no problem. */
   readonly meaning?: string;
-  /** Advice; undefined if there is nothing to do. */
   readonly advice?: string;
   /** The path of the runbook in this repository; undefined if there is none. */
   readonly runbook?: string;
 }
 
-/** The observed elections, and the time of the observation. */
 export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
 
 /** The alerts with a runbook of the same name. */
@@ -92,7 +89,6 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
   return [{ check, severity: 'ok', what }];
 }
 
-/** Checks the priorities of candidates (rule 16). */
 export function checkPriorities({ elections, now }: ObservedAt): readonly Finding[] {
   const check = 'Priorities';
   const candidates = elections.flatMap(({ input }) => prioritiesIn(input, now));
@@ -166,10 +162,10 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
         what:
           lock.formerHolder === ''
             ? `No coordinator holds the lock ${name}.`
-            : `${lock.formerHolder} held the lock ${name} and renews it no more.`,
+            : `${lock.formerHolder} held the lock ${name} and no longer renews it.`,
         meaning:
           otherLocks.length === 0
-            ? 'No coordinator is at work: a leader that dies is not replaced.'
+            ? 'No coordinator is at work: a leader that crashes is not replaced.'
             : 'No coordinator has this lock.',
         advice: adviceForNone(elections?.candidateApis.length === 0, otherLocks),
         runbook: runbookPath('LeaseCoordinatorAbsent'),

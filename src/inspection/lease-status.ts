@@ -9,7 +9,7 @@ import {
   type Reason,
   rankCandidates,
 } from '../election/decision.ts';
-import type { LeaseCandidate, Now } from '../election/model.ts';
+import type { Instant, LeaseCandidate, Now } from '../election/model.ts';
 import { decideOutcome, type Outcome } from '../election/outcome.ts';
 import { strategies } from '../election/strategies.ts';
 import {
@@ -32,7 +32,6 @@ import {
   waitsFor,
 } from './wording.ts';
 
-/** The state of one Lease, as `status` shows it. */
 export interface LeaseStatus {
   readonly namespace: string;
   readonly name: string;
@@ -44,16 +43,13 @@ export interface LeaseStatus {
   /** The strategy in the Lease. If there is none, the strategy that its candidates agree on. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
-  /** The priorities of candidates, highest first. */
   readonly priorities: readonly PriorityCount[];
   /** The conflicting strategies, if all silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
-  /** The reason of the coordinator's decision. */
   readonly reason: Reason;
   /** Undefined if the Lease waits for nothing. */
   readonly waitingFor: string | undefined;
   readonly leaseTransitions: number;
-  /** Undefined if the Lease does not exist. */
   readonly ageSeconds: number | undefined;
   readonly renewedSecondsAgo: number | undefined;
 }
@@ -110,10 +106,7 @@ export interface RankedCandidate {
   readonly why: string;
 }
 
-/**
- * Returns the decision that follows if all pinged candidates answer. Most candidates have not renewed just now, but are
- * alive.
- */
+/** Returns the decision that follows if all pinged candidates answer, as most are alive. */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);
@@ -136,12 +129,10 @@ export function rank(
 ): readonly RankedCandidate[] {
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const ranked = rankCandidates(supposed, most);
-  const accounts = new Map(
-    explainCandidates({ ...supposed, standings: ranked }).map((account) => [account.name, account]),
-  );
-  return ranked.map(({ candidate, isHolder, observation }): RankedCandidate => {
+  const accounts = explainCandidates({ ...supposed, standings: ranked });
+  return ranked.map(({ candidate, isHolder, observation }, index): RankedCandidate => {
     const state = states.get(candidate) ?? 'Idle';
-    const lostBy = accounts.get(candidate.name)?.lostBy;
+    const lostBy = accounts[index]?.lostBy;
     return {
       name: candidate.name,
       binaryVersion: candidate.binaryVersion,
@@ -158,7 +149,6 @@ export function rank(
   });
 }
 
-/** Describes the leader and the reason. */
 export function verdictOn(
   holder: string | undefined,
   { outcome, standings }: Decision,
@@ -207,7 +197,7 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
     case 'PreemptionPending':
     case 'HolderLate': {
       if (tenure.kind !== 'held') return general;
-      const seconds = Math.max(0, Math.ceil((tenure.expiresAt - now.monotonic) / 1000));
+      const seconds = secondsUntil(tenure.expiresAt, now);
       if (reason === 'PreemptionPending' && tenure.lease.isPreferredHolderNoted)
         return `${tenure.holder} to give way, or to be fenced`;
       return reason === 'HolderLate'
@@ -217,7 +207,7 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
     case 'LeaseFenced': {
       const until = tenure.kind === 'vacant' ? tenure.reservation?.until : undefined;
       if (until === undefined) return general;
-      return `the end of a fence in ${Math.max(0, Math.ceil((until - now.monotonic) / 1000))}s`;
+      return `the end of a fence in ${secondsUntil(until, now)}s`;
     }
     case 'StrategyConflict':
       return outcome.kind === 'conflict' ? agreementOn(outcome.strategies) : general;
@@ -230,6 +220,10 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
 
 function agreementOn(strategies: readonly string[]): string {
   return `agreement on one of ${listed(strategies)}`;
+}
+
+function secondsUntil(at: Instant, now: Now): number {
+  return Math.max(0, Math.ceil((at - now.monotonic) / 1000));
 }
 
 function secondsSince(time: bigint, now: Now): number {

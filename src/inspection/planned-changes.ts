@@ -1,12 +1,8 @@
-import { parseAllDocuments } from 'yaml';
 import { parseInt32 } from '../coordination/candidate-priority.ts';
-import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { type LeaseCandidate, NO_PRIORITY, type Now, type StrategyPreference } from '../election/model.ts';
 import { parseVersion, strategies } from '../election/strategies.ts';
 import type { ElectionInput } from '../election/view.ts';
-import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { SettingsError } from '../settings/settings-table.ts';
-import { isJsonObject } from '../support/json.ts';
 import { type Change, rehearse } from './rehearsal.ts';
 
 interface PlanRequest {
@@ -15,18 +11,9 @@ interface PlanRequest {
   readonly remove: readonly string[];
   /** Each is `name=priority`. */
   readonly priority: readonly string[];
-  readonly manifests: readonly Manifest[];
 }
 
-/** A file of LeaseCandidates: YAML or JSON, with any number of documents or lists. */
-export interface Manifest {
-  /** The path of the option. */
-  readonly path: string;
-  readonly text: string;
-}
-
-const DEFAULT_STRATEGY = 'OldestEmulationVersion';
-const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: DEFAULT_STRATEGY };
+const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: 'OldestEmulationVersion' };
 
 // The API server's rule for names of LeaseCandidates.
 const CANDIDATE_NAME = /^[-._a-zA-Z0-9]+$/;
@@ -40,12 +27,7 @@ const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
  */
 export function plannedChanges(request: PlanRequest, input: ElectionInput): readonly Change[] {
   const problems: string[] = [];
-  const added = [
-    ...request.add.flatMap((text) => read(() => addedCandidate(text, input), problems)),
-    ...request.manifests.flatMap((manifest) =>
-      read(() => manifestCandidates(manifest, input), problems).flat(),
-    ),
-  ];
+  const added = request.add.flatMap((text) => read(() => addedCandidate(text, input), problems));
   const names = new Set([
     ...input.candidates.map(({ candidate }) => candidate.name),
     ...added.map(({ name }) => name),
@@ -58,7 +40,7 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
   ];
   for (const { flag, name } of named)
     if (!names.has(name))
-      problems.push(`${flag}: ${name} is no candidate of ${input.namespace}/${input.name}${known(names)}`);
+      problems.push(`${flag}: ${name} is not a candidate of ${input.namespace}/${input.name}${known(names)}`);
   if (problems.length > 0) throw new SettingsError(problems);
   return [
     ...added.map((candidate): Change => ({ kind: 'add', candidate })),
@@ -78,7 +60,7 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   const present = candidates.map(({ candidate }) => candidate.name).sort();
   const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
   if (names.length === 0) {
-    throw problem(`begins the name of no candidate of ${namespace}/${lease}${known(new Set(present))}`);
+    throw problem(`matches no candidate of ${namespace}/${lease}${known(new Set(present))}`);
   }
   return { names, binaryVersion, emulationVersion };
 }
@@ -147,7 +129,7 @@ function givenPriority(text: string): { readonly name: string; readonly priority
   const [, name = '', value = ''] = PRIORITY.exec(text) ?? [];
   const priority = parseInt32(value);
   if (priority !== undefined) return { name, priority };
-  throw problemWith('--priority', text, 'scheduler-c=100')('is no candidate with a whole number of 32 bits');
+  throw problemWith('--priority', text, 'scheduler-c=100')('lacks a whole number of 32 bits');
 }
 
 type Problem = (what: string) => SettingsError;
@@ -160,8 +142,8 @@ function problemWith(flag: string, text: string, example: string): Problem {
 function nameAndVersions(text: string, problem: Problem) {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  if (!CANDIDATE_NAME.test(name)) throw problem('names no candidate');
-  if (!binary || !emulation) throw problem('has no two semantic versions');
+  if (!CANDIDATE_NAME.test(name)) throw problem('does not begin with the name of a candidate');
+  if (!binary || !emulation) throw problem('does not have two semantic versions');
   if (emulation.compare(binary) > 0) throw problem('emulates a version newer than its binary');
   return { name, binaryVersion, emulationVersion };
 }
@@ -190,51 +172,6 @@ function addedCandidate(text: string, input: ElectionInput): LeaseCandidate {
     renewTime: undefined,
     pingTime: undefined,
   };
-}
-
-function manifestCandidates({ path, text }: Manifest, input: ElectionInput): readonly LeaseCandidate[] {
-  const problem = (what: string) => new SettingsError([`-f ${path}: ${what}`]);
-  const objects = parseAllDocuments(text).flatMap((document) => {
-    const [error] = document.errors;
-    if (error) throw problem(`this is no YAML: ${error.message}`);
-    const value: unknown = document.toJS();
-    if (value === null || value === undefined) return [];
-    if (isJsonObject(value) && Array.isArray(value['items'])) return value['items'] as unknown[];
-    return [value];
-  });
-  if (objects.length === 0) throw problem('there is no LeaseCandidate in it');
-  return objects.map((object) => {
-    if (!isKubernetesObject(object) || object.kind !== 'LeaseCandidate') {
-      throw problem('holds something that is no LeaseCandidate');
-    }
-    const candidate = decodeLeaseCandidate(object);
-    const { name, leaseName } = candidate;
-    const namespace = candidate.namespace || input.namespace;
-    if (leaseName !== input.name || namespace !== input.namespace) {
-      throw problem(
-        `${name} is a candidate for ${namespace}/${leaseName}, not for ${input.namespace}/${input.name}`,
-      );
-    }
-    const flaw = flawOf(candidate);
-    if (flaw !== undefined) throw problem(`the server would refuse ${name}, as ${flaw}`);
-    return { ...candidate, namespace, uid: `planned-${name}`, isDeleting: false, pingTime: undefined };
-  });
-}
-
-/** Returns why the API server would refuse a candidate. A plan must not contain such a candidate. */
-function flawOf({ name, binaryVersion, emulationVersion, preference }: LeaseCandidate): string | undefined {
-  const strategies = preference.kind === 'strategy' ? [preference.strategy] : preference.strategies;
-  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  const hasVersions = strategies.includes(DEFAULT_STRATEGY);
-  if (!CANDIDATE_NAME.test(name)) return 'that is no name of one';
-  if (preference.kind === 'strategy' && preference.strategy === '') return 'it asks for no strategy';
-  if (!binary && (hasVersions || binaryVersion !== undefined)) return 'its binaryVersion is not like 1.36.0';
-  if (!emulation && (hasVersions || emulationVersion !== undefined)) {
-    return 'its emulationVersion is not like 1.36.0';
-  }
-  if (binary && emulation && emulation.compare(binary) > 0)
-    return 'it emulates a version newer than its binary';
-  return undefined;
 }
 
 function changesOf(

@@ -8,7 +8,6 @@ interface Step {
   /** Virtual time since the start, in milliseconds. */
   readonly atMs: number;
   readonly text: string;
-  /** The reason of the decision; undefined for an action of a program. */
   readonly reason: Reason | undefined;
 }
 
@@ -316,7 +315,7 @@ function stepOf(action: Action): string | undefined {
       return `the Lease names the strategy ${change.strategy}`;
     }
     case 'DeleteCandidate':
-      return `the candidate ${action.name} is deleted, as it is not heard of any more`;
+      return `the candidate ${action.name} is deleted: it has been silent for too long`;
     case 'PingCandidate':
       return undefined;
   }

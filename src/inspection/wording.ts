@@ -124,7 +124,6 @@ export function describeLoss(lostBy: string): string {
   return lossTexts[lostBy] ?? lostBy;
 }
 
-/** A priority, and the number of candidates that have it. */
 export interface PriorityCount {
   readonly value: number;
   /** The end, in RFC 3339; undefined if it has none. */

@@ -6,10 +6,9 @@ import { type ListedCandidate, observeElections } from '../inspection/elections.
 import { readLock } from '../inspection/evidence.ts';
 import { counted } from '../inspection/wording.ts';
 import { sleep } from '../support/clock.ts';
+import { type Selection, selectCandidates, setPriority, unsetPriority } from './candidates.ts';
 import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
-import { type Selection, selectCandidates } from './selected-candidates.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
-import { setPriority, unsetPriority } from './write-priority.ts';
 
 /** The result of a drain. Also the JSON and YAML output of the command. */
 export interface DrainOutcome {
@@ -20,7 +19,6 @@ export interface DrainOutcome {
   }[];
   /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
   readonly until: string | undefined;
-  /** The Leases whose leaders are drained. */
   readonly leases: readonly MovedLease[];
 }
 

@@ -1,4 +1,5 @@
-import { type LeaseCandidate, NO_PRIORITY, type Now } from '../election/model.ts';
+import { NO_PRIORITY, type Now } from '../election/model.ts';
+import type { Outcome } from '../election/outcome.ts';
 import { strategies } from '../election/strategies.ts';
 import { type CandidateState, type ElectionInput, surveyElection, surveyTenure } from '../election/view.ts';
 import type { LockHolder } from '../inspection/evidence.ts';
@@ -39,7 +40,7 @@ export function obstacleTo(
   const lease = `${input.namespace}/${input.name}`;
   if (!standing) {
     const names = standings.map(({ candidate }) => candidate.name);
-    return `it is no candidate of ${lease}${names.length === 0 ? ', which has none' : `; there are ${listed(names)}`}`;
+    return `it is not a candidate of ${lease}${names.length === 0 ? ', which has none' : `; there are ${listed(names)}`}`;
   }
   if (!standing.isHolder && !MAY_LEAD.has(standing.state)) return `it ${stateTexts[standing.state]}`;
   const general = obstacleIn(outlook);
@@ -71,7 +72,7 @@ export function obstacleAbove(lock: LockHolder): string | undefined {
   return undefined;
 }
 
-function obstacleIn(outlook: ReturnType<typeof surveyElection>['outlook']): string | undefined {
+function obstacleIn(outlook: Outcome): string | undefined {
   if (outlook.kind === 'conflict') {
     return `the candidates disagree on the strategy, ${listed(outlook.strategies)}`;
   }
@@ -81,14 +82,10 @@ function obstacleIn(outlook: ReturnType<typeof surveyElection>['outlook']): stri
   return undefined;
 }
 
-function withPriority(input: ElectionInput, name: string, priority: number): ElectionInput {
-  const raised = (candidate: LeaseCandidate): LeaseCandidate =>
-    candidate.name === name ? { ...candidate, priority: { ...NO_PRIORITY, value: priority } } : candidate;
-  return {
-    ...input,
-    candidates: input.candidates.map(({ candidate, observation }) => ({
-      candidate: raised(candidate),
-      observation,
-    })),
-  };
+function withPriority(input: ElectionInput, name: string, value: number): ElectionInput {
+  const candidates = input.candidates.map((observed) => {
+    if (observed.candidate.name !== name) return observed;
+    return { ...observed, candidate: { ...observed.candidate, priority: { ...NO_PRIORITY, value } } };
+  });
+  return { ...input, candidates };
 }

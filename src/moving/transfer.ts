@@ -7,15 +7,13 @@ import { readLock } from '../inspection/evidence.ts';
 import { statusOf } from '../inspection/lease-status.ts';
 import { sleep } from '../support/clock.ts';
 import { humanDuration } from '../support/text.ts';
+import { selectCandidates, setPriority, unsetPriority } from './candidates.ts';
 import { leaderOf, obstacleAbove, obstacleTo, priorityAbove } from './prospects.ts';
-import { selectCandidates } from './selected-candidates.ts';
-import { setPriority, unsetPriority } from './write-priority.ts';
 
 /** The result of a transfer. Also the JSON and YAML output of the command. */
 export interface TransferOutcome {
   readonly namespace: string;
   readonly lease: string;
-  /** The candidate that should become the leader. */
   readonly candidate: string;
   readonly leads: boolean;
   /** The former leader; undefined if there was none. */
@@ -30,13 +28,11 @@ export interface TransferOutcome {
 
 /** The options of all commands that move leaders. */
 export interface MoveRequest extends ClusterScope {
-  /** The namespace of the coordinator's lock. */
   readonly lockNamespace: string;
   /** How long the priority lasts, in milliseconds. */
   readonly forMs: number;
   /** How long to wait for leaders to move, in milliseconds. */
   readonly timeoutMs: number;
-  /** Called with each line of progress. */
   readonly tell: (line: string) => void;
 }
 

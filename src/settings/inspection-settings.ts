@@ -121,8 +121,7 @@ export const explainSettings: SettingsTable<SettingsOf<typeof explainRows>> = {
 };
 
 const NOTHING_PLANNED =
-  'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number, -f file, or --rollout ' +
-  'name=binary/emulation';
+  'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number, or --rollout name=binary/emulation';
 
 const planRows = {
   ...inspectionRows,
@@ -146,14 +145,6 @@ const planRows = {
         'a rolling update of the candidates whose names begin with NAME: how often the leader changes, for each strategy',
       parse: text,
     },
-    file: {
-      ...change(
-        'file',
-        '<path>',
-        'LeaseCandidates that appear, as YAML or JSON; - is the standard input; may be given several times',
-      ),
-      short: 'f',
-    },
   }),
   ...outputRow('table', 'json', 'yaml'),
 };
@@ -165,8 +156,8 @@ function change(flag: string, placeholder: string, description: string) {
 export const planSettings: SettingsTable<SettingsOf<typeof planRows>> = {
   envPrefix: 'CLE_PLAN',
   settings: planRows,
-  contradictionsIn: ({ add, remove, priority, rollout, file }) => {
-    const changes = add.length + remove.length + priority.length + file.length;
+  contradictionsIn: ({ add, remove, priority, rollout }) => {
+    const changes = add.length + remove.length + priority.length;
     if (rollout === undefined) return changes > 0 ? [] : [NOTHING_PLANNED];
     return changes > 0 ? ['--rollout is planned by itself: leave out the other changes'] : [];
   },

@@ -4,34 +4,23 @@ import { decideElection } from '../election/decide.ts';
 import type { Decision, Reason } from '../election/decision.ts';
 import { earliestAfter, type Instant, type Now } from '../election/model.ts';
 import { livenessExpiry } from '../election/verdict.ts';
-import { type CandidateState, type ElectionInput, showsElection, surveyElection } from '../election/view.ts';
-import {
-  assumeAnswers,
-  describeStatus,
-  type RankedCandidate,
-  rank,
-  verdictOn,
-} from '../inspection/lease-status.ts';
+import { type ElectionInput, showsElection, standingsIn, surveyElection } from '../election/view.ts';
+import { assumeAnswers, describeStatus, rank, verdictOn } from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { type LeaseEntry, pageJson } from './wire.ts';
+import { isStep, troubleLevel } from '../telemetry/election-result.ts';
+import { type LeaseEntry, pageJson, type Tone } from './wire.ts';
 
-/** The source of the Leases: the controller. */
 export interface LeaseSource {
   coordinatedLeases(): Iterable<LeaseKey>;
   gather(key: LeaseKey): ElectionInput;
 }
 
-/**
- * The entries of all Leases on the page. Exists while the page has readers. An entry is updated after a change of its
- * Lease, or at the time when it changes without an event.
- */
+/** The entries of all Leases on the page. Exists while the page has readers. */
 export class Board {
-  /** The LeaseEntries, as JSON. */
   readonly rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
   readonly #clock: Clock;
   readonly #source: LeaseSource;
-  /** Leases to update. */
   readonly #stale: Set<LeaseKey>;
   readonly #deadlines = new DeadlineHeap();
   /** Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays equal. */
@@ -46,27 +35,18 @@ export class Board {
   }
 
   /**
-   * Call this when the Lease or one of its candidates has changed. A renewal of a held Lease does not change its entry.
+   * Call this when something about the Lease may have changed.
+   * @param isRenewalOnly true for a renewal, which does not change the entry of a held Lease.
    */
-  seen(key: LeaseKey, isRenewalOnly: boolean): void {
-    if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.touch(key);
-  }
-
-  /** Call this when something about the Lease may have changed. */
-  touch(key: LeaseKey): void {
-    this.#stale.add(key);
+  touch(key: LeaseKey, isRenewalOnly = false): void {
+    if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.#stale.add(key);
   }
 
   /** Updates up to `count` Leases that may have changed. Returns those that have changed or are gone. */
   refresh(count: number): readonly LeaseKey[] {
     const now = { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
-    for (
-      let key = this.#deadlines.popDue(now.monotonic);
-      key !== undefined;
-      key = this.#deadlines.popDue(now.monotonic)
-    ) {
-      this.touch(key);
-    }
+    let due = this.#deadlines.popDue(now.monotonic);
+    for (; due !== undefined; due = this.#deadlines.popDue(now.monotonic)) this.#stale.add(due);
     const changed: LeaseKey[] = [];
     for (const key of this.#stale.values().take(count)) {
       this.#stale.delete(key);
@@ -150,6 +130,7 @@ export function describeLease(
       preferredHolder,
       strategy,
       reason,
+      tone: toneOf({ isUnled, isHeld, reason, preferredHolder }),
       waitingFor,
       verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
       transitions: leaseTransitions,
@@ -165,18 +146,21 @@ export function describeLease(
         isPreferred: one.isPreferred,
         renewedAt: atWall(now.monotonic - one.renewedSecondsAgo * 1000),
       })),
-      more: countBeyond(ranked, decision),
+      total: decision.standings.length,
+      silent: standingsIn(decision.standings, 'Unresponsive', 'Expired').length,
     },
     until: earliestAfter(now.monotonic, ends),
   };
 }
 
-/** Counts the candidates that are not shown, by state. */
-function countBeyond(shown: readonly RankedCandidate[], { standings }: Decision): LeaseEntry['more'] {
-  const counts: Partial<Record<CandidateState, number>> = {};
-  for (const { state } of standings) counts[state] = (counts[state] ?? 0) + 1;
-  for (const { state } of shown) counts[state] = (counts[state] ?? 0) - 1;
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+type ToneFacts = Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>;
+
+export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts): Tone {
+  const trouble = troubleLevel(reason);
+  if (isUnled) return 'bad';
+  if (trouble === 'warn') return 'warn';
+  if (isStep(reason) || preferredHolder !== '') return 'busy';
+  return isHeld && trouble === undefined ? 'good' : 'quiet';
 }
 
 /** Whether a ping is in flight. No event occurs when its timeout starts. */

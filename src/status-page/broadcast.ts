@@ -16,7 +16,6 @@ interface BroadcastParts {
 /** The part of a writable stream that a reader uses. */
 export interface Sink {
   write(text: string): unknown;
-  /** Bytes in the buffer. */
   readonly writableLength: number;
   end(): unknown;
   /** Cuts the connection. */
@@ -25,7 +24,6 @@ export interface Sink {
 
 /** Maximum number of open streams. Further readers must retry later. */
 export const MAX_READERS = 16;
-/** Interval at which changes are sent, in milliseconds. */
 const TICK_MS = 250;
 /** Pause between two messages to a reader that is behind, in milliseconds. Other work runs in this time. */
 const PAUSE_MS = 5;
@@ -52,18 +50,9 @@ export class Broadcast {
     this.#parts = parts;
   }
 
-  get readers(): number {
-    return this.#readers.size;
-  }
-
-  /** Call this when something about the Lease may have changed. */
-  touch(key: LeaseKey): void {
-    this.#board?.touch(key);
-  }
-
-  /** See {@link Board.seen}. */
-  seen(key: LeaseKey, isRenewalOnly: boolean): void {
-    this.#board?.seen(key, isRenewalOnly);
+  /** See {@link Board.touch}. */
+  touch(key: LeaseKey, isRenewalOnly = false): void {
+    this.#board?.touch(key, isRenewalOnly);
   }
 
   /** Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many streams. */
@@ -79,10 +68,11 @@ export class Broadcast {
     return () => this.#leave(reader);
   }
 
-  /** Ends all streams. */
+  /** Ends all streams. Cuts those of slow readers. */
   close(): void {
     for (const reader of this.#readers) {
-      reader.end();
+      if (reader.hasRoom) reader.sink.end();
+      else reader.sink.destroy();
       this.#leave(reader);
     }
   }
@@ -114,7 +104,7 @@ export class Broadcast {
       reader.note(changed);
       if (reader.hasRoom) reader.update(board, stateJson, electionsAfter);
       else if (reader.isStalled) {
-        reader.cut();
+        reader.sink.destroy();
         this.#leave(reader);
       }
     }
@@ -126,7 +116,7 @@ export class Broadcast {
 
 /** A reader of the stream, and the changes that were not sent to it yet. */
 class Reader {
-  readonly #sink: Sink;
+  readonly sink: Sink;
   readonly #clock: Clock;
   /** Leases that have changed since their last message. For a slow reader, only their keys are stored. */
   readonly #pending: Set<LeaseKey>;
@@ -138,7 +128,7 @@ class Reader {
   #roomAt: Instant;
 
   constructor(sink: Sink, clock: Clock, keys: Iterable<LeaseKey>) {
-    this.#sink = sink;
+    this.sink = sink;
     this.#clock = clock;
     this.#pending = new Set(keys);
     this.#roomAt = clock.now();
@@ -150,7 +140,7 @@ class Reader {
   }
 
   get hasRoom(): boolean {
-    const hasRoom = this.#sink.writableLength <= MAX_UNSENT_BYTES;
+    const hasRoom = this.sink.writableLength <= MAX_UNSENT_BYTES;
     if (hasRoom) this.#roomAt = this.#clock.now();
     return hasRoom;
   }
@@ -171,7 +161,6 @@ class Reader {
     this.send('beat', { now: Number(this.#clock.wallTime() / 1000n) });
   }
 
-  /** Sends the changes that the reader does not have yet. */
   update(board: Board, stateJson: string, electionsAfter: BroadcastParts['electionsAfter']): void {
     if (stateJson !== this.#stateJson) this.#write('state', stateJson);
     this.#stateJson = stateJson;
@@ -184,16 +173,6 @@ class Reader {
       this.send('complete', { leases: board.rows.size });
     }
     if (this.#clock.now() - this.#wroteAt >= BEAT_MS) this.sendBeat();
-  }
-
-  /** Ends the stream. Closes the connection of a slow reader at once. */
-  end(): void {
-    if (this.hasRoom) this.#sink.end();
-    else this.cut();
-  }
-
-  cut(): void {
-    this.#sink.destroy();
   }
 
   #sendLeases({ rows }: Board): void {
@@ -210,7 +189,7 @@ class Reader {
 
   /** This JSON has no line breaks, so it fits into one `data` field. */
   #write(event: keyof Messages, json: string): void {
-    this.#sink.write(`event: ${event}\ndata: ${json}\n\n`);
+    this.sink.write(`event: ${event}\ndata: ${json}\n\n`);
     this.#wroteAt = this.#clock.now();
   }
 }

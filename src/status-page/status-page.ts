@@ -9,13 +9,11 @@ import { reasons } from '../election/decision.ts';
 import { adviceOn, lossTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import type { LeaseSource } from './board.ts';
 import { Broadcast, MAX_READERS } from './broadcast.ts';
 import { Timeline } from './timeline.ts';
 import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
 
-/** The parts of a coordinator that the page shows. */
 interface WatchedCoordinator {
   readonly controller: LeaseSource & {
     hasSynced(resource: WatchedResource): boolean;
@@ -29,9 +27,7 @@ interface StatusPageParts {
   readonly clock: Clock;
   readonly version: string;
   readonly namespaces: readonly string[];
-  /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
-  /** Called for internal errors. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -75,7 +71,6 @@ const REFUSED_RETRY_MS = 10_000;
 /** The compression level. Low, for speed: the content is so repetitive that a higher level gains little. */
 const LEVEL = 3;
 
-/** A read-only page about a coordinator. */
 export class StatusPage {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
@@ -98,7 +93,7 @@ export class StatusPage {
   observe(event: ControllerEvent): void {
     switch (event.type) {
       case 'seen':
-        this.#broadcast?.seen(event.key, event.isRenewalOnly);
+        this.#broadcast?.touch(event.key, event.isRenewalOnly);
         break;
       case 'decided':
         this.#timeline.decided(event.key, event.decision, event.input);
@@ -144,7 +139,6 @@ export class StatusPage {
     return path === EVENTS_PATH || this.#assets.has(path);
   }
 
-  /** Answers a GET or HEAD request for one of the page's paths. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     response.setHeaders(new Map(Object.entries(HEADERS)));
     const [path = ''] = (request.url ?? '').split('?', 1);
@@ -199,13 +193,8 @@ export class StatusPage {
 }
 
 /** The explanations of all words that the page shows. */
-export const catalogue: Pick<HelloMessage, 'reasons' | 'states' | 'losses'> = {
-  reasons: Object.fromEntries(
-    reasons.map((reason) => [
-      reason,
-      { advice: adviceOn(reason), trouble: troubleLevel(reason), isStep: isStep(reason) },
-    ]),
-  ) as HelloMessage['reasons'],
+export const catalogue: Pick<HelloMessage, 'advice' | 'states' | 'losses'> = {
+  advice: Object.fromEntries(reasons.map((reason) => [reason, adviceOn(reason)])),
   states: stateTexts,
   losses: lossTexts,
 };
@@ -221,7 +210,6 @@ function compressedTo(response: ServerResponse): Gzip {
   return gzip;
 }
 
-/** A file of the page. */
 interface Asset {
   readonly contentType: string;
   readonly body: Buffer;

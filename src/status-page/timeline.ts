@@ -13,7 +13,6 @@ import {
 } from '../telemetry/lease-event.ts';
 import type { ElectionEntry, PassedOver } from './wire.ts';
 
-/** Maximum number of remembered entries. */
 const REMEMBERED = 200;
 
 /** The recent decisions and writes of this replica, and the problems that began or ended. */
@@ -31,7 +30,6 @@ export class Timeline {
     return this.#entries.filter((entry) => entry.id > id);
   }
 
-  /** Records a write that has succeeded. */
   applied({ key, decision, input, lease }: Omit<WriteEvent, 'type' | 'action' | 'error'>): void {
     if (!changesCluster(decision)) return;
     if (grantOf(decision)) this.#troubles.granted(key);

@@ -5,7 +5,6 @@ import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
 // The messages of the stream. All times are in milliseconds since the Unix epoch, by the replica's clock.
 
-/** The messages by event name. */
 export interface Messages {
   readonly hello: HelloMessage;
   readonly state: StateMessage;
@@ -27,26 +26,17 @@ export interface HelloMessage {
   readonly startedAt: number;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  readonly reasons: Readonly<Record<Reason, ReasonEntry>>;
+  /** Advice for reasons with which a user can do something. */
+  readonly advice: Readonly<Partial<Record<Reason, string>>>;
   readonly states: Readonly<Record<CandidateState, string>>;
   readonly losses: Readonly<Record<string, string>>;
-  /** Advice if the API server does not serve LeaseCandidates. */
   readonly notServedAdvice: string;
-}
-
-export interface ReasonEntry {
-  readonly advice?: string | undefined;
-  /** Set if users should know that the Lease stays in this state. `warn` if a user must act. */
-  readonly trouble?: 'info' | 'warn' | undefined;
-  /** Whether the reason is one step of an election. */
-  readonly isStep: boolean;
 }
 
 /** The state of the replica that serves the page. */
 export interface StateMessage {
   /** `dryRun`: the replica has no lock. The other values are states of the lock. */
   readonly replica: 'dryRun' | 'standby' | 'waiting' | 'settling' | 'active';
-  /** The holder of the coordinator's lock, if known. */
   readonly lockHolder?: string | undefined;
   /** `unknown` before discovery. */
   readonly api: 'unknown' | 'served' | 'notServed';
@@ -56,9 +46,11 @@ export interface StateMessage {
   readonly blindSince?: number | undefined;
 }
 
+/** A summary of a condition, which the page shows by colour and shape. */
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
+
 /** The state of a Lease. An entry does not change without an event. */
 export interface LeaseEntry {
-  /** `namespace/name` */
   readonly key: string;
   /** The holderIdentity, valid or not; empty for none. */
   readonly holder: string;
@@ -71,15 +63,16 @@ export interface LeaseEntry {
   readonly preferredHolder: string;
   readonly strategy: string;
   readonly reason: Reason;
-  /** Absent if the Lease waits for nothing. */
+  readonly tone: Tone;
   readonly waitingFor?: string | undefined;
-  /** The leader and the reason, in words. */
   readonly verdict: string;
   readonly transitions: number;
   /** Best candidate first. The number is limited to what a page can show. */
   readonly candidates: readonly CandidateEntry[];
-  /** Number of candidates that are not shown, by state. */
-  readonly more: Readonly<Partial<Record<CandidateState, number>>>;
+  /** Number of candidates, including those that are not shown. */
+  readonly total: number;
+  /** Number of candidates that do not answer. */
+  readonly silent: number;
 }
 
 export interface CandidateEntry {
@@ -119,10 +112,7 @@ export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> &
 /** Characters of JSON above which long texts are searched for. */
 const LARGE = 4 * 1024;
 
-/**
- * Encodes a message as JSON. Shortens long texts, and escapes characters that hide or reverse text. The page never
- * inserts text as markup.
- */
+/** Encodes a message as JSON. Shortens texts, and escapes characters that hide or reverse text. */
 export function pageJson(value: object): string {
   const json = JSON.stringify(value);
   const isHarmless = json.length <= LARGE && printableJson(json) === json;

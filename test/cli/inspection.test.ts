@@ -103,7 +103,6 @@ describe('what is shown', () => {
             add: ['scheduler-d=1.37.0/1.34.0'],
             remove: ['scheduler-a'],
             ...unplanned,
-            file: [],
           },
           host,
         ),
@@ -271,7 +270,7 @@ describe('a name that means something to a terminal', () => {
     const shown = await Promise.all([
       look((host) => showStatus({ ...all, allNamespaces: true, watch: false }, host)),
       look((host) => showExplanation('x', all, host)),
-      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], ...unplanned, file: [] }, host)),
+      look((host) => showPlan('x', { ...all, add: [], remove: ['x-1'], ...unplanned }, host)),
     ]);
     for (const { out } of shown) {
       expect(out).toContain('a^[[31m^Jb\\x9b2J');
@@ -292,25 +291,17 @@ describe('explain', () => {
   });
 });
 
-describe('plan', () => {
-  test('reads LeaseCandidates from the standard input', async () => {
-    const stdin = `
-apiVersion: coordination.k8s.io/v1beta1
-kind: LeaseCandidate
-metadata: { name: scheduler-z, namespace: kube-system }
-spec: { leaseName: scheduler, binaryVersion: 1.30.0, emulationVersion: 1.30.0, strategy: OldestEmulationVersion }`;
-    const planned = {
-      ...settings(),
-      namespace: 'kube-system',
-      add: [],
-      remove: [],
-      ...unplanned,
-      file: ['-'],
-      output: 'json' as const,
-    };
-    const { out } = await look((host) => showPlan('scheduler', planned, host), { stdin });
-    expect(JSON.parse(out)).toMatchObject({ holder: 'scheduler-z', isSettled: true });
-  });
+test('plan shows a rehearsal to scripts', async () => {
+  const planned = {
+    ...settings(),
+    namespace: 'kube-system',
+    add: ['scheduler-z=1.30.0'],
+    remove: [],
+    ...unplanned,
+    output: 'json' as const,
+  };
+  const { out } = await look((host) => showPlan('scheduler', planned, host));
+  expect(JSON.parse(out)).toMatchObject({ holder: 'scheduler-z', isSettled: true });
 });
 
 describe('doctor', () => {

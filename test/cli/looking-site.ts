@@ -105,7 +105,7 @@ async function post(access: ApiAccess, path: string, body: object): Promise<void
 
 /** A process for a command, with what it has said; `stop` asks it to end. */
 export function makeLookingHost(
-  options: { columns?: number; env?: Record<string, string>; stdin?: string; aheadSeconds?: number } = {},
+  options: { columns?: number; env?: Record<string, string>; aheadSeconds?: number } = {},
 ): Host & { readonly said: { out: string; err: string }; stop(): void } {
   const said = { out: '', err: '' };
   const stopping = new AbortController();
@@ -126,7 +126,7 @@ export function makeLookingHost(
       wallTime: () => WALL_START + BigInt((options.aheadSeconds ?? 0) * 1_000_000),
     },
     env: options.env ?? {},
-    stdin: Readable.from([options.stdin ?? '']) as ReadStream,
+    stdin: Readable.from(['']) as ReadStream,
     stdout: output('out'),
     stderr: output('err'),
     stopOn: () => stopping.signal,

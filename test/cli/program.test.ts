@@ -221,23 +221,8 @@ describe('the command line', () => {
     { args: ['explain', 'lease/x'], want: { explain: 'x' } },
     { args: ['explain', 'lease.coordination.k8s.io/x'], want: { explain: 'x' } },
     {
-      args: [
-        'plan',
-        'x',
-        '--add',
-        'a=1.0.0',
-        '--add',
-        'b=1.0.0/0.9.0',
-        '--remove=c',
-        '-f',
-        '-',
-        '-f',
-        'd.yaml',
-      ],
-      want: {
-        plan: 'x',
-        settings: { add: ['a=1.0.0', 'b=1.0.0/0.9.0'], remove: ['c'], file: ['-', 'd.yaml'] },
-      },
+      args: ['plan', 'x', '--add', 'a=1.0.0', '--add', 'b=1.0.0/0.9.0', '--remove=c'],
+      want: { plan: 'x', settings: { add: ['a=1.0.0', 'b=1.0.0/0.9.0'], remove: ['c'] } },
     },
   ])('looks with $args and $env', async ({ args, env, want }) => {
     const { exitCode, looked } = await execute(args, env ? { env } : {});

@@ -90,7 +90,7 @@ describe("the demo's world", () => {
     await lets('sample-2 leads', () => leaders().includes('sample-2'));
     await demo.world.commands.pauseOrResume();
     await demo.clock.advance(1100);
-    expect(demo.told).toContain('sample-3 leads no longer');
+    expect(demo.told).toContain('sample-3 no longer leads');
     // Alive again, it is the best again.
     await lets('sample-2 is to yield', () => conditions().includes('sample-2 yielding'));
     await lets('sample-3 leads', () => leaders().includes('sample-3'));
@@ -149,7 +149,7 @@ describe("the demo's world", () => {
       method === 'GET' && path === `${candidates}/sample-4` ? { outcome: 500 } : {};
     const added = demo.world.commands.addOlder();
     await demo.clock.advance(0);
-    expect(demo.told.at(-1)).toMatch(/^sample-4 cannot go on: GET .* was answered 500/);
+    expect(demo.told.at(-1)).toMatch(/^sample-4 fails: GET .* was answered 500/);
     demo.fate = () => ({});
     await demo.clock.advance(1000);
     await added;

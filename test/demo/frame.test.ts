@@ -12,7 +12,7 @@ const surroundings = {
   ],
 };
 
-const beginning = makeState({ lease: undefined, candidates: [], reason: undefined, happenings: [] });
+const beginning = makeState({ lease: undefined, candidates: [], reason: 'NoCandidates', happenings: [] });
 
 const preemption = makeState({
   lease: makeLease({ holder: 'sample-2', preferredHolder: 'sample-4', transitions: 1, remainingMs: 800 }),

@@ -1,6 +1,7 @@
 import type { ReadStream } from 'node:tty';
 import { expect, test } from 'vitest';
-import { type KeyMeaning, readKeys, showLive } from '../../src/demo/live-screen.ts';
+import type { KeyCommand } from '../../src/demo/frame.ts';
+import { readKeys, showLive } from '../../src/demo/live-screen.ts';
 import type { Host } from '../../src/support/host.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { SimDemo } from './make-demo.ts';
@@ -127,7 +128,7 @@ test('the live view skips frames while the terminal cannot keep up', async () =>
 
 async function press(...texts: readonly string[]) {
   const keyboard = new SimKeyboard();
-  const meanings: KeyMeaning[] = [];
+  const meanings: KeyCommand[] = [];
   const stop = readKeys(keyboard as unknown as ReadStream, (meaning) => meanings.push(meaning));
   for (const text of texts) {
     keyboard.write(text);
@@ -136,7 +137,7 @@ async function press(...texts: readonly string[]) {
   return { keyboard, meanings, stop };
 }
 
-test.each<{ text: string; name: string; want: readonly KeyMeaning[] }>([
+test.each<{ text: string; name: string; want: readonly KeyCommand[] }>([
   { text: 'k', name: 'k', want: ['killLeader'] },
   { text: 'p', name: 'p', want: ['pauseOrResume'] },
   { text: 'o', name: 'o', want: ['addOlder'] },

@@ -33,6 +33,7 @@ export class SimDemo {
       clock: this.clock,
       timing,
       settings: resolveSettings(runSettings, given, {}),
+      onHappening: ({ who, text }) => this.told.push(`${who} ${text}`),
       connect: () => {
         const connection = new SimConnection(this.api, new SimProcess(this.clock), 'demo', {
           fate: (request) => this.fate(request),
@@ -41,6 +42,5 @@ export class SimDemo {
         return connection;
       },
     });
-    this.world.onHappening(({ who, text }) => this.told.push(`${who} ${text}`));
   }
 }

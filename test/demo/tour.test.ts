@@ -82,7 +82,7 @@ describe('the tour', () => {
       'step 6 of 7, conflict',
       'step 7 of 7, recovery',
     ]);
-    expect(said.at(-1)).toMatch(/^All 7 steps came out as expected, in \d+\.\d s\.$/);
+    expect(said.at(-1)).toMatch(/^All 7 steps went as expected, in \d+\.\d s\.$/);
     expect(tookMs).toBeLessThan(20_000);
     // Each reason is the coordinator's own. What it comes to between two questions may be told again after them.
     const reasons = demo.told
@@ -120,9 +120,9 @@ describe('the tour', () => {
     expect(error).toBeInstanceOf(TourError);
     expect(error).toMatchObject({
       message:
-        'step 2 of 7, failover: expected that sample-2, the best of those left, leads as soon as the Lease has run out; ' +
+        'step 2 of 7, failover: expected that sample-2, the best of the other candidates, leads as soon as the Lease has expired; ' +
         'after 34.0 s instead: sample-3 holds the Lease for 1.5 s more, strategy OldestEmulationVersion; ' +
-        'candidates: sample-3 leading, sample-2 live, sample-1 awaiting; last decision: LeaseMissing',
+        'candidates: sample-3 leading, sample-2 live, sample-1 awaiting; decision: LeaseMissing',
     });
     expect(said.at(-1)).toMatch(
       /^ {2}FAILED: {3}not within 34\.0 s; instead: sample-3 holds the Lease for 1\.5 s more/,
@@ -133,8 +133,8 @@ describe('the tour', () => {
   test.each<{ name: string; state: DemoState; want: RegExp }>([
     {
       name: 'there is no Lease',
-      state: makeState({ lease: undefined, candidates: [], reason: undefined }),
-      want: /elect: .* instead: there is no Lease; candidates: none; last decision: none$/,
+      state: makeState({ lease: undefined, candidates: [], reason: 'NoCandidates' }),
+      want: /elect: .* instead: there is no Lease; candidates: none; decision: NoCandidates$/,
     },
     {
       name: 'two candidates lead',
@@ -144,12 +144,12 @@ describe('the tour', () => {
     {
       name: 'nobody holds the Lease',
       state: makeState({ lease: makeLease({ holder: '', strategy: '' }) }),
-      want: /elect: .* instead: nobody holds the Lease, strategy none; /,
+      want: /elect: .* instead: no candidate holds the Lease, strategy none; /,
     },
     {
       name: 'somebody else is preferred',
       state: makeState({ lease: makeLease({ preferredHolder: 'sample-1', remainingMs: 0 }) }),
-      want: /elect: .* instead: sample-3 holds the Lease but it has run out, sample-1 is preferred, /,
+      want: /elect: .* instead: sample-3 holds the Lease but it has expired, sample-1 is preferred, /,
     },
   ])('fails at its first step when $name', async ({ state, want }) => {
     const world = new ScriptedWorld();
@@ -177,7 +177,7 @@ describe('the tour', () => {
     });
     const { error } = await tour(world, clock, tourScript(start).slice(5, 6));
     expect(String(error)).toMatch(
-      /the Lease runs out and is given to nobody.* instead: sample-2 holds the Lease/,
+      /the Lease expires, and no candidate gets it.* instead: sample-2 holds the Lease/,
     );
   });
 

@@ -70,7 +70,7 @@ ${texts.join('\n')}
 function styleOf(text: string): string {
   if (/^(\$|step|All)/.test(text)) return 'step';
   if (/Z sample-\d leads$/.test(text)) return 'leads';
-  return /^ {2}(expected|came out)/.test(text) ? 'aside' : '';
+  return /^ {2}(expected|observed)/.test(text) ? 'aside' : '';
 }
 
 /** The steps and what is expected of them, as the recording shows them: the same in each run. */

@@ -45,12 +45,12 @@ describe('a candidate that a Lease is to be transferred to', () => {
     {
       name: 'is none of it',
       candidates: [a],
-      want: 'it is no candidate of kube-system/scheduler; there are a',
+      want: 'it is not a candidate of kube-system/scheduler; there are a',
     },
     {
       name: 'is none, as nobody is',
       candidates: [],
-      want: 'it is no candidate of kube-system/scheduler, which has none',
+      want: 'it is not a candidate of kube-system/scheduler, which has none',
     },
     { name: 'is going', candidates: [a, b.deleting()], want: 'it is being deleted' },
     {

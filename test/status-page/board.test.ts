@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordPing } from '../../src/election/candidate-observation.ts';
-import { Board, describeLease, MAX_CANDIDATES } from '../../src/status-page/board.ts';
-import type { LeaseEntry } from '../../src/status-page/wire.ts';
+import { Board, describeLease, MAX_CANDIDATES, toneOf } from '../../src/status-page/board.ts';
+import type { LeaseEntry, Tone } from '../../src/status-page/wire.ts';
 import {
   type CandidateBuilder,
   defaultSettings,
@@ -30,7 +30,7 @@ beforeEach(() => {
 /** A board that is told what is seen of the Leases. */
 function makeBoard(): Board {
   const made = new Board(clock, leases);
-  leases.onSeen = (key, isRenewalOnly) => made.seen(key, isRenewalOnly);
+  leases.onSeen = (key, isRenewalOnly) => made.touch(key, isRenewalOnly);
   return made;
 }
 
@@ -374,7 +374,7 @@ describe('what is shown of a Lease', () => {
   });
 });
 
-test('of more candidates than a page can show only the first are told one by one, the others by their states', () => {
+test('of more candidates than a page can show only the first are told one by one, the others are counted', () => {
   const many = Array.from({ length: MAX_CANDIDATES + 20 }, (_, at) =>
     makeCandidate(`c${at}`).versions(`1.36.${at}`).seenAt(0).renewedAt(900),
   );
@@ -384,5 +384,24 @@ test('of more candidates than a page can show only the first are told one by one
   const { entry } = describeLease(input, makeNow(1000), WALL_OFFSET_MS);
   expect(entry.candidates).toHaveLength(MAX_CANDIDATES);
   expect(entry.candidates[0]?.name).toBe('c0');
-  expect(entry.more).toEqual({ Live: 20 });
+  expect(entry).toMatchObject({ total: entry.candidates.length + 20, silent: 0 });
+});
+
+describe('the tone of a Lease', () => {
+  const calm = { isHeld: true, isUnled: false, preferredHolder: '', reason: 'LeaderOptimal' as const };
+  const unled = { isHeld: false, isUnled: true };
+
+  test.each<[Partial<LeaseEntry>, Tone]>([
+    [{}, 'good'],
+    [{ ...unled, reason: 'LeaseExpired' }, 'bad'],
+    [{ ...unled, reason: 'StrategyConflict' }, 'bad'],
+    [{ reason: 'StrategyConflict' }, 'warn'],
+    [{ reason: 'PreemptionPending', preferredHolder: 'x' }, 'busy'],
+    [{ reason: 'PreferredHolderLeads', preferredHolder: 'x' }, 'busy'],
+    [{ reason: 'HolderLate' }, 'busy'],
+    [{ reason: 'NoCandidates' }, 'quiet'],
+    [{ reason: 'ThirdPartyStrategy' }, 'quiet'],
+  ])('of %j is %s', (fields, want) => {
+    expect(toneOf({ ...calm, ...fields })).toBe(want);
+  });
 });

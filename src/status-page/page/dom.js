@@ -7,8 +7,6 @@ import { clockText, durationText } from './words.js';
  */
 
 /**
- * Returns the element with this id in index.html.
- *
  * @template {HTMLElement} T
  * @param {string} id
  * @param {new () => T} type
@@ -20,12 +18,7 @@ export function find(id, type) {
   return element;
 }
 
-/**
- * Returns the part of an element that a selector names.
- *
- * @param {Element} element
- * @param {string} selector
- */
+/** @type {(element: Element, selector: string) => HTMLElement} */
 export function partOf(element, selector) {
   const part = element.querySelector(selector);
   if (!(part instanceof HTMLElement)) throw new Error(`#${element.id} has no part ${selector}`);

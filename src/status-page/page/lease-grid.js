@@ -1,8 +1,7 @@
 import { copy, elapsedSince, fill, partOf } from './dom.js';
-import { countCandidates, countSilent } from './lease-list.js';
-import { candidateTone, splitKey, toneOf, toneTexts } from './words.js';
+import { candidateTone, splitKey, toneTexts } from './words.js';
 
-/** @import { HelloMessage, LeaseEntry } from '../wire.ts' */
+/** @import { LeaseEntry } from '../wire.ts' */
 
 /** Rows that are rendered before and after the visible part. */
 const OVERSCAN = 8;
@@ -20,8 +19,6 @@ export class LeaseGrid {
   #onOpen;
   /** @type {readonly LeaseEntry[]} */
   #entries = [];
-  /** @type {HelloMessage | undefined} */
-  #words;
   /** The Lease of the active row. @type {string | undefined} */
   #activeKey;
   #activeIndex = 0;
@@ -45,12 +42,10 @@ export class LeaseGrid {
 
   /**
    * @param {readonly LeaseEntry[]} entries
-   * @param {HelloMessage} words
    * @param {string | undefined} openKey
    */
-  show(entries, words, openKey) {
+  show(entries, openKey) {
     this.#entries = entries;
-    this.#words = words;
     this.#openKey = openKey;
     // Keep the active Lease when its position changes.
     const index = entries.findIndex(({ key }) => key === this.#activeKey);
@@ -85,7 +80,6 @@ export class LeaseGrid {
   }
 
   #render() {
-    if (!this.#words) return;
     const rowHeight = this.#rowHeight;
     const first = Math.max(0, Math.floor(this.#root.scrollTop / rowHeight) - OVERSCAN);
     const shown = this.#entries.slice(first, first + this.#pageRows + 2 * OVERSCAN + 1);
@@ -104,7 +98,7 @@ export class LeaseGrid {
       row.setAttribute('aria-selected', String(entry.key === this.#openKey));
       row.classList.toggle('active', entry.key === this.#activeKey);
       if (entry.key === this.#activeKey) activeId = row.id;
-      fillRow(row, entry, this.#words);
+      fillRow(row, entry);
     }
     this.#root.setAttribute('aria-activedescendant', activeId);
   }
@@ -158,13 +152,10 @@ export class LeaseGrid {
  * Shows a Lease in a row. A row may have shown another Lease before.
  * @param {HTMLElement} row
  * @param {LeaseEntry} entry
- * @param {HelloMessage} words
  */
-function fillRow(row, entry, words) {
+function fillRow(row, entry) {
   const { namespace, name } = splitKey(entry.key);
-  const tone = toneOf(entry, words);
-  const silent = countSilent(entry);
-  const count = countCandidates(entry);
+  const { silent, tone, total } = entry;
   const dots = entry.candidates.length > MOST_DOTS ? [] : entry.candidates;
   row.dataset['tone'] = tone;
   row.title = entry.verdict;
@@ -173,12 +164,12 @@ function fillRow(row, entry, words) {
   fill(row, {
     '.namespace': namespace.slice(0, -1),
     '.name': name,
-    '.holder': entry.holder || 'nobody',
+    '.holder': entry.holder || 'none',
     '.preferred': entry.preferredHolder && ` → ${entry.preferredHolder}`,
     '.since': sinceText(entry),
     '.reason': entry.reason,
     '.dots': dots.map(dotOf),
-    '.number': silent > 0 ? `${count}, ${silent} silent` : String(count),
+    '.number': silent > 0 ? `${total}, ${silent} silent` : String(total),
     '.strategy': entry.strategy || 'none',
   });
 }

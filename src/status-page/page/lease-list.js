@@ -1,10 +1,7 @@
 /**
- * @import { LeaseEntry, Messages } from '../wire.ts'
+ * @import { LeaseEntry, Messages, Tone } from '../wire.ts'
  * @typedef {keyof typeof filters} Filter
  */
-
-/** States of candidates that do not answer. */
-const SILENT = new Set(['Unresponsive', 'Expired']);
 
 /** Whether a Lease matches a filter. The filters have the same names as in index.html. */
 export const filters = {
@@ -16,19 +13,11 @@ export const filters = {
   /** @param {LeaseEntry} entry */
   changing: ({ preferredHolder }) => preferredHolder !== '',
   /** @param {LeaseEntry} entry */
-  silent: (entry) => countSilent(entry) > 0,
+  silent: ({ silent }) => silent > 0,
 };
 
-/** Returns the number of candidates that do not answer. @param {LeaseEntry} entry */
-export function countSilent({ candidates, more }) {
-  const shown = candidates.filter(({ state }) => SILENT.has(state)).length;
-  return shown + (more.Unresponsive ?? 0) + (more.Expired ?? 0);
-}
-
-/** Returns the number of candidates, including those that the page does not show. @param {LeaseEntry} entry */
-export function countCandidates({ candidates, more }) {
-  return Object.values(more).reduce((count, others) => count + others, candidates.length);
-}
+/** @type {ReadonlySet<Tone>} */
+const URGENT = new Set(['bad', 'warn']);
 
 /** The Leases of one connection. Urgent Leases come first. They are sorted by namespace, then by name. */
 export class LeaseList {
@@ -45,14 +34,11 @@ export class LeaseList {
     return this.#rows.get(key)?.entry;
   }
 
-  /**
-   * @param {Messages['leases']} message
-   * @param {(entry: LeaseEntry) => boolean} isUrgent
-   */
-  take({ changed, gone }, isUrgent) {
+  /** @param {Messages['leases']} message */
+  take({ changed, gone }) {
     for (const entry of changed) {
       // "/" sorts after "-". Without this, kube-system/x would come before kube/x.
-      const order = `${isUrgent(entry) ? 0 : 1}${entry.key.replace('/', '\0')}`;
+      const order = `${URGENT.has(entry.tone) ? 0 : 1}${entry.key.replace('/', '\0')}`;
       this.#isSorted &&= this.#rows.get(entry.key)?.order === order;
       this.#rows.set(entry.key, { entry, order, searched: searchedText(entry) });
     }

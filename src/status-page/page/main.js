@@ -4,10 +4,10 @@ import { LeaseGrid } from './lease-grid.js';
 import { filters, LeaseList } from './lease-list.js';
 import { emptyTexts, noticesFor } from './notices.js';
 import { electionList, showDetail } from './side.js';
-import { keyInHash, toneOf } from './words.js';
+import { keyInHash } from './words.js';
 
 /**
- * @import { ElectionEntry, HelloMessage, LeaseEntry, StateMessage } from '../wire.ts'
+ * @import { ElectionEntry, HelloMessage, StateMessage } from '../wire.ts'
  * @import { Connection } from './connection.js'
  * @import { Filter } from './lease-list.js'
  */
@@ -61,7 +61,7 @@ connect(
       plan();
     },
     leases: (message) => {
-      arriving.take(message, isUrgent);
+      arriving.take(message);
       plan();
     },
     elections: (entries) => {
@@ -114,12 +114,6 @@ window.addEventListener('hashchange', () => {
   plan();
 });
 setInterval(plan, 1000);
-
-/** @param {LeaseEntry} entry */
-function isUrgent(entry) {
-  const tone = words && toneOf(entry, words);
-  return tone === 'bad' || tone === 'warn';
-}
 
 function searchAnew() {
   grid.toTop();
@@ -219,7 +213,7 @@ function renderBoard(hello) {
     find('count', HTMLElement),
     shown.length === leases.size ? all : `${shown.length.toLocaleString()} of ${all}`,
   );
-  grid.show(shown, hello, openKey);
+  grid.show(shown, openKey);
   const [title, text] = emptyTexts(state, isComplete, leases.size > 0, hello.namespaces);
   const empty = find('empty', HTMLElement);
   empty.hidden = shown.length > 0;

@@ -35,10 +35,7 @@ export function noticesFor(connection, state, words, now) {
   return notices;
 }
 
-/**
- * @param {StateMessage} state
- * @returns {Readonly<Record<Exclude<StateMessage['replica'], 'active'>, Notice>>}
- */
+/** @type {(state: StateMessage) => Readonly<Record<Exclude<StateMessage['replica'], 'active'>, Notice>>} */
 function lockNotices({ lockHolder, api }) {
   const plan =
     api === 'notServed' ? 'leaves the lock to replicas that see LeaseCandidates' : 'tries to take the lock';

@@ -1,6 +1,5 @@
 import { copy, elapsedSince, fill, find, partOf, setTime } from './dom.js';
-import { countCandidates } from './lease-list.js';
-import { candidateTone, electionTone, splitKey, toneOf, toneTexts, versionText } from './words.js';
+import { candidateTone, electionTone, splitKey, toneTexts, versionText } from './words.js';
 
 /** @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts' */
 
@@ -35,37 +34,30 @@ export function showDetail(key, entry, isAllKnown, elections, words) {
   shownEntry = entry;
 }
 
-/**
- * @param {LeaseEntry} entry
- * @param {HelloMessage} words
- */
+/** @type {(entry: LeaseEntry, words: HelloMessage) => void} */
 function fillStanding(entry, words) {
-  const tone = toneOf(entry, words);
-  const { advice } = words.reasons[entry.reason];
-  const beyond = countCandidates(entry) - entry.candidates.length;
+  const { tone } = entry;
+  const beyond = entry.total - entry.candidates.length;
   fill(detail, {
     '.sentence': entry.verdict,
-    '.advice': tone === 'good' ? undefined : advice,
-    '.facts': facts(entry, toneTexts[tone]),
+    '.advice': tone === 'good' ? undefined : words.advice[entry.reason],
+    '.facts': facts(entry),
     '.ranking': [...entry.candidates.map((each) => candidateItem(each, words)), ...andMore(beyond)],
     '.no-candidates': entry.candidates.length === 0,
   });
   for (const part of ['.standing > .verdict', '.advice']) partOf(detail, part).dataset['tone'] = tone;
 }
 
-/**
- * @param {LeaseEntry} entry
- * @param {string} toneText
- */
-function facts({ holder, isHeld, isUnled, unledSince, ...entry }, toneText) {
-  const leader = holder === '' ? 'nobody' : isHeld ? holder : `${holder}, whose time is over`;
+/** @param {LeaseEntry} entry */
+function facts({ holder, isHeld, isUnled, unledSince, ...entry }) {
+  const leader = holder === '' ? 'none' : isHeld ? holder : `${holder}, expired`;
   const unled =
     unledSince === undefined ? 'since before this replica looked' : ['for ', elapsedSince(unledSince)];
   /** @type {[string, string | undefined | readonly (Node | string)[]][]} */
   const told = [
     ['Leader', leader],
     ['Preferred instead', entry.preferredHolder],
-    ['State', `${entry.reason}, ${toneText}`],
+    ['State', `${entry.reason}, ${toneTexts[entry.tone]}`],
     ['Without leader', isUnled ? unled : undefined],
     ['Waits for', entry.waitingFor],
     ['Strategy', entry.strategy || 'none'],
@@ -74,10 +66,7 @@ function facts({ holder, isHeld, isUnled, unledSince, ...entry }, toneText) {
   return told.flatMap(([term, text]) => (text ? [copy('fact', { dt: term, dd: text })] : []));
 }
 
-/**
- * @param {CandidateEntry} candidate
- * @param {HelloMessage} words
- */
+/** @type {(candidate: CandidateEntry, words: HelloMessage) => HTMLElement} */
 function candidateItem(candidate, { losses, states }) {
   const { state, lostBy, priority, priorityUntil, renewedAt } = candidate;
   const item = copy('candidate', {
@@ -109,10 +98,7 @@ export function electionList(section) {
   /** @type {Map<ElectionEntry, HTMLElement>} */
   let items = new Map();
 
-  /**
-   * @param {readonly ElectionEntry[]} elections
-   * @param {HelloMessage} words
-   */
+  /** @type {(elections: readonly ElectionEntry[], words: HelloMessage) => void} */
   return (elections, words) => {
     const next = new Map(elections.map((each) => [each, items.get(each) ?? electionItem(each, words)]));
     for (const [election, item] of items) if (!next.has(election)) item.remove();
@@ -122,10 +108,7 @@ export function electionList(section) {
   };
 }
 
-/**
- * @param {ElectionEntry} entry
- * @param {HelloMessage} words
- */
+/** @type {(entry: ElectionEntry, words: HelloMessage) => HTMLElement} */
 function electionItem(entry, { losses }) {
   const { key, what, isWarning, text, passedOver, more } = entry;
   const { namespace, name } = splitKey(key);

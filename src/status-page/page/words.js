@@ -1,24 +1,9 @@
 /**
- * @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts'
- * @typedef {'good' | 'busy' | 'warn' | 'bad' | 'quiet'} Tone
+ * @import { CandidateEntry, ElectionEntry, Tone } from '../wire.ts'
  */
 
 /** @type {ReadonlySet<CandidateEntry['state']>} */
 const OUT_OF_IT = new Set(['Unresponsive', 'Expired', 'Deleting']);
-
-/**
- * Returns the tone of a Lease: a summary of its condition.
- * @param {LeaseEntry} entry
- * @param {HelloMessage} words
- * @returns {Tone}
- */
-export function toneOf({ isUnled, isHeld, reason, preferredHolder }, { reasons }) {
-  const { trouble, isStep } = reasons[reason];
-  if (isUnled) return 'bad';
-  if (trouble === 'warn') return 'warn';
-  if (isStep || preferredHolder !== '') return 'busy';
-  return isHeld && trouble === undefined ? 'good' : 'quiet';
-}
 
 /** The meaning of each tone, for users who do not see its colour and shape. @type {Readonly<Record<Tone, string>>} */
 export const toneTexts = {

@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { emptyTexts, noticesFor } from '../../../src/status-page/page/notices.js';
-import {
-  durationText,
-  keyInHash,
-  splitKey,
-  toneOf,
-  versionText,
-} from '../../../src/status-page/page/words.js';
+import { durationText, keyInHash, splitKey, versionText } from '../../../src/status-page/page/words.js';
 import { catalogue } from '../../../src/status-page/status-page.ts';
-import type { HelloMessage, LeaseEntry, StateMessage } from '../../../src/status-page/wire.ts';
+import type { HelloMessage, StateMessage } from '../../../src/status-page/wire.ts';
 
 const words: HelloMessage = {
   version: '1.2.3',
@@ -19,36 +13,6 @@ const words: HelloMessage = {
 };
 const active: StateMessage = { replica: 'active', api: 'served', hasSynced: true };
 const live = { kind: 'live' } as const;
-
-describe('the tone of a Lease', () => {
-  test.each<[Partial<LeaseEntry>, string]>([
-    [{}, 'good'],
-    [{ isHeld: false, isUnled: true, reason: 'LeaseExpired' }, 'bad'],
-    [{ isHeld: false, isUnled: true, reason: 'StrategyConflict' }, 'bad'],
-    [{ reason: 'StrategyConflict' }, 'warn'],
-    [{ reason: 'PreemptionPending', preferredHolder: 'x' }, 'busy'],
-    [{ reason: 'PreferredHolderLeads', preferredHolder: 'x' }, 'busy'],
-    [{ reason: 'HolderLate' }, 'busy'],
-    [{ reason: 'NoCandidates' }, 'quiet'],
-    [{ reason: 'ThirdPartyStrategy', isHeld: true }, 'quiet'],
-  ])('of %j is %s', (fields, want) => {
-    const entry: LeaseEntry = {
-      key: 'a/a',
-      holder: 'x',
-      isHeld: true,
-      isUnled: false,
-      preferredHolder: '',
-      strategy: '',
-      reason: 'LeaderOptimal',
-      verdict: '',
-      transitions: 0,
-      candidates: [],
-      more: {},
-      ...fields,
-    };
-    expect(toneOf(entry, words)).toBe(want);
-  });
-});
 
 describe('what must be known first', () => {
   test.each<{ name: string; state: StateMessage; want: readonly RegExp[] }>([

@@ -1,0 +1,97 @@
+import type { RequestBody } from '../coordination/lease-patch.ts';
+import { type PriorityChange, priorityPatch, priorityRemoval } from '../coordination/priority-patch.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
+import type { LeaseCandidate } from '../election/model.ts';
+import {
+  type ListedCandidate,
+  listCandidates,
+  listObjects,
+  servedCandidateApis,
+} from '../inspection/elections.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+
+export type Selection =
+  | { readonly kind: 'labels'; readonly selector: string }
+  /** Candidates with an ownerReference to a Pod on this node. */
+  | { readonly kind: 'node'; readonly node: string }
+  | { readonly kind: 'candidate'; readonly name: string }
+  | { readonly kind: 'all' };
+
+/**
+ * Returns the selected candidates of both sources.
+ * @param namespace empty for all namespaces.
+ * @throws like the client. If the user may list only one source, skips the other.
+ */
+export async function selectCandidates(
+  client: KubernetesClient,
+  namespace: string,
+  selection: Selection,
+): Promise<readonly ListedCandidate[]> {
+  const apis = await servedCandidateApis(client);
+  const isSelected = await testFor(client, namespace, selection);
+  const labelSelector = selection.kind === 'labels' ? selection.selector : undefined;
+  const { candidates } = await listCandidates(client, apis, namespace, { labelSelector });
+  return candidates.filter(({ candidate }) => isSelected(candidate));
+}
+
+/** Sets the priority of a candidate. Resolves to false if the candidate no longer exists. */
+export function setPriority(
+  client: KubernetesClient,
+  candidate: ListedCandidate,
+  change: PriorityChange,
+): Promise<boolean> {
+  return patch(client, candidate, priorityPatch(candidate.raw, change));
+}
+
+/** Removes the priority that `drain` or `transfer` has set. Resolves to whether there was one. */
+export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
+  const body = priorityRemoval(candidate.raw);
+  return body !== undefined && (await patch(client, candidate, body));
+}
+
+async function testFor(
+  client: KubernetesClient,
+  namespace: string,
+  selection: Selection,
+): Promise<(candidate: LeaseCandidate) => boolean> {
+  if (selection.kind === 'candidate') return ({ name }) => name === selection.name;
+  if (selection.kind !== 'node') return () => true;
+  const { objects } = await listObjects(client, {
+    path: resourcePaths.pods(namespace),
+    query: { fieldSelector: `spec.nodeName=${selection.node}` },
+    decode: ({ metadata }) => metadata.uid,
+  });
+  const uids = new Set(objects);
+  return ({ pod }) => pod !== undefined && uids.has(pod.uid);
+}
+
+/** The field manager of these writes (metadata.managedFields). */
+const FIELD_MANAGER = 'kubectl-cle';
+
+async function patch(
+  client: KubernetesClient,
+  { apiVersion, candidate: { namespace, name } }: ListedCandidate,
+  body: RequestBody,
+): Promise<boolean> {
+  try {
+    await client.request({
+      method: 'PATCH',
+      path: resourcePaths.candidate(apiVersion, namespace, name),
+      query: { fieldManager: FIELD_MANAGER },
+      contentType: 'application/merge-patch+json',
+      body,
+    });
+    return true;
+  } catch (error) {
+    // The candidate is gone, or another candidate with the same name has replaced it.
+    if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
+    if (error instanceof ApiError && error.status === 403) {
+      const [group = ''] = apiVersion.split('/');
+      throw new Error(`${error.message}. Ask for the right to patch leasecandidates in ${group}`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
