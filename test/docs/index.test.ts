@@ -62,7 +62,7 @@ test('the places that CONTRIBUTING.md names are there', () => {
 });
 
 describe('each page is found from the index of its folder', () => {
-  test.each(['docs', 'docs/adr', 'docs/runbooks'])('%s', (folder) => {
+  test.each(['docs', 'docs/adopt', 'docs/adr', 'docs/runbooks'])('%s', (folder) => {
     const index = `${folder}/README.md`;
     const linked = new Set(linksWithin(index).map(({ file }) => file));
     const own = pages.filter((page) => dirname(page) === folder && page !== index);
