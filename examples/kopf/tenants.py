@@ -18,7 +18,6 @@ SIDECAR = os.environ.get("SIDECAR", "127.0.0.1:4040")
 POD_NAME = os.environ.get("POD_NAME", "")
 
 
-@kopf.on.resume("namespaces", labels={"tenant": kopf.PRESENT})
 @kopf.on.create("namespaces", labels={"tenant": kopf.PRESENT})
 def welcome(patch, **_):
     # Right before it acts, a handler looks at the time: the program may have been paused. A second is left for the work itself.
@@ -87,6 +86,8 @@ def terminate(*_):
 
 def main():
     signal.signal(signal.SIGTERM, terminate)
+    # As `kopf run` does: kopf's log.
+    kopf.configure()
     while True:
         try:
             lead()

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Electors, startElectors } from '../control-plane/electors.ts';
 import { blocksIn } from '../support/command-blocks.ts';
@@ -22,12 +22,13 @@ import { Ledger } from './ledger.ts';
 const timeout = 600_000;
 const strategy = 'coordinated-leader-election.dev/NewestVersion';
 
+/** One site for each test: `audit` and `status` look at all Leases. */
 let site: GuideSite;
 
-beforeAll(async () => {
+beforeEach(async () => {
   site = await startGuideSite();
-}, timeout);
-afterAll(() => site.stop());
+  return () => site.stop();
+});
 
 /** What `audit` says of a Lease. */
 async function auditOf(page: AdoptPage, lease: string) {
@@ -35,6 +36,17 @@ async function auditOf(page: AdoptPage, lease: string) {
     leases: readonly { name: string; elector: string }[];
   };
   return leases.find(({ name }) => name === lease)?.elector;
+}
+
+/** The names of all LeaseCandidates. */
+async function candidates(page: AdoptPage): Promise<readonly string[]> {
+  const names = await page.look('kubectl get leasecandidates --output name');
+  return [...names.matchAll(/\/(\S+)/g)].map(([, name = '']) => name);
+}
+
+/** What a Pod's program finds in its environment. */
+function podOf(name: string) {
+  return { POD_NAME: name, POD_UID: `${name.at(-1)?.repeat(8)}-1111-4222-8333-444455556666` };
 }
 
 /** The lines of a program that tell of its work, with when they were printed. */
@@ -98,8 +110,12 @@ describe('the pages of docs/adopt', { timeout }, () => {
     // What was created while nobody led is caught up with.
     const crashed = programs[1 - at];
     crashed?.child.kill('SIGKILL');
-    const missed = welcomed('tenant-3');
-    expect(await missed).toMatch(`by ${leader},`);
+    expect(await welcomed('tenant-3')).toMatch(`by ${leader},`);
+    const restarted = start(next, sidecars[1 - at]?.address ?? '');
+    await eventually(
+      async () => (await candidates(page)).includes(next) || undefined,
+      'it is a candidate again',
+    );
 
     await page.follow('kubectl cle audit');
     expect(await auditOf(page, 'tenants')).toBe('participant');
@@ -110,10 +126,30 @@ describe('the pages of docs/adopt', { timeout }, () => {
     programs[at]?.child.kill('SIGTERM');
     const [code] = (await once(programs[at]?.child ?? process, 'exit')) as [number];
     expect(code).toBe(0);
-    expect(programs[at]?.lines.map(({ text }) => text).join('\n')).toContain('Stop-flag is raised');
+    expect(programs[at]?.lines.map(({ text }) => text).join('\n')).toContain('Stop-flag is set');
+    restarted.child.kill('SIGTERM');
     await Promise.all(sidecars.map((sidecar) => sidecar.stop()));
-    expect(await page.look('kubectl get leasecandidates --output name')).not.toContain('tenants');
+    expect(await candidates(page)).toEqual([]);
     await page.look('kubectl delete lease tenants');
+  });
+
+  test('kopf.md: the Lease is released once a handler that is a plain function has ended', async () => {
+    const { address } = await site.startSidecar('tenants');
+    const program = site.startProgram(['python3', '-c', slowOperator], {
+      PYTHONPATH: `${pythonPackages}:${join(repository, 'examples/kopf')}`,
+      SIDECAR: address,
+    });
+    const printed = (text: string) => program.lines.find((line) => line.text === text);
+    await createNamespace('slow', { slow: 'yes' });
+    await eventually(() => printed('begins'), 'the handler runs');
+    await fetch(`http://${address}/resign`, { method: 'POST' });
+    await eventually(
+      () => site.holders('tenants').includes('') || undefined,
+      'the Lease is released',
+      40_000,
+      5,
+    );
+    expect(printed('ends')).toBeDefined();
   });
 
   test('kopf.md: copies of one priority pause each other, until the record of a crashed one expires', async () => {
@@ -140,6 +176,9 @@ describe('the pages of docs/adopt', { timeout }, () => {
     const sidecar = await site.startSidecar('prices', { strategy, identity: 'prices-1' });
     const copy = site.startProgram(command, { SIDECAR: sidecar.address });
     await eventually(() => workOf(copy)[0], 'the new copy works', 90_000);
+    const standby = await site.startSidecar('prices', { strategy, identity: 'prices-2' });
+    const waiting = site.startProgram(command, { SIDECAR: standby.address });
+    await eventually(async () => (await candidates(page)).includes('prices-2') || undefined, 'it stands by');
     await page.follow('kubectl cle audit');
     expect(await auditOf(page, 'prices')).toBe('participant');
     await page.follow('kubectl cle explain prices');
@@ -150,6 +189,8 @@ describe('the pages of docs/adopt', { timeout }, () => {
     const restarted = site.startProgram(command, { POD_NAME: 'former-2' });
     await sleep(5000);
     expect(workOf(restarted)).toEqual([]);
+    waiting.child.kill('SIGTERM');
+    await standby.stop();
     copy.child.kill('SIGTERM');
     await sidecar.stop();
     await eventually(() => workOf(restarted)[0], 'a former copy works', 60_000);
@@ -165,7 +206,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     expect(await auditOf(page, 'checkout')).toBe('plain');
 
     const copies = ['checkout-1', 'checkout-2'].map((name) =>
-      site.startProgram(command, { POD_NAME: name, LEDGER: file }),
+      site.startProgram(command, { ...podOf(name), LEDGER: file }),
     );
     const formerStopped = await stoppedAt(electors);
     const ledger = new Ledger(file);
@@ -184,7 +225,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await electors.start({ id: 'former-again', lease: 'checkout', mode: 'plain' });
     copies[1 - leader]?.child.kill('SIGTERM');
     await electors.waitFor({ id: 'former-again', event: 'startedLeading' });
-    expect(await page.look('kubectl get leasecandidates --output name')).not.toContain('checkout');
+    expect(await candidates(page)).toEqual([]);
     expect(ledger.violations('checkout')).toEqual([]);
   });
 
@@ -200,8 +241,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     const file = join(site.folder, 'reports.ledger');
     const start = (name: string) =>
       site.startProgram([process.execPath, join(repository, 'src/main.ts'), ...args], {
-        POD_NAME: name,
-        POD_UID: `${name.at(-1)?.repeat(8)}-1111-4222-8333-444455556666`,
+        ...podOf(name),
         LEDGER: file,
         CLE_PARTICIPATE_BINARY_VERSION: '1.4.2',
       });
@@ -228,16 +268,15 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await electors.start({ id: 'former-again', lease: 'reports', mode: 'plain' });
     copies[1 - leader]?.child.kill('SIGTERM');
     await electors.waitFor({ id: 'former-again', event: 'startedLeading' });
-    expect(await page.look('kubectl get leasecandidates --output name')).not.toContain('reports');
+    expect(await candidates(page)).toEqual([]);
     expect(ledger.violations('reports')).toEqual([]);
   });
 
   test('jobs.md', async () => {
     const page = await openPage('jobs', site);
     const file = join(site.folder, 'beside.ledger');
-    await page.look('kubectl delete lease checkout --ignore-not-found');
     const leader = site.startProgram(await nodeExample(site.folder), {
-      POD_NAME: 'checkout-3',
+      ...podOf('checkout-3'),
       LEDGER: file,
     });
     const ledger = new Ledger(file);
@@ -250,19 +289,33 @@ describe('the pages of docs/adopt', { timeout }, () => {
     expect(leader.lines.map(({ text }) => text)).toContain('leads no longer');
     await page.follow('kubectl cle status');
     expect(page.remaining()).toEqual([]);
-    expect(await page.look('kubectl get leasecandidates --output name')).toMatch(/^\S+checkout-3\n$/);
+    expect(await candidates(page)).toEqual(['checkout-3-33333333']);
   });
 });
 
+/** The operator of examples/kopf, with one more handler. */
+const slowOperator = `
+import time, kopf, tenants
+
+@kopf.on.create("namespaces", labels={"slow": kopf.PRESENT})
+def slow(**_):
+    print("begins", flush=True)
+    time.sleep(3)
+    print("ends", flush=True)
+
+tenants.main()
+`;
+
+async function createNamespace(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
+  await site.site.cluster.request('POST', '/api/v1/namespaces', { metadata: { name, labels } });
+}
+
 /** Creates a namespace of a tenant. Resolves to what the operator of examples/kopf has written on it. */
-function welcomed(name: string): Promise<string> {
-  const path = `/api/v1/namespaces`;
-  const { cluster } = site.site;
-  const created = cluster.request('POST', path, { metadata: { name, labels: { tenant: 'yes' } } });
+async function welcomed(name: string): Promise<string> {
+  await createNamespace(name, { tenant: 'yes' });
   return eventually(
     async () => {
-      await created;
-      const { metadata } = await cluster.request<Welcomed>('GET', `${path}/${name}`);
+      const { metadata } = await site.site.cluster.request<Welcomed>('GET', `/api/v1/namespaces/${name}`);
       return metadata.annotations?.['example.com/welcomed'];
     },
     `${name} is welcomed`,
