@@ -24,7 +24,8 @@ export interface AdoptPage {
 }
 
 /** Opens a page of docs/adopt, with a shell for the site's server, for as long as the test runs. */
-export async function openPage(name: string, { kubeconfig, folder }: GuideSite): Promise<AdoptPage> {
+export async function openPage(name: string, site: GuideSite): Promise<AdoptPage> {
+  const { kubeconfig, folder } = site;
   const text = await readFile(join(repository, 'docs/adopt', `${name}.md`), 'utf8');
   const blocks: CommandBlock[] = [...commandBlocksIn(text)];
   const bin = await mkdtemp(join(folder, 'bin-'));
@@ -34,7 +35,11 @@ export async function openPage(name: string, { kubeconfig, folder }: GuideSite):
   const pip = Object.entries(process.env).filter(([variable]) => variable.startsWith('PIP_'));
   const shell = await openShell(kubeconfig, {
     folders: [bin, ...(await foldersOf('pip', 'mvn'))],
-    env: { ...Object.fromEntries(pip), PIP_TARGET: pythonPackages },
+    env: {
+      ...Object.fromEntries(pip),
+      PIP_TARGET: pythonPackages(site),
+      PIP_CACHE_DIR: join(cacheDirectory(), 'pip'),
+    },
   });
   onTestFinished(() => shell.remove());
   return {
@@ -53,13 +58,18 @@ export async function openPage(name: string, { kubeconfig, folder }: GuideSite):
   };
 }
 
-/** Where pip installs what a page needs: it stays there for the next run. */
-export const pythonPackages = join(cacheDirectory(), 'python-packages');
+/** Where pip installs what a page needs. */
+export function pythonPackages({ folder }: GuideSite): string {
+  return join(folder, 'python-packages');
+}
 
 /** The folders of programs of this machine. */
 async function foldersOf(...programs: readonly string[]): Promise<readonly string[]> {
-  const found = await Promise.all(programs.map((program) => run('sh', ['-c', `command -v ${program}`])));
-  return found.map(({ stdout }) => dirname(stdout.trim()));
+  const found = await Promise.all(
+    // Where one is missing, the page's command says so.
+    programs.map((program) => run('sh', ['-c', `command -v ${program} || true`])),
+  );
+  return found.flatMap(({ stdout }) => (stdout === '' ? [] : dirname(stdout.trim())));
 }
 
 /** The command of a Java example, once it is built. */

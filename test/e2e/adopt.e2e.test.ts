@@ -79,10 +79,7 @@ function writtenAt(file: string, index: number): number {
 
 describe('the pages of docs/adopt', { timeout }, () => {
   test('kopf.md', async () => {
-    const page = await openPage('kopf', site);
-    await page.follow('pip install').catch((cause: unknown) => {
-      throw new Error('pip cannot install kopf: this test needs PyPI, or a mirror of it', { cause });
-    });
+    const page = await openKopf();
     const flags = { strategy };
     const sidecars = [
       await site.startSidecar('tenants', { ...flags, identity: 'tenants-1' }),
@@ -90,7 +87,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     ];
     const start = (pod: string, address: string) =>
       site.startProgram(['python3', join(repository, 'examples/kopf/tenants.py')], {
-        PYTHONPATH: pythonPackages,
+        PYTHONPATH: pythonPackages(site),
         POD_NAME: pod,
         SIDECAR: address,
       });
@@ -134,9 +131,10 @@ describe('the pages of docs/adopt', { timeout }, () => {
   });
 
   test('kopf.md: the Lease is released once a handler that is a plain function has ended', async () => {
+    await openKopf();
     const { address } = await site.startSidecar('tenants');
     const program = site.startProgram(['python3', '-c', slowOperator], {
-      PYTHONPATH: `${pythonPackages}:${join(repository, 'examples/kopf')}`,
+      PYTHONPATH: `${pythonPackages(site)}:${join(repository, 'examples/kopf')}`,
       SIDECAR: address,
     });
     const printed = (text: string) => program.lines.find((line) => line.text === text);
@@ -153,8 +151,9 @@ describe('the pages of docs/adopt', { timeout }, () => {
   });
 
   test('kopf.md: copies of one priority pause each other, until the record of a crashed one expires', async () => {
+    await openKopf();
     const check = site.startProgram(['python3', join(import.meta.dirname, 'kopf-peering.py')], {
-      PYTHONPATH: pythonPackages,
+      PYTHONPATH: pythonPackages(site),
     });
     const [code] = (await once(check.child, 'exit')) as [number];
     expect(code, check.lines.map(({ text }) => text).join('\n')).toBe(0);
@@ -292,6 +291,15 @@ describe('the pages of docs/adopt', { timeout }, () => {
     expect(await candidates(page)).toEqual(['checkout-3-33333333']);
   });
 });
+
+/** Opens the page about kopf, and installs kopf as it says. */
+async function openKopf(): Promise<AdoptPage> {
+  const page = await openPage('kopf', site);
+  await page.follow('pip install').catch((cause: unknown) => {
+    throw new Error('pip cannot install kopf: this test needs PyPI, or a mirror of it', { cause });
+  });
+  return page;
+}
 
 /** The operator of examples/kopf, with one more handler. */
 const slowOperator = `
