@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,8 +26,7 @@ export interface AdoptPage {
 }
 
 /** Opens a page of docs/adopt, with a shell for the site's server, for as long as the test runs. */
-export async function openPage(name: string, site: GuideSite): Promise<AdoptPage> {
-  const { kubeconfig, folder } = site;
+export async function openPage(name: string, { kubeconfig, folder }: GuideSite): Promise<AdoptPage> {
   const text = await readFile(join(repository, 'docs/adopt', `${name}.md`), 'utf8');
   const blocks: CommandBlock[] = [...commandBlocksIn(text)];
   const bin = await mkdtemp(join(folder, 'bin-'));
@@ -37,7 +38,7 @@ export async function openPage(name: string, site: GuideSite): Promise<AdoptPage
     folders: [bin, ...(await foldersOf('pip', 'mvn'))],
     env: {
       ...Object.fromEntries(pip),
-      PIP_TARGET: pythonPackages(site),
+      PIP_TARGET: pythonPackages,
       PIP_CACHE_DIR: join(cacheDirectory(), 'pip'),
     },
   });
@@ -58,10 +59,11 @@ export async function openPage(name: string, site: GuideSite): Promise<AdoptPage
   };
 }
 
-/** Where pip installs what a page needs. */
-export function pythonPackages({ folder }: GuideSite): string {
-  return join(folder, 'python-packages');
-}
+/** Where pip installs what a page needs: another folder for other requirements, as pip replaces nothing there. */
+export const pythonPackages = join(
+  cacheDirectory(),
+  `python-packages-${hash('sha256', readFileSync(join(repository, 'examples/kopf/requirements.txt'))).slice(0, 16)}`,
+);
 
 /** The folders of programs of this machine. */
 async function foldersOf(...programs: readonly string[]): Promise<readonly string[]> {

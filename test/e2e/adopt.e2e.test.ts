@@ -87,7 +87,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     ];
     const start = (pod: string, address: string) =>
       site.startProgram(['python3', join(repository, 'examples/kopf/tenants.py')], {
-        PYTHONPATH: pythonPackages(site),
+        PYTHONPATH: pythonPackages,
         POD_NAME: pod,
         SIDECAR: address,
       });
@@ -134,7 +134,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await openKopf();
     const { address } = await site.startSidecar('tenants');
     const program = site.startProgram(['python3', '-c', slowOperator], {
-      PYTHONPATH: `${pythonPackages(site)}:${join(repository, 'examples/kopf')}`,
+      PYTHONPATH: `${pythonPackages}:${join(repository, 'examples/kopf')}`,
       SIDECAR: address,
     });
     const printed = (text: string) => program.lines.find((line) => line.text === text);
@@ -153,7 +153,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
   test('kopf.md: copies of one priority pause each other, until the record of a crashed one expires', async () => {
     await openKopf();
     const check = site.startProgram(['python3', join(import.meta.dirname, 'kopf-peering.py')], {
-      PYTHONPATH: pythonPackages(site),
+      PYTHONPATH: pythonPackages,
     });
     const [code] = (await once(check.child, 'exit')) as [number];
     expect(code, check.lines.map(({ text }) => text).join('\n')).toBe(0);
@@ -292,12 +292,15 @@ describe('the pages of docs/adopt', { timeout }, () => {
   });
 });
 
-/** Opens the page about kopf, and installs kopf as it says. */
+let kopf: Promise<void> | undefined;
+
+/** Opens the page about kopf. The first test installs kopf as it says. */
 async function openKopf(): Promise<AdoptPage> {
   const page = await openPage('kopf', site);
-  await page.follow('pip install').catch((cause: unknown) => {
+  kopf ??= page.follow('pip install').catch((cause: unknown) => {
     throw new Error('pip cannot install kopf: this test needs PyPI, or a mirror of it', { cause });
   });
+  await kopf;
   return page;
 }
 
