@@ -21,7 +21,9 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const dashboard = `${JSON.stringify(makeDashboard(rules.map(({ alert }) => alert)), undefined, 2)}\n`;
   const page = 'docs/monitoring.md';
   const { runbookBaseUrl } = parse(await readFile(chartValues, 'utf8')) as { runbookBaseUrl: string };
-  const published = (text: string) => text.replaceAll(RUNBOOKS, runbookBaseUrl);
+  // Links, and not the comment that names the folder.
+  const links = new RegExp(`(?<=runbook_url: |")${RUNBOOKS}`, 'g');
+  const published = (text: string) => text.replaceAll(links, runbookBaseUrl);
   return [
     { path: 'charts/coordinated-leader-election/files/dashboard.json', content: dashboard },
     { path: 'deploy/monitoring/dashboard.json', content: published(dashboard) },

@@ -14,7 +14,7 @@ test.each(['alerts.yaml', 'prometheus-rule.yaml', 'dashboard.json'])(
   'the links to runbooks in deploy/monitoring/%s lead somewhere from anywhere',
   async (name) => {
     const text = await readFile(new URL(`../../deploy/monitoring/${name}`, import.meta.url), 'utf8');
-    const bases = [...text.matchAll(/\S*docs\/runbooks/g)].map(([base]) => base.replace(/^"/, ''));
+    const bases = [...text.matchAll(/(?:runbook_url: |")(\S*docs\/runbooks)/g)].map(([, base = '']) => base);
     expect(bases.length).toBeGreaterThan(0);
     expect(bases.filter((base) => !URL.canParse(base))).toEqual([]);
   },
