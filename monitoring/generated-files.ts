@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { parse } from 'yaml';
 import { alertRules, alertsFile } from './alert-rules.ts';
 import { withAlertsTable } from './alerts-table.ts';
-import { makeDashboard } from './dashboard/dashboard.ts';
+import { makeDashboard, RUNBOOKS } from './dashboard/dashboard.ts';
 
 /** A file that is made from others. */
 export interface GeneratedFile {
@@ -11,6 +12,7 @@ export interface GeneratedFile {
 }
 
 const repository = new URL('../', import.meta.url);
+const chartValues = new URL('charts/coordinated-leader-election/values.yaml', repository);
 
 /** All that is made from the alerts of the chart and from the dashboard's code, as it should be. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
@@ -18,10 +20,14 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const alerts = await readFile(alertsFile, 'utf8');
   const dashboard = `${JSON.stringify(makeDashboard(rules.map(({ alert }) => alert)), undefined, 2)}\n`;
   const page = 'docs/monitoring.md';
+  const { runbookBaseUrl } = parse(await readFile(chartValues, 'utf8')) as { runbookBaseUrl: string };
+  // Links, and not the comment that names the folder.
+  const links = new RegExp(`(?<=runbook_url: |")${RUNBOOKS}`, 'g');
+  const published = (text: string) => text.replaceAll(links, runbookBaseUrl);
   return [
     { path: 'charts/coordinated-leader-election/files/dashboard.json', content: dashboard },
-    { path: 'deploy/monitoring/dashboard.json', content: dashboard },
-    { path: 'deploy/monitoring/alerts.yaml', content: alerts },
+    { path: 'deploy/monitoring/dashboard.json', content: published(dashboard) },
+    { path: 'deploy/monitoring/alerts.yaml', content: published(alerts) },
     { path: page, content: withAlertsTable(await readFile(new URL(page, repository), 'utf8'), rules) },
   ];
 }

@@ -3,8 +3,6 @@ const UNRELEASED = '## [Unreleased]';
 /** What a release makes of the changelog. */
 export interface ChangelogRelease {
   readonly version: string;
-  /** Of the release before. */
-  readonly previous: string;
   /** `2026-11-22` */
   readonly date: string;
   /** `https://github.com/owner/name` */
@@ -24,10 +22,12 @@ export function unreleasedChanges(changelog: string): string {
 
 /** The changelog in which what was unreleased is a release, with links that compare it with the one before. */
 export function withRelease(changelog: string, release: ChangelogRelease): string {
-  const { version, previous, date, repository } = release;
-  const compare = (from: string, to: string) => `${repository}/compare/v${from}...${to}`;
+  const { version, date, repository } = release;
+  const compare = (from: string, to: string) => `${repository}/compare/${from}...${to}`;
+  // A tag, or a commit where the former version was not published.
+  const [, previous = ''] = /^\[Unreleased\]: \S*\/compare\/(\S+)\.\.\.HEAD$/m.exec(changelog) ?? [];
   const links = [
-    `[Unreleased]: ${compare(version, 'HEAD')}`,
+    `[Unreleased]: ${compare(`v${version}`, 'HEAD')}`,
     `[${version}]: ${compare(previous, `v${version}`)}`,
   ];
   return changelog

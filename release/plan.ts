@@ -36,11 +36,11 @@ export class ReleaseRefusal extends Error {
 export function planRelease(checkout: Checkout, version: string, date: string): ReleasePlan {
   const problems = problemsWith(checkout, version);
   if (problems.length > 0) throw new ReleaseRefusal(problems.join('\n'));
-  const { files, repository, version: previous } = checkout;
+  const { files, repository } = checkout;
   const changed = files.flatMap((file) => {
     const { path } = file;
     const text = isChangelog(file)
-      ? withRelease(file.text, { version, previous, date, repository })
+      ? withRelease(file.text, { version, date, repository })
       : withVersion(file, version);
     return text === file.text ? [] : [{ path, text }];
   });

@@ -27,6 +27,8 @@ const around = (before: string, after = ''): RegExp => new RegExp(`${before}${VE
 const contexts: readonly Context[] = [
   // Images, packaged charts and the label helm.sh/chart.
   { pattern: around('leader-election[:@-]') },
+  // Files of the repository at this version.
+  { pattern: around('leader-election/blob/v') },
   { pattern: around(String.raw`leader-election-\S+[ \t]+`) },
   { pattern: around(String.raw`app\.kubernetes\.io/version: "?`) },
   { pattern: around(String.raw`"name": "coordinated-leader-election",\s+"version": "`) },

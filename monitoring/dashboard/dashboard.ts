@@ -9,8 +9,8 @@ import { type Row, source } from './panels.ts';
 import { processes } from './process.ts';
 import { perSecond } from './queries.ts';
 
-/** Where the links to runbooks lead unless told otherwise; the chart puts its `runbookBaseUrl` in its place. */
-const RUNBOOKS = 'docs/runbooks';
+/** Where the links to runbooks lead, in the chart's files; its `runbookBaseUrl` takes the place of it. */
+export const RUNBOOKS = 'docs/runbooks';
 
 /** The dashboard, for a cluster with these alerts. */
 export function makeDashboard(alerts: readonly string[]): dashboard.Dashboard {

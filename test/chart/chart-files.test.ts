@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import manifest from '../../package.json' with { type: 'json' };
 import { runSettings } from '../../src/settings/run-settings.ts';
 import { rowsOf } from '../../src/settings/settings-table.ts';
 import { version } from '../../src/support/host.ts';
@@ -41,6 +42,24 @@ describe("the chart's generated files", () => {
     await expect(origin + text.slice(text.indexOf('apiVersion:'))).toMatchFileSnapshot(
       new URL('../../deploy/crd.yaml', import.meta.url).pathname,
     );
+  });
+});
+
+describe('values.yaml', () => {
+  test('has alerts lead to the runbooks of this version, in the repository', async () => {
+    const { appVersion } = parse(await readFile(new URL('Chart.yaml', folder), 'utf8')) as {
+      appVersion: string;
+    };
+    const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '');
+    expect(parse(valuesText)).toMatchObject({
+      runbookBaseUrl: `${repository}/blob/v${appVersion}/docs/runbooks`,
+    });
+  });
+
+  test('has the memory limit that SECURITY.md names', async () => {
+    const page = await readFile(new URL('../../SECURITY.md', import.meta.url), 'utf8');
+    const [, limit = ''] = /sets a memory limit of (\d+) MiB/.exec(page) ?? [];
+    expect(parse(valuesText)).toMatchObject({ resources: { limits: { memory: `${limit}Mi` } } });
   });
 });
 

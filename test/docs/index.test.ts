@@ -61,8 +61,20 @@ test('the places that CONTRIBUTING.md names are there', () => {
   expect(places.filter((place) => !isThere(place))).toEqual([]);
 });
 
+test('the files that comments in examples name are there', () => {
+  const named = repositoryFiles('examples/*.yaml').flatMap((file) =>
+    [...read(file).matchAll(/^ *#.*$/gm)].flatMap(([comment]) =>
+      [...comment.matchAll(/[\w./-]+\.(?:md|py|sh|ts|yaml)\b/g)].map(([name]) => ({ file, name })),
+    ),
+  );
+  const isThere = ({ file, name }: { readonly file: string; readonly name: string }) =>
+    [dirname(file), '.'].some((folder) => existsSync(join(repositoryRoot, folder, name)));
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter((each) => !isThere(each))).toEqual([]);
+});
+
 describe('each page is found from the index of its folder', () => {
-  test.each(['docs', 'docs/adr', 'docs/runbooks'])('%s', (folder) => {
+  test.each(['docs', 'docs/adopt', 'docs/adr', 'docs/runbooks'])('%s', (folder) => {
     const index = `${folder}/README.md`;
     const linked = new Set(linksWithin(index).map(({ file }) => file));
     const own = pages.filter((page) => dirname(page) === folder && page !== index);

@@ -16,7 +16,7 @@ export function isNotRun({ comment }: CommandBlock): boolean {
 }
 
 /** Does what a guide says. @throws Error where the commands fail, or do not print what the guide shows. */
-export async function followBlock(shell: Shell, block: CommandBlock): Promise<void> {
+export async function followBlock(shell: Pick<Shell, 'run'>, block: CommandBlock): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const { code, output } = await shell.run(block.text);

@@ -1,26 +1,20 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { kubeconfigText } from '../../src/apiserver/access/client-credentials.ts';
-import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import { runParticipant } from '../../src/processes/participant/participant-process.ts';
-import { participateSettings } from '../../src/settings/participate-settings.ts';
-import { resolveSettings } from '../../src/settings/settings-table.ts';
-import { type EmbeddedSite, startEmbeddedSite } from '../embedded/embedded-site.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { blocksIn } from '../support/command-blocks.ts';
-import { SimHost } from '../support/make-host.ts';
+import { javaExample, openPage } from './adopt-page.ts';
 import { eventually } from './coordinator.ts';
+import { type GuideSite, startGuideSite } from './guide-site.ts';
 
 const timeout = 60_000;
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
-interface GuideProgram {
+interface LeadingProgram {
   readonly language: string;
   /** Writes the program into a folder, asking at `address`. Resolves to its command. */
   readonly prepare: (folder: string, address: string) => Promise<readonly string[]> | readonly string[];
@@ -39,7 +33,7 @@ function writeBlock(language: string, file: string, address: string): string {
   return file;
 }
 
-const programs: readonly GuideProgram[] = [
+const programs: readonly LeadingProgram[] = [
   {
     language: 'Python',
     prepare: () => ['python3', join(root, 'examples/python/worker.py')],
@@ -47,7 +41,10 @@ const programs: readonly GuideProgram[] = [
   },
   {
     language: 'Java',
-    prepare: (folder, address) => ['java', writeBlock('java', join(folder, 'Worker.java'), address)],
+    async prepare() {
+      await (await openPage('java', site)).follow('mvn');
+      return javaExample('WithSpring');
+    },
     closesWithinMs: 2000,
   },
   {
@@ -66,77 +63,39 @@ const programs: readonly GuideProgram[] = [
   },
 ];
 
-let site: EmbeddedSite;
-let folder: string;
+let site: GuideSite;
 
 beforeAll(async () => {
-  site = await startEmbeddedSite({ leaseCandidateVersions: [CUSTOM_API_VERSION] });
-  folder = mkdtempSync(join(tmpdir(), 'lead-guide-'));
-  const { url: server, adminToken: token, caFile } = site.cluster;
-  writeFileSync(
-    join(folder, 'kubeconfig'),
-    kubeconfigText({ server, ca: readFileSync(caFile, 'utf8'), token }),
-  );
+  site = await startGuideSite();
 }, timeout);
-afterAll(async () => {
-  await site.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => site.stop());
 
-/** Starts a sidecar in this process. Resolves to its address. */
-async function startSidecar(lease: string): Promise<{ readonly host: SimHost; readonly address: string }> {
-  const host = new SimHost();
-  const kubeconfig = join(folder, 'kubeconfig');
-  const flags = { kubeconfig, identity: lease, listen: '127.0.0.1:0', leadByConnection: 'true' };
-  const ended = runParticipant(lease, [], resolveSettings(participateSettings, flags, {}), host);
-  onTestFinished(async () => {
-    host.stop();
-    await ended;
-  });
-  const port = await eventually(() => /"listen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1], 'it listens');
-  return { host, address: `127.0.0.1:${port}` };
-}
-
-/** The programs print each piece of work, or append it to a ledger. */
-function startProgram([command = '', ...args]: readonly string[], ledger: string, address: string) {
-  const child: ChildProcess = spawn(command, args, {
-    cwd: folder,
-    env: {
-      ...process.env,
-      LEDGER: ledger,
-      SIDECAR: address,
-      POD_NAME: 'pod',
-      HTTP_PROXY: 'http://127.0.0.1:9',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let printed = '';
-  child.stdout?.on('data', (text) => {
-    printed += String(text);
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
+/** Starts a program. It prints each piece of work, or appends it to a ledger. */
+function startProgram(command: readonly string[], ledger: string, address: string) {
+  const env = { LEDGER: ledger, SIDECAR: address, POD_NAME: 'pod', HTTP_PROXY: 'http://127.0.0.1:9' };
+  const { child, lines } = site.startProgram(command, env);
   return {
     child,
     /** The token of each piece of work. */
-    work: (): readonly number[] => {
+    work(): readonly number[] {
       const written = existsSync(ledger) ? readFileSync(ledger, 'utf8') : '';
-      return [...`${written}${printed}`.matchAll(/^(?:works under the token )?(\d+)(?: pod .*)?$/gm)].map(
-        ([, token]) => Number(token),
-      );
+      const all = [...written.split('\n'), ...lines.map(({ text }) => text)];
+      return all
+        .flatMap((line) => /^(?:works under the token )?(\d+)(?: pod .*)?$/.exec(line)?.[1] ?? [])
+        .map(Number);
     },
   };
 }
 
-describe('the programs of docs/participants.md that lead by a connection (rule 18)', {
+describe('the programs of the guides that lead by a connection (rule 18)', {
   timeout: 4 * timeout,
 }, () => {
   test.each(programs)('in $language', async ({ language, prepare, closesWithinMs }) => {
     const lease = `guide-${language.toLowerCase()}`;
-    const { address } = await startSidecar(lease);
-    const command = await prepare(folder, address);
-    const { child, work } = startProgram(command, join(folder, `${lease}.ledger`), address);
-    const holders = () =>
-      site.leases.history('default', lease).map(({ object }) => object.spec.holderIdentity ?? '');
+    const { address } = await site.startSidecar(lease);
+    const command = await prepare(site.folder, address);
+    const { child, work } = startProgram(command, join(site.folder, `${lease}.ledger`), address);
+    const holders = () => site.holders(lease);
 
     // It works once its pod leads.
     await eventually(() => work().length > 2 || undefined, 'it works', timeout);

@@ -34,14 +34,11 @@ test('examples/node/worker.ts leads, does its work until it is told to stop, and
   expect(await readFile(ledger, 'utf8')).toMatch(/^(?:0 checkout-0 \S+Z\n)+$/);
 });
 
-test.each(['node/worker.ts', 'python/worker.py'])(
-  'docs/participants.md shows examples/%s as it is',
-  async (name) => {
-    const [page, example] = await Promise.all(
-      ['docs/participants.md', `examples/${name}`].map((path) =>
-        readFile(join(import.meta.dirname, '../..', path), 'utf8'),
-      ),
-    );
-    expect(page).toContain(example);
-  },
-);
+test('docs/participants.md shows examples/python/worker.py as it is', async () => {
+  const [page, example] = await Promise.all(
+    ['docs/participants.md', 'examples/python/worker.py'].map((path) =>
+      readFile(join(import.meta.dirname, '../..', path), 'utf8'),
+    ),
+  );
+  expect(page).toContain(example);
+});

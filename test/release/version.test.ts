@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { valid } from 'semver';
@@ -30,6 +31,8 @@ describe('the version of package.json', () => {
     'Dockerfile',
     'README.md',
     'charts/coordinated-leader-election/Chart.yaml',
+    'charts/coordinated-leader-election/values.yaml',
+    'deploy/monitoring/alerts.yaml',
     'deploy/base/deployment.yaml',
     'deploy/coordinator.yaml',
     'deploy/monitoring/prometheus-rule.yaml',
@@ -59,6 +62,20 @@ describe('the changelog', () => {
     const linked = [...changelog.matchAll(/^\[([^\]]+)\]: (\S+)$/gm)].map(([, name]) => name);
     expect(linked).toEqual(['Unreleased', ...releasedVersions(changelog)]);
   });
+});
+
+test('each revision that a link of the changelog names is in the repository', (context) => {
+  const git = (...args: readonly string[]) => {
+    const { status, stdout } = spawnSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' });
+    return status === 0 ? stdout.trim() : undefined;
+  };
+  context.skip(git('rev-parse', '--is-shallow-repository') === 'true', 'the clone has no history');
+  const links = [...changelog.matchAll(/^\[[^\]]+\]: \S+?\/(?:compare|tree|releases\/tag)\/(\S+)$/gm)];
+  const revisions = links.flatMap(([, named = '']) => named.split('...'));
+  expect(revisions.length).toBeGreaterThan(2);
+  expect(revisions.filter((each) => git('rev-parse', '--verify', `${each}^{commit}`) === undefined)).toEqual(
+    [],
+  );
 });
 
 describe('the address of the repository in package.json', () => {
