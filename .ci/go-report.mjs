@@ -5,7 +5,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { report: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { report: { type: 'string' } },
+});
 const outputs = new Map();
 const results = new Map();
 for (const path of positionals) {
@@ -19,7 +22,9 @@ for (const name of failures) console.log(`FAILED ${name}\n${outputs.get(name) ??
 const passed = results.size - failures.length;
 console.log(`${passed} passed, ${failures.length} failed`);
 if (values.report) writeFileSync(values.report, JSON.stringify(reportOf(passed, failures)));
-const isEmpty = positionals.some((path) => ![...results.keys()].some((name) => isWithin(name, basename(path))));
+const isEmpty = positionals.some(
+  (path) => ![...results.keys()].some((name) => isWithin(name, basename(path))),
+);
 process.exitCode = !isEmpty && failures.length === 0 ? 0 : 1;
 
 function read(line, run) {

@@ -1,7 +1,6 @@
 // Command operator has the shape that kubebuilder gives an operator. It takes part in coordinated election by this module, or, with
 // -plain, in the election of controller-runtime. Tests and the bench of the repository run it. Its controller reconciles
-// Namespaces: for each it appends a line to a ledger, with the fencing token, the name, the process, and the time in
-// nanoseconds.
+// Namespaces: for each it writes a line into a ledger, with the fencing token, the name, the process, and the time in nanoseconds.
 package main
 
 import (
@@ -13,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +30,7 @@ var (
 	lease          = flag.String("lease", "", "the Lease")
 	version        = flag.String("version", "1.0.0", "the version of the operator")
 	strategy       = flag.String("strategy", "", "the strategy of the election")
-	ledger         = flag.String("ledger", "", "the file that the leader appends to")
+	ledger         = flag.String("ledger", "", "the file that the leader appends to; by default, it writes to stdout")
 	leaseDuration  = flag.Duration("lease-duration", 15*time.Second, "LeaseDuration of the manager")
 	renewDeadline  = flag.Duration("renew-deadline", 10*time.Second, "RenewDeadline of the manager")
 	retryPeriod    = flag.Duration("retry-period", 2*time.Second, "RetryPeriod of the manager")
@@ -60,15 +60,22 @@ func run() error {
 		Metrics:        server.Options{BindAddress: *metricsAddress},
 		LeaderElection: true,
 		// Client-go's metrics name the Lease by it, also with a lock.
-		LeaderElectionID:        *lease,
-		LeaderElectionNamespace: *namespace,
-		LeaseDuration:           leaseDuration,
-		RenewDeadline:           renewDeadline,
-		RetryPeriod:             retryPeriod,
+		LeaderElectionID:              *lease,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 leaseDuration,
+		RenewDeadline:                 renewDeadline,
+		RetryPeriod:                   retryPeriod,
 	}
 	ctx := ctrl.SetupSignalHandler()
 	var p *participant.Participant
-	if !*isPlain {
+	if *isPlain {
+		// As controller-runtime makes it, but with an identity that is known outside.
+		options.LeaderElectionResourceLockInterface, err = resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock,
+			*namespace, *lease, resourcelock.ResourceLockConfig{Identity: *name}, cfg, *renewDeadline)
+		if err != nil {
+			return err
+		}
+	} else {
 		p, err = participant.New(cfg, participant.Options{
 			Lease: *lease, Namespace: *namespace, Version: *version, Strategy: *strategy, Identity: *name,
 			Logger: ctrl.Log.WithName("election"), Registerer: metrics.Registry,
@@ -76,7 +83,6 @@ func run() error {
 		if err != nil {
 			return err
 		}
-		options.LeaderElectionReleaseOnCancel = true
 		options.LeaderElectionResourceLockInterface = p.Lock()
 	}
 	mgr, err := ctrl.NewManager(cfg, options)
@@ -98,23 +104,27 @@ type reconciler struct {
 	participant *participant.Participant
 }
 
-// Reconcile appends a line. Right before that, it asks for how long no other copy can lead: the process may have been paused.
+// Reconcile writes a line, unless the time of the lead is over: the process may have been paused.
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if err := r.Get(ctx, request.NamespacedName, &corev1.Namespace{}); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	file, err := os.OpenFile(*ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	defer file.Close()
 	token := int64(-1)
 	if r.participant != nil {
 		if token = r.participant.FencingToken(); r.participant.Remaining() == 0 {
 			return ctrl.Result{}, nil
 		}
 	}
-	if _, err := fmt.Fprintf(file, "%d %s %d %d\n", token, *name, os.Getpid(), time.Now().UnixNano()); err != nil {
+	out := os.Stdout
+	if *ledger != "" {
+		file, err := os.OpenFile(*ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		defer file.Close()
+		out = file
+	}
+	if _, err := fmt.Fprintf(out, "%d %s %d %d\n", token, *name, os.Getpid(), time.Now().UnixNano()); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: *interval}, nil

@@ -26,7 +26,7 @@ export interface Contestant {
 }
 
 /** In the order in which they are measured. */
-export type Phase = 'stop' | 'preemption' | 'kill' | 'transfer' | 'restart';
+export type Phase = 'stop' | 'crash' | 'preemption' | 'kill' | 'transfer' | 'restart';
 
 export interface HandOverScale {
   readonly contestants: readonly Contestant[];
@@ -145,16 +145,21 @@ function play(
   { restarts }: HandOverScale,
   afterMs: number,
 ): Promise<readonly HandOver[] | undefined> {
+  // The built-in one knows no priorities. Ordinary operators have no candidates.
+  const isOrdinary = contestant.programs === 'plain operators';
+  const hasPriorities = contestant.coordinator !== 'built-in' && !isOrdinary;
   switch (phase) {
     case 'stop':
       return measureStops(cast, ranks, random);
+    case 'crash':
+      return measureStops(cast, ranks, random, 'SIGKILL');
     case 'preemption':
+      if (isOrdinary) return Promise.resolve(undefined);
       return measurePreemptions(cast, ranks, random);
     case 'kill':
       return measureKills(cast, ranks, afterMs);
     case 'transfer':
-      // The built-in one knows no priorities.
-      if (contestant.coordinator === 'built-in') return Promise.resolve(undefined);
+      if (!hasPriorities) return Promise.resolve(undefined);
       return measureTransfers(cast, ranks, random);
     case 'restart': {
       const leases = leaseNames('restarted', restarts.leases);
