@@ -162,12 +162,12 @@ func granted(name, holder string) *coordinationv1.Lease {
 // eventually waits until a condition is met.
 func eventually(t *testing.T, what string, isMet func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if isMet() {
 			return
 		}
 	}
-	t.Fatalf("not within 20 s: %s", what)
+	t.Fatalf("not within 60 s: %s", what)
 }
 
 func record(seconds int) resourcelock.LeaderElectionRecord {

@@ -359,7 +359,7 @@ func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 	l := newLedger()
 	timeout := 500 * time.Millisecond
 	a := start(t, l, "a", func(o *operator, options *participant.Options, managed *ctrl.Options) {
-		o.slow = 1500 * time.Millisecond
+		o.slow = 2200 * time.Millisecond
 		options.GracefulShutdownTimeout = &timeout
 		managed.GracefulShutdownTimeout = &timeout
 	})

@@ -22,7 +22,7 @@ import (
 const (
 	leaseDuration = 3 * time.Second
 	// How long a hand-over may take at most, on a busy machine, if nothing has to expire.
-	soon = 20 * time.Second
+	soon = 30 * time.Second
 )
 
 // deployment is the copies of an operator, each a process. A copy that ends by itself is started again, as by a kubelet.

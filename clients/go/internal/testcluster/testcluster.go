@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -58,6 +59,17 @@ func Start(arguments ...string) (*Cluster, error) {
 	// Tests ask more often than a program does.
 	c.Config.QPS = -1
 	return c, nil
+}
+
+// Restart ends the API server, and starts it at the same address with arguments for `serve`. It has the former objects if both have
+// a --data-dir.
+func (c *Cluster) Restart(arguments ...string) error {
+	_ = c.Server.Process.Signal(syscall.SIGTERM)
+	_ = c.Server.Wait()
+	address := strings.TrimPrefix(c.Config.Host, "https://")
+	var err error
+	c.Server, err = c.start(append([]string{"serve", "--listen", address, "--kubeconfig-out", c.Kubeconfig}, arguments...)...)
+	return err
 }
 
 // StartCoordinator returns a running coordinator. No other may run.
