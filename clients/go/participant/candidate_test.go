@@ -27,8 +27,7 @@ const tokens = `
       resources: [leasecandidates]
 `
 
-// The server is restarted with other versions of LeaseCandidate. Each program has one object at any time, in the best version that
-// it may use.
+// The server is restarted with other versions of LeaseCandidate. Each program has one object, in the best version that it may use.
 func TestCandidateMovesToTheBestVersion(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -42,7 +41,7 @@ func TestCandidateMovesToTheBestVersion(t *testing.T) {
 		}
 	}
 	custom, both := customVersion.String(), "v1beta1,"+customVersion.String()
-	server, err := testcluster.Start(serving(custom)...)
+	server, err := testcluster.Start(serving(both)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,20 +64,24 @@ func TestCandidateMovesToTheBestVersion(t *testing.T) {
 			Get(t.Context(), name, metav1.GetOptions{})
 		return err == nil
 	}
-	untilIn := func(name string, version, former schema.GroupVersion) {
-		t.Helper()
-		eventually(t, name+" is in "+version.String()+" only", func() bool { return isIn(version, name) && !isIn(former, name) })
-	}
 	native := sources[0]
-	for _, step := range []struct {
-		versions string
-		ofAll    schema.GroupVersion
-		former   schema.GroupVersion
-	}{{custom, customVersion, native}, {both, native, customVersion}, {custom, customVersion, native}} {
-		if err := server.Restart(serving(step.versions)...); err != nil {
-			t.Fatal(err)
-		}
-		untilIn("token-of-all", step.ofAll, step.former)
-		untilIn("token-of-custom", customVersion, native)
+	eachIsIn := func(ofAll, former schema.GroupVersion) {
+		t.Helper()
+		eventually(t, "the one that may use all is in "+ofAll.String()+" only", func() bool {
+			return isIn(ofAll, "token-of-all") && !isIn(former, "token-of-all")
+		})
+		eventually(t, "the other is in "+customVersion.String()+" only", func() bool {
+			return isIn(customVersion, "token-of-custom") && !isIn(native, "token-of-custom")
+		})
 	}
+	eachIsIn(native, customVersion)
+	if err := server.Restart(serving(custom)...); err != nil {
+		t.Fatal(err)
+	}
+	eachIsIn(customVersion, native)
+	// The server still has the former LeaseCandidate.
+	if err := server.Restart(serving(both)...); err != nil {
+		t.Fatal(err)
+	}
+	eachIsIn(native, customVersion)
 }
