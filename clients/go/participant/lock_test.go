@@ -297,19 +297,18 @@ func TestGrantIsTakenUpAtOnceAndNothingIsLost(t *testing.T) {
 	t.Parallel()
 	name := nameOf(t)
 	p := watcher(t, name)
-	took := make(chan time.Duration)
-	var grantedAt time.Time
+	seenAt := make(chan time.Time)
 	go func() {
 		shown, _, err := p.Lock().Get(t.Context())
 		if err != nil || shown.HolderIdentity != self {
 			t.Errorf("Get shows %+v, %v", shown, err)
 		}
-		took <- time.Since(grantedAt)
+		seenAt <- time.Now()
 	}()
 	time.Sleep(100 * time.Millisecond)
-	grantedAt = time.Now()
+	grantedAt := time.Now()
 	before := create(t, granted(name, self))
-	if duration := <-took; duration > time.Second {
+	if duration := (<-seenAt).Sub(grantedAt); duration > time.Second {
 		t.Errorf("a grant is seen after %s", duration)
 	}
 	if err := p.Lock().Update(t.Context(), record(15)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	leaseDuration = 3 * time.Second
+	leaseDuration = 5 * time.Second
 	// How long a hand-over may take at most, on a busy machine, if nothing has to expire.
 	soon = 30 * time.Second
 )
@@ -138,16 +139,11 @@ type replica struct {
 // start returns when the copy is ready: as an operator with this module, when its LeaseCandidate is published.
 func (d *deployment) start(name string, arguments ...string) *replica {
 	d.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	r := &replica{name: d.lease + "-" + name, metrics: listener.Addr().String(), ended: make(chan struct{})}
-	_ = listener.Close()
+	r := &replica{name: d.lease + "-" + name, metrics: freeAddress(), ended: make(chan struct{})}
 	arguments = append([]string{
 		"-kubeconfig", d.cluster.Kubeconfig, "-name", r.name, "-lease", d.lease, "-ledger", d.ledger,
 		"-strategy", "coordinated-leader-election.dev/NewestVersion", "-metrics-bind-address", r.metrics,
-		"-lease-duration", leaseDuration.String(), "-renew-deadline", "2s", "-retry-period", "300ms",
+		"-lease-duration", leaseDuration.String(), "-renew-deadline", "4s", "-retry-period", "300ms",
 	}, arguments...)
 	output, err := os.Create(filepath.Join(d.t.TempDir(), name))
 	if err != nil {
@@ -175,6 +171,17 @@ func (d *deployment) start(name string, arguments ...string) *replica {
 		return metrics != "" && (strings.Contains(metrics, published) || strings.Contains(strings.Join(arguments, " "), "-plain"))
 	})
 	return r
+}
+
+// freeAddress returns an address to listen at. No outgoing connection gets its port meanwhile: those have higher ones.
+func freeAddress() string {
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.N(10_000))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			_ = listener.Close()
+			return address
+		}
+	}
 }
 
 // runOnce returns whether the copy has ended by itself.
@@ -307,7 +314,7 @@ func TestTransferMovesTheLead(t *testing.T) {
 		token := d.terms()[1].token
 		for _, metric := range []string{
 			fmt.Sprintf("leader_election_participant_fencing_token{%s} %d", d.labels(), token),
-			fmt.Sprintf("leader_election_participant_remaining_seconds{%s} 2", d.labels()),
+			fmt.Sprintf("leader_election_participant_remaining_seconds{%s} 4", d.labels()),
 			fmt.Sprintf("leader_election_master_status{name=%q} 1", d.lease),
 		} {
 			if metrics := b.scrape(); !strings.Contains(metrics, metric) {
