@@ -53,6 +53,7 @@ func run() error {
 		Metrics:                             server.Options{BindAddress: *metricsAddress},
 		HealthProbeBindAddress:              *probeAddress,
 		LeaderElection:                      true,
+		LeaderElectionID:                    "tenant-operator",
 		LeaderElectionReleaseOnCancel:       true,
 		LeaderElectionResourceLockInterface: p.Lock(),
 	})

@@ -13,6 +13,7 @@ export type BinaryName =
   | 'elector'
   | 'helm'
   | 'informer'
+  | 'operator'
   | 'tenant-operator'
   | `kubectl@${typeof defaultVersion}`
   | `kube-apiserver@${KubernetesVersion}`
@@ -34,6 +35,7 @@ export const binaryNames: readonly BinaryName[] = [
   'kube-apiserver@1.31.4',
   'kube-apiserver@1.32.13',
   'kube-apiserver@1.33.13',
+  'operator',
 ];
 
 interface Recipe {
@@ -98,6 +100,12 @@ function recipeFor(name: BinaryName): Recipe {
     const folder = '../../examples/go';
     const alsoFrom = ['../../clients/go', '../../clients/go/participant'];
     return { program: name, module: name, folder, alsoFrom, target: '.', ldflags: '-s -w', isAsset: false };
+  }
+  if (name === 'operator') {
+    const folder = '../../clients/go';
+    const alsoFrom = ['../../clients/go/internal/operator', '../../clients/go/participant'];
+    const target = './internal/operator';
+    return { program: name, module: name, folder, alsoFrom, target, ldflags: '-s -w', isAsset: false };
   }
   if (name === 'candidate' || name === 'elector' || name === 'informer') {
     return { program: name, module: name, target: '.', ldflags: '-s -w', isAsset: false };

@@ -20,9 +20,9 @@ export interface Rule {
 const MADE_UP = 'test/docs/';
 const TEXT = '{ts,js,md,txt,yaml,yml,json,html,css}';
 
-/** All texts of src/, test/ and docs/. */
+/** All texts of src/, test/ and docs/, and the Go module. */
 export function readTree(root: string): Tree {
-  const paths = globSync(`{src,test,docs}/**/*.${TEXT}`, { cwd: root });
+  const paths = globSync([`{src,test,docs}/**/*.${TEXT}`, 'clients/**/*.go'], { cwd: root });
   return new Map(paths.map((path) => [toPosix(path), readFileSync(`${root}/${path}`, 'utf8')]));
 }
 
@@ -86,7 +86,7 @@ export function incompleteRules(tree: Tree): readonly string[] {
 /** Files, and what is said to be in them, that the page names and that are not there. */
 export function brokenReferences(tree: Tree): readonly string[] {
   const page = pageOf(tree);
-  const missing = [...page.matchAll(/`((?:src|test|docs)\/[^`]*)`/g)].flatMap(([, path = '']) =>
+  const missing = [...page.matchAll(/`((?:src|test|docs|clients)\/[^`]*)`/g)].flatMap(([, path = '']) =>
     tree.has(path) ? [] : [`${path} does not exist`],
   );
   const links = [...page.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].flatMap(([, link = '']) =>
@@ -133,7 +133,7 @@ function* inGroups(item: string, pattern: RegExp) {
   let wasFile = false;
   for (const [whole, name, quoted] of item.matchAll(pattern)) {
     const found = name ?? quoted ?? '';
-    const isFile = /^(?:src|test)\/.+\.\w+$/.test(found);
+    const isFile = /^(?:src|test|clients)\/.+\.\w+$/.test(found);
     if (isFile) files = wasFile ? [...files, found] : [found];
     else yield { found, files, isQuoted: whole.startsWith('"') };
     wasFile = isFile;
@@ -149,7 +149,8 @@ function absence(tree: Tree, name: string, files: readonly string[]): readonly s
 /** A function, or a method, by the way in which they begin; a call of the same name is none. */
 function definitionOf(name: string): RegExp {
   const method = `^ +(?:(?:async|static|readonly|override|get|\\*) ?)*#?${bare(name)}(?:<[^>\\n]*>)?\\((?:.*\\{)?$`;
-  return new RegExp(`\\bfunction\\*? ${bare(name)}\\b|\\bconst ${bare(name)} =|${method}`, 'm');
+  const inGo = `^func (?:\\(\\w+ \\*?\\w+\\) )?${bare(name)}\\(`;
+  return new RegExp(`\\bfunction\\*? ${bare(name)}\\b|\\bconst ${bare(name)} =|${method}|${inGo}`, 'm');
 }
 
 function bare(name: string): string {

@@ -24,12 +24,8 @@ var (
 	}
 )
 
-const (
-	// The pause after a discovery that failed or found no version.
-	unservedPause = 10 * time.Second
-	// The pause before a discovery looks for a better version.
-	servedPause = 5 * time.Minute
-)
+// The interval between renewals without a ping, as in client-go, and between two looks for a better version.
+const renewalInterval = 5 * time.Minute
 
 // candidate is a program's LeaseCandidate. It is published in the best version of the API, and moves when that version goes or
 // a better one comes.
@@ -38,56 +34,99 @@ type candidate struct {
 	discover discovery.DiscoveryInterface
 	settings settings
 	log      logr.Logger
-	trouble  *trouble
-	wake     chan struct{}
-	stopping context.Context
-	stop     context.CancelFunc
-	// Closed when run has returned.
-	ended chan struct{}
-
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	// Gets a value when the LeaseCandidate has changed, or its version has to be looked for.
+	wake        chan struct{}
+	isLookDue   atomic.Bool
 	isPublished atomic.Bool
-	mu          sync.Mutex
-	isRunning   bool
+	// Guards the start of run against withdraw.
+	mu sync.Mutex
+	// The others are used by run, and by withdraw when run has ended.
+	current *published
 	// Versions that the program must not use: a Role may allow only one group.
 	forbidden map[schema.GroupVersion]bool
-	current   *published
+	deletions backoff
 }
 
 func newCandidate(client dynamic.Interface, discover discovery.DiscoveryInterface, s settings, log logr.Logger) *candidate {
-	stopping, stop := context.WithCancel(context.Background())
-	return &candidate{
+	c := &candidate{
 		client:    client,
 		discover:  discover,
 		settings:  s,
 		log:       log,
-		trouble:   &trouble{log: log, message: "Cannot find out which LeaseCandidates are served"},
 		wake:      make(chan struct{}, 1),
-		stopping:  stopping,
-		stop:      stop,
-		ended:     make(chan struct{}),
 		forbidden: map[schema.GroupVersion]bool{},
+		deletions: backoff{first: 5 * time.Millisecond, most: time.Minute, resetAfter: time.Minute},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// start stands as candidate until withdraw is called.
+func (c *candidate) start() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() == nil {
+		c.work.Go(c.run)
 	}
 }
 
-// run stands as candidate until withdraw is called.
-func (c *candidate) run() {
+// withdraw deletes the LeaseCandidate, and returns when it is deleted, or cannot be.
+func (c *candidate) withdraw() {
 	c.mu.Lock()
-	c.isRunning = c.stopping.Err() == nil
-	isRunning := c.isRunning
+	c.cancel()
 	c.mu.Unlock()
-	if !isRunning {
-		return
+	c.work.Wait()
+	if c.current != nil {
+		c.current.remove()
+		c.current = nil
 	}
-	defer close(c.ended)
-	for c.stopping.Err() == nil {
-		pause := servedPause
-		if err := c.moveToBest(); err != nil && c.stopping.Err() == nil {
-			c.trouble.failed(err)
-			pause = unservedPause
+	c.isPublished.Store(false)
+}
+
+// run writes the LeaseCandidate when it is pinged, deleted or due for a renewal, and has it in the best version.
+func (c *candidate) run() {
+	trouble := &trouble{log: c.log, message: "Cannot publish or renew the LeaseCandidate"}
+	lookPause := backoff{first: 50 * time.Millisecond, most: 10 * time.Second, resetAfter: 10 * time.Second}
+	writePause := backoff{first: 50 * time.Millisecond, most: 2 * time.Second, resetAfter: 2 * time.Second}
+	var lookAt, lookPausedUntil, renewAt time.Time
+	for c.ctx.Err() == nil {
+		if c.isLookDue.Swap(false) && lookPausedUntil.Before(lookAt) {
+			lookAt = lookPausedUntil
 		}
-		timer := time.NewTimer(pause)
+		if now := time.Now(); !now.Before(lookAt) {
+			err := c.moveToBest()
+			if c.ctx.Err() != nil {
+				return
+			}
+			lookAt, lookPausedUntil = now.Add(renewalInterval), now.Add(lookPause.next())
+			if err != nil {
+				trouble.failed(err)
+				lookAt = lookPausedUntil
+			}
+		}
+		if c.current != nil && (c.current.needsWrite() || !time.Now().Before(renewAt)) {
+			err := c.current.write(c.ctx)
+			if c.ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				c.writeFailed(trouble, err)
+				sleep(c.ctx, writePause.next())
+				continue
+			}
+			trouble.ended()
+			renewAt = time.Now().Add(renewalInterval)
+		}
+		next := lookAt
+		if c.current != nil && renewAt.Before(lookAt) {
+			next = renewAt
+		}
+		timer := time.NewTimer(time.Until(next))
 		select {
-		case <-c.stopping.Done():
+		case <-c.ctx.Done():
 		case <-c.wake:
 		case <-timer.C:
 		}
@@ -95,25 +134,21 @@ func (c *candidate) run() {
 	}
 }
 
-// withdraw deletes the LeaseCandidate, and returns when it is deleted, or cannot be.
-func (c *candidate) withdraw() {
-	c.stop()
-	c.mu.Lock()
-	isRunning := c.isRunning
-	c.mu.Unlock()
-	if !isRunning {
+// writeFailed has another version tried if this one is forbidden.
+func (c *candidate) writeFailed(trouble *trouble, err error) {
+	if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+		trouble.failed(err)
+	}
+	if apierrors.IsForbidden(err) && !c.current.isAdopted {
+		c.forbidden[c.current.version] = true
+		c.current.stop()
+		c.current = nil
+		c.lookAgain()
 		return
 	}
-	<-c.ended
-	c.leave()
-}
-
-func (c *candidate) leave() {
-	if c.current != nil {
-		c.current.remove()
-		c.current = nil
+	if err := c.current.read(c.ctx); err != nil {
+		c.log.V(1).Info("Cannot read the LeaseCandidate", "err", err.Error())
 	}
-	c.isPublished.Store(false)
 }
 
 // moveToBest publishes the LeaseCandidate in the best version. The one in the former group is deleted after that: two candidates
@@ -123,38 +158,31 @@ func (c *candidate) moveToBest() error {
 	if err != nil {
 		return err
 	}
-	c.trouble.ended()
 	former := c.current
-	if former != nil && former.version == best && former.isServed() {
+	if former == nil {
+		c.current = c.follow(best)
 		return nil
 	}
-	if former != nil && former.version.Group == best.Group {
-		// Both are versions of the same object.
-		former.stop()
-		former = nil
+	if former.version == best {
+		return nil
 	}
-	next := newPublished(c, best)
-	next.start()
-	c.current = next
-	select {
-	case <-next.publishedOnce:
-	case <-next.refused:
-		if former != nil {
+	next := c.follow(best)
+	if err := next.write(c.ctx); err != nil {
+		if apierrors.IsForbidden(err) {
+			c.forbidden[best] = true
 			next.stop()
-			c.current = former
-			return nil
+		} else {
+			next.leaveTo(former)
 		}
-	case <-c.stopping.Done():
+		return err
 	}
-	if former != nil {
-		former.remove()
-	}
+	c.current = next
+	former.leaveTo(next)
 	return nil
 }
 
 func (c *candidate) best() (schema.GroupVersion, error) {
 	var allowed, others []schema.GroupVersion
-	c.mu.Lock()
 	for _, version := range sources {
 		if c.forbidden[version] {
 			others = append(others, version)
@@ -162,7 +190,6 @@ func (c *candidate) best() (schema.GroupVersion, error) {
 			allowed = append(allowed, version)
 		}
 	}
-	c.mu.Unlock()
 	for _, version := range append(allowed, others...) {
 		isServed, err := c.serves(version)
 		if err != nil || isServed {
@@ -188,21 +215,22 @@ func (c *candidate) serves(version schema.GroupVersion) (bool, error) {
 	return false, nil
 }
 
-// forbid has another version tried.
-func (c *candidate) forbid(version schema.GroupVersion) {
-	c.mu.Lock()
-	isNew := !c.forbidden[version]
-	c.forbidden[version] = true
-	c.mu.Unlock()
-	if isNew {
-		c.lookAgain()
-	}
+// lookAgain has the best version looked for.
+func (c *candidate) lookAgain() {
+	c.isLookDue.Store(true)
+	c.notify()
 }
 
-// lookAgain has the versions discovered again.
-func (c *candidate) lookAgain() {
+func (c *candidate) notify() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
+	}
+}
+
+// watchFailed has a better version looked for: a restarted server may serve one, with an old LeaseCandidate of this name.
+func (c *candidate) watchFailed(version schema.GroupVersion, err error) {
+	if apierrors.IsNotFound(err) || version != sources[0] && !apierrors.IsForbidden(err) {
+		c.lookAgain()
 	}
 }

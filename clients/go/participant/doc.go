@@ -2,23 +2,12 @@
 // operator leads: the best version, the highest priority, or the copy that a user asks for. The copies never take the Lease
 // by themselves.
 //
-// With the manager of controller-runtime:
-//
-//	p, err := participant.New(cfg, participant.Options{Lease: "tenant-operator", Version: version})
-//	// ...
-//	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-//		LeaderElection:                      true,
-//		LeaderElectionReleaseOnCancel:       true,
-//		LeaderElectionResourceLockInterface: p.Lock(),
-//	})
-//	// ...
-//	err = mgr.Start(p.Context(ctrl.SetupSignalHandler()))
-//
 // [Participant.Lock] turns an ordinary elector of client-go into a coordinated one. The elector sees the Lease as held by
-// another until the coordinator grants it, and takes up a grant in milliseconds.
+// another until the coordinator grants it, and takes up a grant in milliseconds. The example of Lock has such an elector.
 //
 // [Participant.Context] publishes a LeaseCandidate, by which the coordinator knows this copy. The context ends when the parent
-// ends, and when the lead has to be given up. The manager then stops its runnables, and releases the Lease after that.
+// ends, and when the lead has to be given up. The manager then stops its runnables, and releases the Lease after that. The example of
+// Context has the manager of controller-runtime.
 //
 // A Participant is for one run of a process, like a manager: when its context has ended, it does not lead again.
 package participant

@@ -11,9 +11,47 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/coordinated-leader-election/coordinated-leader-election/clients/go/participant"
 )
+
+// The manager of controller-runtime, as kubebuilder has it in main.go. Only the lock and the context differ.
+func ExampleParticipant_Context() {
+	run := func() error {
+		cfg, err := ctrl.GetConfig()
+		if err != nil {
+			return err
+		}
+		p, err := participant.New(cfg, participant.Options{
+			Lease:      "tenant-operator",
+			Version:    "1.4.2",
+			Logger:     ctrl.Log.WithName("election"),
+			Registerer: metrics.Registry,
+		})
+		if err != nil {
+			return err
+		}
+		mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+			LeaderElection:                      true,
+			LeaderElectionID:                    "tenant-operator",
+			LeaderElectionReleaseOnCancel:       true,
+			LeaderElectionResourceLockInterface: p.Lock(),
+		})
+		if err != nil {
+			return err
+		}
+		if err := mgr.AddReadyzCheck("participant", p.Ready); err != nil {
+			return err
+		}
+		return mgr.Start(p.Context(ctrl.SetupSignalHandler()))
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // An elector of client-go without controller-runtime. Its own context ends only after the work has ended, so that the Lease is
 // not released too early.

@@ -195,7 +195,7 @@ func (p *Participant) run(parent, ctx context.Context) {
 			return
 		}
 	}
-	go p.candidate.run()
+	p.candidate.start()
 	select {
 	case <-parent.Done():
 		p.stop(context.Cause(parent))

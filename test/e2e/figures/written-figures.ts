@@ -8,6 +8,7 @@ export type TableName =
   | 'coordinators'
   | 'any-cluster'
   | 'participants'
+  | 'operators'
   | 'lead'
   | 'sidecar'
   | 'memory'

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,9 +18,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Cluster is an API server and a coordinator.
+// Cluster is an API server, and a coordinator once StartCoordinator has returned.
 type Cluster struct {
 	Config *rest.Config
+	// The path of the administrator's kubeconfig.
+	Kubeconfig string
+	Server     *exec.Cmd
 
 	folder   string
 	programs []*exec.Cmd
@@ -29,10 +33,9 @@ type Cluster struct {
 	output *os.File
 }
 
-// Start starts an API server, and a coordinator if one is wanted. CLE_ROOT is the folder of the project; by
-// default it is the one that this module is in. CLE_NODE is the Node that runs it; by default the one in node_modules, else that on the
-// PATH.
-func Start(isCoordinated bool) (*Cluster, error) {
+// Start starts an API server with arguments for `serve`. CLE_ROOT is the folder of the project; by default it is the one that this
+// module is in. CLE_NODE is the Node that runs it; by default the one in node_modules, else that on the PATH.
+func Start(arguments ...string) (*Cluster, error) {
 	c := &Cluster{}
 	if err := c.find(); err != nil {
 		return nil, err
@@ -45,28 +48,48 @@ func Start(isCoordinated bool) (*Cluster, error) {
 	if c.output, err = os.Create(filepath.Join(folder, "output")); err != nil {
 		return nil, err
 	}
-	kubeconfig := filepath.Join(folder, "kubeconfig")
-	if err := c.run("serve", "--listen", "127.0.0.1:0", "--kubeconfig-out", kubeconfig); err != nil {
+	c.Kubeconfig = filepath.Join(folder, "kubeconfig")
+	serve := append([]string{"serve", "--listen", "127.0.0.1:0", "--kubeconfig-out", c.Kubeconfig}, arguments...)
+	if c.Server, err = c.start(serve...); err != nil {
 		return nil, c.failed(err)
 	}
-	if c.Config, err = awaitConfig(kubeconfig); err != nil {
+	if c.Config, err = awaitConfig(c.Kubeconfig); err != nil {
 		return nil, c.failed(err)
 	}
 	// Tests ask more often than a program does.
 	c.Config.QPS = -1
-	if !isCoordinated {
-		return c, nil
-	}
-	if err := c.run("run", "--kubeconfig", kubeconfig, "--listen", "off", "--log-level", "warn"); err != nil {
+	return c, nil
+}
+
+// Restart ends the API server, and starts it at the same address with arguments for `serve`. It has the former objects if both have
+// a --data-dir.
+func (c *Cluster) Restart(arguments ...string) error {
+	_ = c.Server.Process.Signal(syscall.SIGTERM)
+	_ = c.Server.Wait()
+	address := strings.TrimPrefix(c.Config.Host, "https://")
+	var err error
+	c.Server, err = c.start(append([]string{"serve", "--listen", address, "--kubeconfig-out", c.Kubeconfig}, arguments...)...)
+	return err
+}
+
+// StartCoordinator returns a running coordinator. No other may run.
+func (c *Cluster) StartCoordinator() (*exec.Cmd, error) {
+	coordinator, err := c.start("run", "--kubeconfig", c.Kubeconfig, "--listen", "off", "--log-level", "warn")
+	if err != nil {
 		return nil, c.failed(err)
 	}
 	if err := awaitCoordinator(c.Config); err != nil {
 		return nil, c.failed(err)
 	}
-	return c, nil
+	return coordinator, nil
 }
 
-// Stop ends both programs.
+// Command returns a command of the project's program, such as transfer, for this cluster.
+func (c *Cluster) Command(ctx context.Context, arguments ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, c.node, append([]string{c.main}, append(arguments, "--kubeconfig", c.Kubeconfig)...)...)
+}
+
+// Stop ends all programs.
 func (c *Cluster) Stop() {
 	for _, program := range c.programs {
 		_ = program.Process.Signal(syscall.SIGTERM)
@@ -103,14 +126,14 @@ func (c *Cluster) find() error {
 	return nil
 }
 
-func (c *Cluster) run(arguments ...string) error {
+func (c *Cluster) start(arguments ...string) (*exec.Cmd, error) {
 	program := exec.Command(c.node, append([]string{c.main}, arguments...)...)
 	program.Stdout, program.Stderr = c.output, c.output
 	if err := program.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	c.programs = append(c.programs, program)
-	return nil
+	return program, nil
 }
 
 func (c *Cluster) failed(err error) error {

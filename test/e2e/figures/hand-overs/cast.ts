@@ -1,11 +1,18 @@
 import type { WatchedLease } from '../../../control-plane/watched-objects.ts';
 import { startClientGo, startClientGoWithSidecars } from './client-go-programs.ts';
+import { startOperators } from './operators.ts';
 import { startParticipants } from './participants.ts';
 import { type ProgramProcess, WorkLog } from './programs.ts';
 import type { Site } from './site.ts';
 
 /** Whose programs take part. */
-export type ProgramKind = 'participants' | 'client-go' | 'client-go with sidecars' | 'plain client-go';
+export type ProgramKind =
+  | 'participants'
+  | 'client-go'
+  | 'client-go with sidecars'
+  | 'plain client-go'
+  | 'operators'
+  | 'plain operators';
 
 /** The programs of one kind, in a namespace of their own. */
 export class Cast {
@@ -25,17 +32,28 @@ export class Cast {
 
   /** A process without programs yet. */
   async startProcess(): Promise<ProgramProcess> {
-    const { note } = this.works;
-    const { plane } = this.site;
-    const starts = {
-      participants: () => startParticipants(plane, note),
-      'client-go': () => startClientGo(plane, note),
-      'client-go with sidecars': () => startClientGoWithSidecars(plane, note),
-      'plain client-go': () => startClientGo(plane, note, 'plain'),
-    };
-    const started = await starts[this.#kind]();
+    const started = await this.#startKind();
     this.#processes.add(started);
     return started;
+  }
+
+  #startKind(): Promise<ProgramProcess> {
+    const { note } = this.works;
+    const { plane } = this.site;
+    switch (this.#kind) {
+      case 'participants':
+        return startParticipants(plane, note);
+      case 'client-go':
+        return startClientGo(plane, note);
+      case 'client-go with sidecars':
+        return startClientGoWithSidecars(plane, note);
+      case 'plain client-go':
+        return startClientGo(plane, note, 'plain');
+      case 'operators':
+        return startOperators(plane, note);
+      case 'plain operators':
+        return startOperators(plane, note, { isPlain: true });
+    }
   }
 
   /** Starts a program that emulates 1.`minor`, the lower the better; resolves to its name once it is a candidate. */
@@ -46,11 +64,11 @@ export class Cast {
     return name;
   }
 
-  /** SIGTERM for one program. */
-  async stop(name: string): Promise<void> {
+  /** A signal for one program. */
+  async stop(name: string, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const place = this.#places.get(name);
     this.#places.delete(name);
-    await place?.stop(name);
+    await place?.stop(name, signal);
   }
 
   /** SIGKILL for a process; resolves to the names of those that it was the end of. */

@@ -48,8 +48,8 @@ export async function startClientGoWithSidecars(
     async start(spec) {
       await Promise.all([programs.start(spec), sidecars.start(spec)]);
     },
-    async stop(name) {
-      await Promise.all([programs.stop(name), sidecars.stop(name)]);
+    async stop(name, signal) {
+      await Promise.all([programs.stop(name, signal), sidecars.stop(name, signal)]);
     },
     async kill() {
       await Promise.all([programs.kill(), sidecars.kill()]);

@@ -43,15 +43,20 @@ export async function startRanks(cast: Cast, leases: readonly string[], spreadMs
   return { leases, processes, spreadMs };
 }
 
-/** SIGTERM for each leader. */
-export async function measureStops(cast: Cast, ranks: Ranks, random: () => number) {
+/** SIGTERM for each leader, or SIGKILL where each is a process of its own. */
+export async function measureStops(
+  cast: Cast,
+  ranks: Ranks,
+  random: () => number,
+  signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM',
+) {
   const former: string[] = [];
   const handOvers = await spread(ranks, random, (lease) => {
     const leader = cast.holder(lease);
     former.push(leader);
-    return handOver(cast, lease, leader, () => cast.stop(leader));
+    return handOver(cast, lease, leader, () => cast.stop(leader, signal));
   });
-  await replace(cast, ranks, former, 50);
+  await replace(cast, ranks, former, signal === 'SIGTERM' ? 50 : 60);
   return handOvers;
 }
 

@@ -12,8 +12,11 @@ export interface ProgramSpec {
 export interface ProgramProcess {
   /** Resolves once its LeaseCandidate is there. */
   start(spec: ProgramSpec): Promise<void>;
-  /** Does what a program does at SIGTERM; resolves when that has begun. What it leads takes no time to stop. */
-  stop(name: string): Promise<void>;
+  /**
+   * Does what a program does at SIGTERM; resolves when that has begun. What it leads takes no time to stop. SIGKILL is for
+   * programs that are a process each.
+   */
+  stop(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** SIGKILL, for all programs in it; resolves when it has ended. */
   kill(): Promise<void>;
   /** By how much, in milliseconds, its event loop was late in one case of a hundred since this was asked last; 0 where it has none. */

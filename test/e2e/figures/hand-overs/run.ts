@@ -26,7 +26,7 @@ export interface Contestant {
 }
 
 /** In the order in which they are measured. */
-export type Phase = 'stop' | 'preemption' | 'kill' | 'transfer' | 'restart';
+export type Phase = 'stop' | 'crash' | 'preemption' | 'kill' | 'transfer' | 'restart';
 
 export interface HandOverScale {
   readonly contestants: readonly Contestant[];
@@ -145,19 +145,21 @@ function play(
   { restarts }: HandOverScale,
   afterMs: number,
 ): Promise<readonly HandOver[] | undefined> {
-  const isPlain = contestant.programs === 'plain client-go';
+  // Plain electors have no candidates. The built-in coordinator has no priorities.
+  const isPlain = contestant.programs.startsWith('plain');
+  const hasPriorities = contestant.coordinator !== 'built-in' && !isPlain;
   switch (phase) {
     case 'stop':
       return measureStops(cast, ranks, random);
+    case 'crash':
+      return measureStops(cast, ranks, random, 'SIGKILL');
     case 'preemption':
-      // Plain electors have no versions.
       if (isPlain) return Promise.resolve(undefined);
       return measurePreemptions(cast, ranks, random);
     case 'kill':
       return measureKills(cast, ranks, afterMs);
     case 'transfer':
-      // The built-in one and plain electors know no priorities.
-      if (isPlain || contestant.coordinator === 'built-in') return Promise.resolve(undefined);
+      if (!hasPriorities) return Promise.resolve(undefined);
       return measureTransfers(cast, ranks, random);
     case 'restart': {
       const leases = leaseNames('restarted', restarts.leases);

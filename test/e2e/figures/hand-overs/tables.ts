@@ -90,5 +90,27 @@ const programs: HandOverTable = {
   reference: 2,
 };
 
+/** Operators with controller-runtime's manager, with the Go module and without: until the next one reconciles. */
+const operators: HandOverTable = {
+  scale: {
+    contestants: [
+      { ...native, title: 'with the Go module', programs: 'operators' },
+      { ...native, title: 'ordinary', programs: 'plain operators' },
+    ],
+    leases: LEASES,
+    phases: ['stop', 'crash', 'preemption', 'transfer'],
+    restSeconds: 0,
+    restarts: { leases: 0, rounds: 0 },
+  },
+  rows: [
+    { what: 'SIGTERM to the leader', phase: 'stop', of: between('causedAt', 'workedAt') },
+    { what: 'a better candidate is preferred', phase: 'preemption', of: between('toldAt', 'workedAt') },
+    { what: 'a transfer', phase: 'transfer', of: between('causedAt', 'workedAt') },
+    { what: 'kill -9 of the leader', phase: 'crash', of: between('causedAt', 'workedAt') },
+    { what: '... beyond the Lease’s expiry', phase: 'crash', of: between('expiredAt', 'workedAt') },
+  ],
+  reference: 1,
+};
+
 /** By the names that the command takes. */
-export const handOverTables = { 'any-cluster': anyCluster, participants: programs } as const;
+export const handOverTables = { 'any-cluster': anyCluster, participants: programs, operators } as const;
