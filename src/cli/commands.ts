@@ -10,7 +10,7 @@ import { drainSettings, transferSettings, undrainSettings } from '../settings/mo
 import { contradictionsWith, participateSettings } from '../settings/participate-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
-import type { SettingsTable } from '../settings/settings-table.ts';
+import type { Contradictions, SettingsTable } from '../settings/settings-table.ts';
 import type { Host } from '../support/host.ts';
 import { exitCode } from './exit-code.ts';
 
@@ -34,7 +34,7 @@ export interface CommandEntry<S = unknown> {
   readonly takes: 'nothing' | 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */
-  contradictions?(input: CommandInput<S>): readonly string[];
+  contradictions?(input: CommandInput<S>): Contradictions;
   /** Imports the code of the command and runs it. Resolves to an exit code. Rejects with an error to report. */
   run(input: CommandInput<S>, host: Host): Promise<number>;
   /**

@@ -1,16 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { connectParticipant } from '../../participant/participant.ts';
 import type { ParticipantState, ParticipateOptions } from '../../participant/participant-options.ts';
 import type { Term } from '../../participant/term.ts';
-import {
-  type CandidateLabels,
-  labelsInFile,
-  type ParticipateSettings,
-} from '../../settings/participate-settings.ts';
+import type { ParticipateSettings } from '../../settings/participate-settings.ts';
 import { type Clock, type Instant, sleep } from '../../support/clock.ts';
-import { withContext } from '../../support/files.ts';
 import { type Environment, type Host, untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
@@ -37,14 +31,13 @@ export function participationOf(
   const { leaseDurationSeconds, renewDeadlineMs, retryPeriodMs, candidateOnly } = settings;
   const { client, namespace, podNamespace } = clusterOf(settings, host);
   const pod = podIn(host.env, podNamespace);
-  const labels = labelsOf(settings.labels);
   return {
     client,
     namespace,
     lease,
     binaryVersion,
     priority,
-    labels,
+    labels: settings.labels,
     leaseDurationMs: leaseDurationSeconds * 1000,
     renewDeadlineMs,
     retryPeriodMs,
@@ -284,9 +277,4 @@ function podIn(
   if (!name || !uid) return undefined;
   const namespace = POD_NAMESPACE || podNamespace;
   return { name, uid, ...(namespace !== undefined && { namespace }) };
-}
-
-function labelsOf(labels: CandidateLabels): Readonly<Record<string, string>> {
-  if ('given' in labels) return labels.given;
-  return withContext(`--labels @${labels.file}`, () => labelsInFile(readFileSync(labels.file, 'utf8')));
 }

@@ -219,7 +219,6 @@ describe('taking part for a program', () => {
 
   test.each<{ flags: GivenFlags<ParticipateSettings>; want: string }>([
     { flags: { identity: 'Web_1' }, want: 'is no name of a LeaseCandidate' },
-    { flags: { labels: '@/nowhere/labels' }, want: '--labels @/nowhere/labels cannot be used' },
     { flags: { file: '/nowhere/leader.json' }, want: '--file /nowhere/leader.json cannot be used' },
     { flags: { kubeconfig: '/nowhere/kubeconfig' }, want: 'Cannot read the kubeconfig' },
   ])('is refused with $flags', async ({ flags, want }) => {
