@@ -15,20 +15,22 @@ export interface ParticipateOptions {
   /** The program's version as strict semver: `1.4.2`. */
   readonly binaryVersion: string;
   /** The version that the program emulates. Not above `binaryVersion`, which is the default. */
-  readonly emulationVersion?: string;
+  readonly emulationVersion?: string | undefined;
   /** Default `OldestEmulationVersion`. */
-  readonly strategy?: string;
+  readonly strategy?: string | undefined;
   /**
    * The name of the LeaseCandidate and of the holder, unique among running programs. Default: `<pod name>-<first 8 of the
    * pod's uid>` if `pod` is given, else the host's name and a random part.
    */
-  readonly identity?: string;
+  readonly identity?: string | undefined;
   /**
    * The Pod of the program. If the LeaseCandidate is in the same namespace, the Pod owns it, and Kubernetes deletes it
    * with the Pod. The default of the Pod's namespace is that of the service account that the program uses. With a
    * kubeconfig or a `client` there is no default, and the namespace is required.
    */
-  readonly pod?: { readonly name: string; readonly uid: string; readonly namespace?: string };
+  readonly pod?:
+    | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
+    | undefined;
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * An int32, higher first, default 0. It counts before the version. A candidate with a higher priority preempts the

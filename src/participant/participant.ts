@@ -44,13 +44,10 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
   const { client, kubeconfig, context, namespace, pod, clock } = options;
   if (client) return await new Participant({ ...options, client }, lead).run(stopping);
   const connected = connectParticipant({ kubeconfig, context, namespace, clock });
-  const { podNamespace } = connected;
-  const known = {
-    ...{ ...options, client: connected.client, namespace: connected.namespace },
-    ...(pod && { pod: { ...(podNamespace !== undefined && { namespace: podNamespace }), ...pod } }),
-  };
+  const { podNamespace, ...known } = connected;
+  const ownPod = pod && { ...pod, namespace: pod.namespace ?? podNamespace };
   try {
-    await new Participant(known, lead).run(stopping);
+    await new Participant({ ...options, ...known, pod: ownPod }, lead).run(stopping);
   } finally {
     await connected.client.close();
   }

@@ -140,11 +140,6 @@ const settings = {
       'lead-by-connection',
       'be a candidate while a program keeps a GET /lead open, and release the Lease after it has closed the connection',
     ),
-    file: option(
-      'file',
-      text('<path>'),
-      'keep a file with the leader and the time until which this is valid',
-    ),
     readyUrl: option(
       'ready-url',
       httpUrl,
@@ -175,7 +170,7 @@ export const participateSettings: SettingsTable<ParticipateSettings> = {
 /** Returns, in words, the settings that do not fit to a command or to the absence of a command. */
 export function contradictionsWith(command: readonly string[], given: ParticipateSettings): Contradictions {
   if (command.length === 0) return [given.restart && '--restart is about a command: give one after --'];
-  const ofSidecars = ['socket', 'leadByConnection', 'file', 'readyUrl', 'candidateOnly'] as const;
+  const ofSidecars = ['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const;
   return ofSidecars.map((key) => {
     const flag = `--${settings[key].flag}`;
     return (
@@ -206,13 +201,13 @@ const JITTER = 1.2;
 
 function contradictionsIn(given: ParticipateSettings): Contradictions {
   const { renewDeadlineMs, retryPeriodMs, binaryVersion, emulationVersion } = given;
-  const { candidateOnly, identity, file, listen, socket, leadByConnection } = given;
+  const { candidateOnly, identity, listen, socket, leadByConnection } = given;
   const leaseDurationMs = given.leaseDurationSeconds * 1000;
   const { wrapperMs } = killTimes(leaseDurationMs);
   const deadline = `--renew-deadline (${formatDurationMs(renewDeadlineMs)})`;
   const binary = parseVersion(binaryVersion);
   const emulation = parseVersion(emulationVersion);
-  const tellers = ['file', 'socket', 'leadByConnection'] as const;
+  const tellers = ['socket', 'leadByConnection'] as const;
   return [
     renewDeadlineMs >= wrapperMs &&
       `${deadline} must be shorter than ${formatDurationMs(wrapperMs)}, as --lease-duration is ${formatDurationMs(leaseDurationMs)}: what it leads has to end in between, before another can lead by a faster clock`,
@@ -228,9 +223,6 @@ function contradictionsIn(given: ParticipateSettings): Contradictions {
         Boolean(given[key]) &&
         `--${settings[key].flag} tells who leads, which with --candidate-only the program itself knows: leave it out`,
     ),
-    leadByConnection &&
-      file !== undefined &&
-      '--file tells until when the program leads, which with --lead-by-connection a connection does: leave it out',
     leadByConnection &&
       !candidateOnly &&
       !listen &&

@@ -290,7 +290,6 @@ describe('the command line', () => {
 
   test.each([
     { args: ['web', '--restart'], want: '--restart is about a command: give one after --' },
-    { args: ['web', '--file', 'f', '--', 'a'], want: '--file is for a program that runs by itself' },
     {
       args: ['web', '--candidate-only', '--identity', 'b', '--', 'a'],
       want: '--candidate-only is for a program that runs',

@@ -69,13 +69,11 @@ describe('the settings of participate', () => {
     },
     { flags: { leaseDurationSeconds: '4500ms' }, want: 'is not a whole number of seconds' },
     { flags: { readyUrl: 'https://127.0.0.1/' }, want: 'is not an http:// URL' },
-    { flags: { candidateOnly: 'true', identity: 'a', file: 'f' }, want: '--file tells who leads' },
     { flags: { candidateOnly: 'true', identity: 'a', socket: '/s' }, want: '--socket tells who leads' },
     {
       flags: { candidateOnly: 'true', identity: 'a', leadByConnection: 'true' },
       want: '--lead-by-connection tells who leads',
     },
-    { flags: { leadByConnection: 'true', file: 'f' }, want: '--file tells until when the program leads' },
     {
       flags: { leadByConnection: 'true', listen: 'off' },
       want: '--lead-by-connection needs --listen or --socket',

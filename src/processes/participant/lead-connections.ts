@@ -3,7 +3,21 @@ import { type Term, TermOver } from '../../participant/term.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { EVENT_STREAM, eventText, MAX_PROMISE_MS, MAX_STREAMS } from './leadership.ts';
+
+/** Maximum time for which a message or an answer allows the program to lead, in milliseconds. */
+export const MAX_PROMISE_MS = 5000;
+
+/** Maximum number of waiting programs. Further requests must retry later. */
+const MAX_WAITING = 64;
+
+/** The headers of a stream of server-sent events. Proxies must not buffer it. */
+const EVENT_STREAM = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Accel-Buffering': 'no',
+  Connection: 'close',
+} as const;
 
 /** A program's open request for leadership. */
 interface Program {
@@ -62,7 +76,7 @@ export class LeadConnections {
 
   /** Keeps a program's request open. The answer begins when the program leads. */
   join(response: ServerResponse): void {
-    if (this.#waiting.size >= MAX_STREAMS) {
+    if (this.#waiting.size >= MAX_WAITING) {
       endWith(response, 'too many wait for the lead already\n');
       return;
     }
@@ -86,7 +100,7 @@ export class LeadConnections {
     if (!program) return untilAborted(term.signal);
     this.#waiting.delete(program);
     this.#leader = program;
-    program.response.writeHead(200, { ...EVENT_STREAM, Connection: 'close' });
+    program.response.writeHead(200, EVENT_STREAM);
     const endRepeats = this.#tellRepeatedly(program, term);
     await Promise.all([untilAborted(term.signal), program.closed]);
     endRepeats();
@@ -116,7 +130,8 @@ export class LeadConnections {
     const { clock, repeatMs } = this.#parts;
     const { response } = program;
     const tell = (event: 'change' | 'heartbeat') => {
-      if (!response.destroyed) response.write(eventText(event, this.#account(program, term)));
+      const data = JSON.stringify(this.#account(program, term));
+      if (!response.destroyed) response.write(`event: ${event}\ndata: ${data}\n\n`);
     };
     const repeat = () => {
       // If the program does not read, do not write a second message.
