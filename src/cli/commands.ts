@@ -59,8 +59,7 @@ A flag overrules its environment variable, and both overrule the default. Durati
     takes: 'nothing',
     settings: runSettings,
     async run({ settings }, host) {
-      const { loadCoordinator } = await import('../processes/load-coordinator.ts');
-      const { runCoordinator } = await loadCoordinator(host.clock);
+      const { runCoordinator } = await import('../processes/coordinator-process.ts');
       await runCoordinator(settings, host);
       return exitCode.ok;
     },
@@ -93,7 +92,7 @@ With kubectl: KUBECONFIG=./kubeconfig kubectl get leases,leasecandidates --all-n
       'happens: on the status page, and in the terminal with keys to kill or pause the leader. Without a terminal, it ' +
       'prints lines.',
     examples: `  $ npm start                   with nothing configured this is the demo
-  $ npm start -- --once         the scripted tour
+  $ npm start -- demo --once    the scripted tour
 
 It connects to no cluster: it starts its own server on a free port of this machine, and keeps no data. It prints how
 to use kubectl with that server.`,
@@ -123,10 +122,7 @@ The audit needs list and watch on leases, and list on pods and leasecandidates. 
 Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     takes: 'nothing',
     settings: auditSettings,
-    async run({ settings }, host) {
-      const { showAudit } = await import('./audit.ts');
-      return await showAudit(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./audit.ts')).showAudit(settings, host),
   }),
   command({
     name: 'status',
@@ -138,10 +134,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
     takes: 'nothing',
     settings: statusSettings,
-    async run({ settings }, host) {
-      const { showStatus } = await import('./status.ts');
-      return await showStatus(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./status.ts')).showStatus(settings, host),
   }),
   command({
     name: 'explain',
@@ -152,10 +145,8 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     examples: '  $ kubectl cle explain kube-scheduler -n kube-system',
     takes: 'lease',
     settings: explainSettings,
-    async run({ lease, settings }, host) {
-      const { showExplanation } = await import('./explain.ts');
-      return await showExplanation(lease, settings, host);
-    },
+    run: async ({ lease, settings }, host) =>
+      (await import('./explain.ts')).showExplanation(lease, settings, host),
   }),
   command({
     name: 'plan',
@@ -171,10 +162,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle plan web --rollout web=2.1.0',
     takes: 'lease',
     settings: planSettings,
-    async run({ lease, settings }, host) {
-      const { showPlan } = await import('./plan.ts');
-      return await showPlan(lease, settings, host);
-    },
+    run: async ({ lease, settings }, host) => (await import('./plan.ts')).showPlan(lease, settings, host),
   }),
   command({
     name: 'doctor',
@@ -186,10 +174,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle doctor\n  $ kubectl cle doctor -o json\n\nExit codes: 0 no problems, 3 errors, 4 warnings only.',
     takes: 'nothing',
     settings: doctorSettings,
-    async run({ settings }, host) {
-      const { showDiagnosis } = await import('./doctor.ts');
-      return await showDiagnosis(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./doctor.ts')).showDiagnosis(settings, host),
   }),
   command({
     name: 'transfer',
@@ -202,10 +187,8 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       'Exit codes: 0 it leads, 5 it does not.',
     takes: 'lease',
     settings: transferSettings,
-    async run({ lease, settings }, host) {
-      const { runTransfer } = await import('./move-leaders.ts');
-      return await runTransfer(lease, settings, host);
-    },
+    run: async ({ lease, settings }, host) =>
+      (await import('./move-leaders.ts')).runTransfer(lease, settings, host),
   }),
   command({
     name: 'drain',
@@ -220,10 +203,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       'Exit codes: 0 all leaders have moved, 5 some have not.',
     takes: 'nothing',
     settings: drainSettings,
-    async run({ settings }, host) {
-      const { runDrain } = await import('./move-leaders.ts');
-      return await runDrain(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./move-leaders.ts')).runDrain(settings, host),
   }),
   command({
     name: 'undrain',
@@ -234,10 +214,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle undrain -A --selector topology.kubernetes.io/zone=b\n  $ kubectl cle undrain -A --all',
     takes: 'nothing',
     settings: undrainSettings,
-    async run({ settings }, host) {
-      const { runUndrain } = await import('./move-leaders.ts');
-      return await runUndrain(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./move-leaders.ts')).runUndrain(settings, host),
   }),
   command({
     name: 'participate',
@@ -255,10 +232,13 @@ executed, 127 where there is none; 0 stopped when asked to.`,
     takes: 'lease and program',
     settings: participateSettings,
     contradictions: ({ program, settings }) => contradictionsWith(program, settings),
-    async run({ lease, program, settings }, host) {
-      const { runParticipant } = await import('../processes/participant/participant-process.ts');
-      return await runParticipant(lease, program, settings, host);
-    },
+    run: async ({ lease, program, settings }, host) =>
+      (await import('../processes/participant/participant-process.ts')).runParticipant(
+        lease,
+        program,
+        settings,
+        host,
+      ),
     exitsSoon: true,
   }),
 ];

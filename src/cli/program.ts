@@ -1,8 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { demoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
-import { serveSettings } from '../settings/serve-settings.ts';
-import { envName, rowsOf, SettingsError, type SettingsTable } from '../settings/settings-table.ts';
+import { envName, rowsOf, SettingsError } from '../settings/settings-table.ts';
 import type { Environment } from '../support/host.ts';
 import { printableLines } from '../support/text.ts';
 import { commandFor } from './command-options.ts';
@@ -54,11 +52,11 @@ ${EXIT_CODES}`;
 
 const AFTER_HELP = `
 The default command is the demo, which connects to no cluster. In a pod, or if a variable of run is set, it is run.
-Options without a command belong to run, or to the demo if only the demo has them.
+Options without a command belong to run.
 
 Examples:
   $ npm start                                         the demo
-  $ npm start -- --once                               the scripted tour of the demo
+  $ npm start -- demo --once                          the scripted tour of the demo
   $ npm start -- --kubeconfig ~/.kube/config --dry-run
   $ npm start -- run --help                           every option of run
 
@@ -97,15 +95,22 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds the default command if the arguments have no command. Commander's own default command would treat a mistyped
- * command as an argument and suggest no correction.
+ * Adds the default command if the arguments have no command. Options belong to `run`. Without options the default is
+ * `run` in a pod or if a variable of `run` is set, otherwise `demo`. A kubeconfig does not select `run`: its current
+ * cluster may be any that the user worked with last. Commander's own default command would treat a mistyped command as
+ * an argument and suggest no correction.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
   // `kubectl cle` without arguments shows the help, not the demo.
   if (invokedAs === PLUGIN) return first === undefined ? ['--help'] : args;
-  const isCommandMissing = first === undefined || (first.startsWith('-') && !GLOBAL_FLAGS.includes(first));
-  return isCommandMissing ? [impliedCommand(args, env), ...args] : args;
+  if (first === undefined) return [isRunConfigured(env) ? 'run' : 'demo'];
+  return first.startsWith('-') && !GLOBAL_FLAGS.includes(first) ? ['run', ...args] : args;
+}
+
+function isRunConfigured(env: Environment): boolean {
+  const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
+  return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
 }
 
 function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Command {
@@ -160,47 +165,4 @@ function report(error: unknown, stderr: TextOutput): number {
 function messageWithCauses(error: Error): string {
   if (!(error.cause instanceof Error) || error.message.includes(error.cause.message)) return error.message;
   return `${error.message}: ${messageWithCauses(error.cause)}`;
-}
-
-/**
- * Returns the default command for arguments without a command. An option that only `demo` has selects `demo`. Any other
- * option selects `run`. Without options the default is `run` in a pod or if a variable of `run` is set, otherwise `demo`.
- * A kubeconfig does not select `run`: its current cluster may be any that the user worked with last.
- * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
- */
-function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
-  if (args.length === 0) return isRunConfigured(env) ? 'run' : 'demo';
-  const given = optionsAmong(args);
-  const ofRun = given.filter((flag) => isOption(flag, runSettings));
-  const [ofDemo] = given.filter((flag) => isOption(flag, demoSettings) && !isOption(flag, runSettings));
-  const [ofServe] = given.filter((flag) => isOption(flag, serveSettings) && !isOption(flag, runSettings));
-  if (ofServe !== undefined)
-    throw new SettingsError([`${ofServe} is an option of serve: ${nameIt('serve')}`]);
-  if (ofDemo === undefined) return 'run';
-  if (ofRun.length === 0) return 'demo';
-  throw new SettingsError([
-    `${ofDemo} is an option of demo, but ${ofRun.join(', ')} of run: ${nameIt('demo')}, or ${nameIt('run')}`,
-  ]);
-}
-
-function isRunConfigured(env: Environment): boolean {
-  const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
-  return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
-}
-
-/** Returns the options in the arguments, as the help spells them. */
-function optionsAmong(args: readonly string[]): readonly string[] {
-  return args
-    .filter((arg) => arg.startsWith('-'))
-    .map((arg) => (arg.startsWith('--') ? (arg.split('=', 1)[0] ?? arg) : arg.slice(0, 2)));
-}
-
-function isOption<S>(flag: string, table: SettingsTable<S>): boolean {
-  return rowsOf(table).some(([, { flag: long, short }]) =>
-    [`--${long}`, `--no-${long}`, `-${short}`].includes(flag),
-  );
-}
-
-function nameIt(command: string): string {
-  return `npm start -- ${command} ...`;
 }

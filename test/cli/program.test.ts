@@ -102,9 +102,6 @@ describe('the command line', () => {
     { args: [], env: { CLE_KUBECONFIG: '/k' }, want: 'run' },
     { args: [], env: { CLE_DRY_RUN: 'true' }, want: 'run' },
     { args: [], env: { CLE_DEMO_ONCE: 'true', CLE_PORT: 'tcp://10.0.0.1:80' }, want: 'demo' },
-    { args: ['--once'], env: {}, want: 'demo' },
-    { args: ['--once'], env: { KUBECONFIG: '/k' }, want: 'demo' },
-    { args: ['--no-once'], env: {}, want: 'demo' },
     { args: ['--log-level', 'debug'], env: {}, want: 'run' },
     { args: ['-n', 'a'], env: {}, want: 'run' },
   ])('takes $args with $env for $want', async ({ args, env, want }) => {
@@ -114,23 +111,6 @@ describe('the command line', () => {
       ran: want === 'run' ? 1 : 0,
       demonstrated: want === 'demo' ? 1 : 0,
     });
-  });
-
-  test.each([
-    {
-      args: ['--once', '--kubeconfig', '/k', '--dry-run'],
-      want: '--once is an option of demo, but --kubeconfig, --dry-run of run: npm start -- demo ..., or npm start -- run ...',
-    },
-    { args: ['--dry-run', '--data-dir=d'], want: '--data-dir is an option of serve: npm start -- serve ...' },
-  ])('asks for the command when given $args', async ({ args, want }) => {
-    const { exitCode, stderr, ran, served, demonstrated } = await execute(args);
-    expect({ exitCode, ran, served, demonstrated }).toEqual({
-      exitCode: 2,
-      ran: [],
-      served: [],
-      demonstrated: [],
-    });
-    expect(stderr).toBe(`error: ${want}\nTry --help.\n`);
   });
 
   test.each([
@@ -180,6 +160,7 @@ describe('the command line', () => {
 
   test.each([
     { args: ['rnu'], want: "unknown command 'rnu'\n(Did you mean run?)" },
+    { args: ['--once'], want: "unknown option '--once'" },
     { args: ['--lease-duraton', '9s'], want: '(Did you mean --lease-duration?)' },
     { args: ['run', 'extra'], want: 'too many arguments' },
     { args: ['--kubeconfig'], want: "option '--kubeconfig <path>' argument missing" },
