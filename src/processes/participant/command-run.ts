@@ -2,7 +2,7 @@ import type { Participant } from '../../participant/participant.ts';
 import type { Term } from '../../participant/term.ts';
 import { killTimes } from '../../settings/participate-settings.ts';
 import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
-import { SAFE_SHARE, sleep } from '../../support/clock.ts';
+import { repeat, SAFE_SHARE, sleep } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
 import { messageOf } from '../../support/text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -113,7 +113,7 @@ export class CommandRun {
       case 'setDeadline':
         this.#outOfTimeIn(this.#mayLiveMs('wrapperMs'));
         // The guard may not know about the last renewal yet.
-        this.#run?.guard?.extend(this.#mayLiveMs('guardMs'));
+        this.#extendGuard();
         break;
       case 'clear':
         this.#clear();
@@ -152,7 +152,8 @@ export class CommandRun {
     this.#run = { ...run, group, guard };
     held.release();
     run.undo.push(host.beforeExit(() => group.signal('SIGKILL')));
-    if (guard) this.#keepTelling(guard, leaseDurationMs / 3);
+    // Each time before the deadline of the guard passes.
+    if (guard) run.undo.push(repeat(host.clock, leaseDurationMs / 3, () => this.#extendGuard()));
     else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
   }
 
@@ -183,22 +184,6 @@ export class CommandRun {
       notStarted(error);
       return undefined;
     }
-  }
-
-  /** Extends the guard's deadline after each renewal, before it passes. */
-  #keepTelling(guard: GroupGuard, periodMs: number): void {
-    const run = this.#run;
-    let cancel = () => {};
-    const schedule = () => {
-      cancel = this.#parts.host.clock.setTimer(again, periodMs);
-    };
-    const again = () => {
-      if (run?.term.signal.aborted) return;
-      guard.extend(this.#mayLiveMs('guardMs'));
-      schedule();
-    };
-    schedule();
-    run?.undo.push(() => cancel());
   }
 
   /** Waits with backoff: a command in a crash loop must not keep the Lease or overload the API server. */
@@ -239,16 +224,16 @@ export class CommandRun {
     }
     run?.group?.signal('SIGTERM');
     this.#outOfTimeIn(Math.min(CLEANUP_GRACE_MS, this.#mayLiveMs('wrapperMs')));
-    let cancel = () => {};
-    const lookLater = () => {
-      cancel = clock.setTimer(look, LOOK_AGAIN_MS);
-    };
-    const look = () => {
-      if (isGone()) this.#happened({ kind: 'cleared' });
-      else lookLater();
-    };
-    lookLater();
-    run?.undo.push(() => cancel());
+    const cancel = repeat(clock, LOOK_AGAIN_MS, () => {
+      if (!isGone()) return;
+      cancel();
+      this.#happened({ kind: 'cleared' });
+    });
+    run?.undo.push(cancel);
+  }
+
+  #extendGuard(): void {
+    this.#run?.guard?.extend(this.#mayLiveMs('guardMs'));
   }
 
   /** Remaining time before the command is killed, in milliseconds. */

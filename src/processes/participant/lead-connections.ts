@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Term, TermOver } from '../../participant/term.ts';
-import type { Clock, Instant } from '../../support/clock.ts';
+import { type Clock, type Instant, repeat } from '../../support/clock.ts';
 import { untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
@@ -133,13 +133,11 @@ export class LeadConnections {
       const data = JSON.stringify(this.#account(program, term));
       if (!response.destroyed) response.write(`event: ${event}\ndata: ${data}\n\n`);
     };
-    const repeat = () => {
+    const cancel = repeat(clock, repeatMs, () => {
       // If the program does not read, do not write a second message.
       if (response.writableLength === 0) tell('heartbeat');
-      cancel = clock.setTimer(repeat, repeatMs);
-    };
+    });
     const end = () => tell('change');
-    let cancel = clock.setTimer(repeat, repeatMs);
     tell('change');
     term.signal.addEventListener('abort', end, { once: true });
     return () => {
