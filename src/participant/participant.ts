@@ -95,7 +95,7 @@ export class Participant {
         logger,
         metrics: metrics && createParticipantMetrics(metrics, description.leaseName),
         isFollowing: options.candidateOnly ?? false,
-        resumeDelayMs: options.resumeDelayMs,
+        resumeDelayMs: options.resumeDelayMs ?? 0,
         onChange: () => this.#changed(),
       },
       lead,
