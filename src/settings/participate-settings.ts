@@ -150,12 +150,6 @@ const settings = {
       'only publish the candidate, for a program that has its own coordinated elector',
     ),
   }),
-  ...inGroup('Command:', {
-    restart: toggle(
-      'restart',
-      'after the command has ended, release the Lease and become a candidate again, instead of exiting',
-    ),
-  }),
   logLevel: runSettings.settings.logLevel,
 };
 
@@ -167,16 +161,15 @@ export const participateSettings: SettingsTable<ParticipateSettings> = {
   contradictionsIn,
 };
 
-/** Returns, in words, the settings that do not fit to a command or to the absence of a command. */
+/** Returns, in words, the settings that do not fit to a command. */
 export function contradictionsWith(command: readonly string[], given: ParticipateSettings): Contradictions {
-  if (command.length === 0) return [given.restart && '--restart is about a command: give one after --'];
-  const ofSidecars = ['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const;
-  return ofSidecars.map((key) => {
-    const flag = `--${settings[key].flag}`;
-    return (
-      Boolean(given[key]) && `${flag} is for a program that runs by itself: leave out ${flag}, or the command`
-    );
-  });
+  if (command.length === 0) return [];
+  const ofSidecars = (['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const)
+    .filter((key) => Boolean(given[key]))
+    .map((key) => `--${settings[key].flag}`);
+  return ofSidecars.map(
+    (flag) => `${flag} is for a program that runs by itself: leave out ${flag}, or the command`,
+  );
 }
 
 /** Delay of the guard after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */

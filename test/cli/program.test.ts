@@ -251,12 +251,12 @@ describe('the command line', () => {
   test.each<{ args: string[]; want: object }>([
     { args: ['participate', 'web'], want: { participate: 'web', command: [] } },
     {
-      args: ['participate', 'web', '--priority', '3', '--', 'echo', '-o=json', '--', '--restart'],
+      args: ['participate', 'web', '--priority', '3', '--', 'echo', '-o=json', '--', '--socket'],
       want: {
         participate: 'web',
         // What follows -- is the command's, whatever it looks like.
-        command: ['echo', '-o=json', '--', '--restart'],
-        settings: { priority: 3, restart: false },
+        command: ['echo', '-o=json', '--', '--socket'],
+        settings: { priority: 3, socket: undefined },
       },
     },
     {
@@ -270,7 +270,7 @@ describe('the command line', () => {
   });
 
   test.each([
-    { args: ['web', '--restart'], want: '--restart is about a command: give one after --' },
+    { args: ['web', '--ready-url', 'http://a/', '--', 'a'], want: '--ready-url is for a program that' },
     {
       args: ['web', '--candidate-only', '--identity', 'b', '--', 'a'],
       want: '--candidate-only is for a program that runs',

@@ -26,7 +26,6 @@ describe('the settings of participate', () => {
       labels: {},
       listen: { host: '127.0.0.1', port: 4040 },
       healthListen: undefined,
-      restart: false,
       candidateOnly: false,
       socket: undefined,
       leadByConnection: false,

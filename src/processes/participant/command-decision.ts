@@ -1,24 +1,21 @@
 import { constants } from 'node:os';
 
-/** The state of the command, of its term and of this process. */
+/**
+ * The state of the command, of its term and of this process.
+ * - `waiting`: no command runs. There is no term, or it has ended.
+ * - `running`: the command runs in the current term.
+ * - `ending`: the term has ended, and the wrapper has asked the command to end.
+ * - `clearing`: the command has ended. Other processes of its group may still run.
+ */
 export type CommandState =
-  /** No command runs: there is no term, or it has ended. */
-  | { readonly phase: 'waiting'; readonly isStopping: boolean }
-  /** The command runs in the current term. */
-  | { readonly phase: 'running'; readonly isStopping: boolean }
-  /** The term has ended, and the wrapper has asked the command to end. */
-  | { readonly phase: 'ending'; readonly isStopping: boolean }
-  /** The command has ended. Other processes of its group may still run. */
+  | { readonly phase: 'waiting' | 'running' | 'ending'; readonly isStopping: boolean }
   | {
       readonly phase: 'clearing';
       readonly isStopping: boolean;
       readonly end: CommandEnd;
-      /** Whether the command ended before the wrapper asked it to. Then the term ends. */
+      /** Whether the command ended before the wrapper asked it to. Then this process ends, too. */
       readonly byItself: boolean;
-      readonly isTermOver: boolean;
-    }
-  /** No command runs. The wrapper has asked for the end of the term. */
-  | { readonly phase: 'withdrawing'; readonly isStopping: boolean; readonly end: CommandEnd };
+    };
 
 /** An event of the command or its term. */
 export type CommandEvent =
@@ -42,8 +39,6 @@ export type CommandAction =
   | { readonly kind: 'clear' }
   /** Kill the process group. */
   | { readonly kind: 'kill' }
-  /** Stop being a candidate for a while, so that the coordinator elects another candidate. */
-  | { readonly kind: 'withdraw' }
   /** End the term and release the Lease. All processes have ended. */
   | { readonly kind: 'endTerm' }
   /** Stop taking part and end this process. */
@@ -64,22 +59,18 @@ export const initialCommandState: CommandState = { phase: 'waiting', isStopping:
  * Decides what to do with the command. While this process ends, no command starts. A term ends only after the process
  * group of its command is empty.
  */
-export function decideCommand(
-  state: CommandState,
-  event: CommandEvent,
-  { restart }: { readonly restart: boolean },
-): CommandDecision {
+export function decideCommand(state: CommandState, event: CommandEvent): CommandDecision {
   switch (event.kind) {
     case 'termBegan':
       return state.phase !== 'waiting' || state.isStopping
         ? { next: state, actions: [{ kind: 'endTerm' }] }
-        : { next: { ...state, phase: 'running' }, actions: [{ kind: 'start' }] };
+        : { next: { phase: 'running', isStopping: false }, actions: [{ kind: 'start' }] };
     case 'termOver':
       return onTermOver(state);
     case 'ended':
       return onEnd(state, event.end);
     case 'cleared':
-      return state.phase === 'clearing' ? afterwards(state, restart) : nothing(state);
+      return state.phase === 'clearing' ? afterwards(state) : nothing(state);
     case 'outOfTime':
       return {
         next: state,
@@ -112,9 +103,6 @@ export function exitCodeOf(end: CommandEnd): number {
   }
 }
 
-/** Error codes that show a temporary lack of resources. */
-const TEMPORARY_ERRORS = ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'];
-
 /** Explains why a command could not start, with advice. */
 export function startProblem(file: string, code: string): string {
   if (code === 'ENOENT')
@@ -128,17 +116,14 @@ function nothing(next: CommandState): CommandDecision {
 }
 
 function onTermOver(state: CommandState): CommandDecision {
-  const { isStopping } = state;
   switch (state.phase) {
     case 'running':
       return {
-        next: { phase: 'ending', isStopping },
+        next: { phase: 'ending', isStopping: state.isStopping },
         actions: [{ kind: 'setDeadline' }, { kind: 'signal', signal: 'SIGTERM' }],
       };
     case 'clearing':
-      return { next: { ...state, isTermOver: true }, actions: [{ kind: 'setDeadline' }] };
-    case 'withdrawing':
-      return { next: { phase: 'waiting', isStopping }, actions: [{ kind: 'endTerm' }] };
+      return { next: state, actions: [{ kind: 'setDeadline' }] };
     case 'waiting':
     case 'ending':
       return nothing(state);
@@ -148,9 +133,8 @@ function onTermOver(state: CommandState): CommandDecision {
 function onEnd(state: CommandState, end: CommandEnd): CommandDecision {
   const { isStopping, phase } = state;
   if (phase !== 'running' && phase !== 'ending') return nothing(state);
-  const byItself = phase === 'running';
   return {
-    next: { phase: 'clearing', isStopping, end, byItself, isTermOver: !byItself },
+    next: { phase: 'clearing', isStopping, end, byItself: phase === 'running' },
     actions: [{ kind: 'clear' }],
   };
 }
@@ -165,29 +149,21 @@ function onSignal(state: CommandState, signal: NodeJS.Signals): CommandDecision 
     // Without a command, no other signal has an effect.
     case 'waiting':
       return { next, actions: isFirst ? [{ kind: 'stop', exitCode: 0 }] : [] };
-    case 'withdrawing':
-      return { next, actions: isFirst ? [{ kind: 'stop', exitCode: exitCodeOf(state.end) }] : [] };
     case 'clearing':
       return nothing(next);
   }
 }
 
-function afterwards(
-  { isStopping, end, byItself, isTermOver }: Extract<CommandState, { phase: 'clearing' }>,
-  restart: boolean,
-): CommandDecision {
-  if (isStopping || (byItself && (!restart || isPermanent(end)))) {
-    // Treat this like a stop: if another term begins in the meantime, no command starts in it.
-    return {
-      next: { phase: 'waiting', isStopping: true },
-      actions: [{ kind: 'stop', exitCode: exitCodeOf(end) }, { kind: 'endTerm' }],
-    };
-  }
-  if (isTermOver) return { next: { phase: 'waiting', isStopping }, actions: [{ kind: 'endTerm' }] };
-  return { next: { phase: 'withdrawing', isStopping, end }, actions: [{ kind: 'withdraw' }] };
-}
-
-/** True if a retry would fail in the same way. */
-function isPermanent(end: CommandEnd): boolean {
-  return end.kind === 'notStarted' && !TEMPORARY_ERRORS.includes(end.code);
+function afterwards({
+  isStopping,
+  end,
+  byItself,
+}: Extract<CommandState, { phase: 'clearing' }>): CommandDecision {
+  if (!isStopping && !byItself)
+    return { next: { phase: 'waiting', isStopping }, actions: [{ kind: 'endTerm' }] };
+  // Treat this like a stop: if another term begins in the meantime, no command starts in it.
+  return {
+    next: { phase: 'waiting', isStopping: true },
+    actions: [{ kind: 'stop', exitCode: exitCodeOf(end) }, { kind: 'endTerm' }],
+  };
 }

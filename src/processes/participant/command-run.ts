@@ -1,8 +1,6 @@
-import type { Participant } from '../../participant/participant.ts';
 import type { Term } from '../../participant/term.ts';
 import { killTimes } from '../../settings/participate-settings.ts';
-import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
-import { repeat, SAFE_SHARE, sleep } from '../../support/clock.ts';
+import { repeat, SAFE_SHARE } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
 import { messageOf } from '../../support/text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -27,7 +25,6 @@ import {
 /** The parts of a {@link CommandRun}. */
 export interface CommandRunParts {
   readonly command: readonly string[];
-  readonly restart: boolean;
   readonly leaseDurationMs: number;
   readonly host: Pick<Host, 'clock' | 'env' | 'kill' | 'beforeExit'>;
   readonly logger: Logger;
@@ -36,9 +33,6 @@ export interface CommandRunParts {
 /** Grace period for processes of the group that still run after the command has ended, in milliseconds. */
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
-
-/** Backoff after the end of a command, before this process becomes a candidate again. */
-const PAUSES: BackoffOptions = { initialMs: 2000, maxMs: 60_000, resetAfterMs: 60_000 };
 
 /** A run of the command in one term. */
 interface Run {
@@ -54,20 +48,12 @@ interface Run {
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
-  #participant: Pick<Participant, 'withdraw' | 'stand'> | undefined;
   #state: CommandState = initialCommandState;
   #run: Run | undefined;
   #exitCode = 0;
-  readonly #pauses: Backoff;
 
   constructor(parts: CommandRunParts) {
     this.#parts = parts;
-    this.#pauses = new Backoff(PAUSES, parts.host.clock);
-  }
-
-  /** The participant that holds the Lease. */
-  set participant(participant: Pick<Participant, 'withdraw' | 'stand'>) {
-    this.#participant = participant;
   }
 
   /** Aborts when the process should stop taking part. */
@@ -97,7 +83,7 @@ export class CommandRun {
   };
 
   #happened(event: CommandEvent): void {
-    const { next, actions } = decideCommand(this.#state, event, this.#parts);
+    const { next, actions } = decideCommand(this.#state, event);
     this.#state = next;
     for (const action of actions) this.#apply(action);
   }
@@ -122,9 +108,6 @@ export class CommandRun {
         this.#parts.logger.warn({}, 'Killing the remaining processes of the command');
         this.#run?.group?.signal('SIGKILL');
         break;
-      case 'withdraw':
-        void this.#pause();
-        break;
       case 'endTerm':
         this.#endTerm();
         break;
@@ -144,7 +127,6 @@ export class CommandRun {
     const { pid } = held.child;
     const { fencingToken } = run.term;
     logger.info({ command: command[0], pid, fencingToken }, 'Started the command');
-    this.#pauses.succeeded();
     const group = new ProcessGroup(pid, host);
     const guard = startGroupGuard(group.id, this.#mayLiveMs('guardMs'), () =>
       logger.warn({}, 'The guard of the command has ended'),
@@ -184,16 +166,6 @@ export class CommandRun {
       notStarted(error);
       return undefined;
     }
-  }
-
-  /** Waits with backoff: a command in a crash loop must not keep the Lease or overload the API server. */
-  async #pause(): Promise<void> {
-    const { host, logger } = this.#parts;
-    const delayMs = this.#pauses.failed();
-    logger.info({ delayMs: Math.round(delayMs) }, 'Standing again later');
-    await this.#participant?.withdraw();
-    await sleep(host.clock, delayMs, this.stopping);
-    if (!this.stopping.aborted) this.#participant?.stand();
   }
 
   #ended(end: CommandEnd): void {

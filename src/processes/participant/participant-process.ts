@@ -46,17 +46,16 @@ export async function runParticipant(
 
 async function runWrapper(
   command: readonly string[],
-  { restart, leaseDurationSeconds, healthListen }: ParticipateSettings,
+  { leaseDurationSeconds, healthListen }: ParticipateSettings,
   participation: Participation,
   host: Host,
 ): Promise<number> {
   const { logger } = participation;
   const leaseDurationMs = leaseDurationSeconds * 1000;
-  const run = new CommandRun({ command, restart, leaseDurationMs, host, logger });
+  const run = new CommandRun({ command, leaseDurationMs, host, logger });
   host.onSignals(SIGNALS, (signal) => run.signal(signal));
   const metrics = new Registry();
   const participant = new Participant({ ...participation, metrics }, run.lead);
-  run.participant = participant;
   const health =
     healthListen && (await serveHealth(healthListen, { clock: host.clock, participant, metrics }));
   const { identity } = participant;

@@ -19,10 +19,10 @@ const signalled = (signal: NodeJS.Signals): CommandEvent => ({ kind: 'signalled'
 const term = signalled('SIGTERM');
 
 /** What is done about a story's events, a list for each. */
-function actionsOf(events: readonly CommandEvent[], restart: boolean): readonly string[] {
+function actionsOf(events: readonly CommandEvent[]): readonly string[] {
   let state: CommandState = initialCommandState;
   return events.map((event) => {
-    const { next, actions } = decideCommand(state, event, { restart });
+    const { next, actions } = decideCommand(state, event);
     state = next;
     return actions.map(nameOf).join(' ');
   });
@@ -36,7 +36,7 @@ function nameOf(action: CommandAction): string {
 const toEnd = 'setDeadline SIGTERM';
 
 describe('a command that runs while its candidate leads (rule 15)', () => {
-  test.each<{ story: string; restart?: boolean; events: CommandEvent[]; want: string[] }>([
+  test.each<{ story: string; events: CommandEvent[]; want: string[] }>([
     {
       story: 'ends by itself: only then does the term, and with its exit code this process',
       events: [began, ended(3), cleared, over],
@@ -110,36 +110,11 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
       want: ['start', 'clear', 'stop:126 endTerm'],
     },
     {
-      story: 'does not exist, which no restart helps',
-      restart: true,
-      events: [began, missing, cleared],
-      want: ['start', 'clear', 'stop:127 endTerm'],
-    },
-    {
-      story: 'ends by itself and is to be restarted: others are elected first',
-      restart: true,
-      events: [began, ended(1), cleared, over, began],
-      want: ['start', 'clear', 'withdraw', 'endTerm', 'start'],
-    },
-    {
-      story: 'is to be restarted, but the term was over when all was cleared',
-      restart: true,
+      story: 'ends by itself, and the term is over before all is cleared',
       events: [began, ended(1), over, cleared, began],
-      want: ['start', 'clear', 'setDeadline', 'endTerm', 'start'],
+      want: ['start', 'clear', 'setDeadline', 'stop:1 endTerm', 'endTerm'],
     },
-    {
-      story: 'is to be restarted, but not while this process is to end',
-      restart: true,
-      events: [began, term, ended(9), cleared],
-      want: ['start', 'SIGTERM', 'clear', 'stop:9 endTerm'],
-    },
-    {
-      story: 'is to be restarted when SIGTERM comes',
-      restart: true,
-      events: [began, ended(9), cleared, term, over, began],
-      want: ['start', 'clear', 'withdraw', 'stop:9', 'endTerm', 'endTerm'],
-    },
-  ])('$story', ({ events, restart = false, want }) => {
-    expect(actionsOf(events, restart)).toEqual(want);
+  ])('$story', ({ events, want }) => {
+    expect(actionsOf(events)).toEqual(want);
   });
 });

@@ -39,20 +39,14 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
 }
 
 /** A command run by `sh` in a folder of its own, whose output goes to the file `out`. */
-function runOf(script: string, { restart = false, leaseDurationMs = 15_000 } = {}) {
-  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], restart, leaseDurationMs);
+function runOf(script: string, { leaseDurationMs = 15_000 } = {}) {
+  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], leaseDurationMs);
 }
 
-function startRun(command: readonly string[], restart = false, leaseDurationMs = 15_000) {
+function startRun(command: readonly string[], leaseDurationMs = 15_000) {
   const host = new SimHost({ env: { PATH: process.env['PATH'] ?? '' } });
   const logger = createLogger({ level: 'debug', destination: host.stderr });
-  const run = new CommandRun({ command, restart, leaseDurationMs, host, logger });
-  const asked: string[] = [];
-  run.participant = {
-    withdraw: async () => void asked.push('withdraw'),
-    stand: () => void asked.push('stand'),
-  };
-  return { run, host, asked };
+  return { run: new CommandRun({ command, leaseDurationMs, host, logger }), host };
 }
 
 /** The processes of a group that could still do something. */
@@ -179,19 +173,6 @@ describe('a command', () => {
     await run.lead(new FakeTerm());
     expect(run.exitCode).toBe(126);
     expect(host.said.err).toContain('not executable; chmod +x it');
-  });
-
-  test('stands again after a while with --restart, and others are elected first', async () => {
-    const { run, asked } = runOf('echo up; exit 1', { restart: true });
-    const term = new FakeTerm();
-    const leading = run.lead(term);
-    await until(() => asked.length === 1, 'withdrawn');
-    expect(asked).toEqual(['withdraw']);
-    term.end('resigned');
-    await leading;
-    expect(run.stopping.aborted).toBe(false);
-    await until(() => asked.length === 2, 'standing');
-    expect(asked).toEqual(['withdraw', 'stand']);
   });
 
   test('goes with this process when that ends by an error', async () => {
