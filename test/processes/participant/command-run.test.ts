@@ -151,6 +151,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
   test('is killed with all that it has started before the Lease can be another’s', async () => {
     const { run } = runOf(
       `trap '' TERM; (trap '' TERM; while :; do sleep 0.02; done) & echo $$; while :; do sleep 0.02; done`,
+      { leaseDurationMs: 3000 },
     );
     const term = new FakeTerm();
     const leading = run.lead(term);
