@@ -73,9 +73,9 @@ function exitSoon(): void {
 }
 
 // Loaded after the signal handlers are set, because this import takes most of the start time.
-const { createProgram } = await import('./cli/program.ts');
+const { runProgram } = await import('./cli/program.ts');
 
-process.exitCode = await createProgram({
+process.exitCode = await runProgram(process.argv.slice(2), {
   version,
   invokedAs: basename(process.argv[1] ?? ''),
   env: process.env,
@@ -86,4 +86,4 @@ process.exitCode = await createProgram({
     if (command.exitsSoon) exitSoon();
     return code;
   },
-}).execute(process.argv.slice(2));
+});

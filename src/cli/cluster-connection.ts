@@ -51,7 +51,7 @@ export async function withCluster<T>(
 /** Warns if the clock of this machine differs from the server's. The command then uses the server's clock. */
 export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
-  if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
+  if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
 }
 
 /** The message for a server without the API. Other output about elections would be misleading. */

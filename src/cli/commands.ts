@@ -220,15 +220,15 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     name: 'participate',
     summary: 'take part in an election for a program, as its wrapper or its sidecar',
     description:
-      'Stands as candidate for a Lease. With a command after --, runs it while this candidate leads, and only then. ' +
-      'Without one, tells a program beside it who leads, by HTTP and in a file.',
+      'Publishes a candidate for a Lease. With a command after --, runs the command only while this candidate leads. ' +
+      'Without a command, serves the name of the leader to a program in the same pod, by HTTP.',
     examples: `  $ coordinated-leader-election participate web -- node server.js    runs while this pod leads
   $ coordinated-leader-election participate web                      a sidecar: curl http://127.0.0.1:4040/leader
   $ coordinated-leader-election participate web --candidate-only --identity "$POD_NAME"
 
-What the command finds in its environment: CLE_LEASE, CLE_HOLDER, CLE_FENCING_TOKEN.
-Exit codes: those of the command, 128 and the signal's number where a signal ended it, 126 where it cannot be
-executed, 127 where there is none; 0 stopped when asked to.`,
+The command has the environment variables CLE_LEASE, CLE_HOLDER and CLE_FENCING_TOKEN.
+Exit codes: the command's; 128 plus the number of the signal that ended it; 126 if it is not executable; 127 if it does
+not exist; 0 if the candidate was stopped before the command started.`,
     takes: 'lease and program',
     settings: participateSettings,
     contradictions: ({ program, settings }) => contradictionsWith(program, settings),

@@ -20,13 +20,6 @@ export interface ProgramParts {
   dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
 }
 
-/**
- * The command line. Takes the arguments after the program's name. Resolves to an exit code, and never ends the process.
- */
-interface Program {
-  execute(args: readonly string[]): Promise<number>;
-}
-
 const NAME = 'coordinated-leader-election';
 /** The name of the executed file if kubectl runs the program as a plugin: `kubectl cle`. */
 const PLUGIN = 'kubectl-cle';
@@ -67,22 +60,18 @@ Every option has an environment variable: --lease-duration of run is CLE_LEASE_D
 CLE_SERVE_LISTEN, --once of demo is CLE_DEMO_ONCE.
 ${EXIT_CODES}`;
 
-/** Builds the command line of the program. */
-export function createProgram(parts: ProgramParts): Program {
-  return {
-    async execute(args) {
-      let code: number = exitCode.ok;
-      const program = commandLine(parts, (ended) => {
-        code = ended;
-      });
-      try {
-        await program.parseAsync(withCommand(withoutEqualsSigns(args), parts), { from: 'user' });
-        return code;
-      } catch (error) {
-        return report(error, parts.stderr);
-      }
-    },
-  };
+/** Runs the program with these arguments. Resolves to an exit code. Never ends the process, and never rejects. */
+export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<number> {
+  let code: number = exitCode.ok;
+  const program = commandLine(parts, (ended) => {
+    code = ended;
+  });
+  try {
+    await program.parseAsync(withCommand(withoutEqualsSigns(args), parts), { from: 'user' });
+    return code;
+  } catch (error) {
+    return report(error, parts.stderr);
+  }
 }
 
 /**

@@ -99,7 +99,7 @@ function reportMissing(
 ): void {
   for (const apiVersion of forbiddenApis)
     stderr.write(
-      `warning: you may not list leasecandidates of ${apiVersion}: those who stand there are missing\n`,
+      `warning: you may not list leasecandidates of ${apiVersion}: its candidates are missing here\n`,
     );
   if (candidateApis.length === 0) stderr.write(`error: ${NOT_SERVED}\n`);
   else if (statuses.length > 0) return;

@@ -175,7 +175,7 @@ export class Candidate {
     this.#current = undefined;
     this.#parts.logger.warn(
       { apiVersion: gone.apiVersion },
-      'LeaseCandidates of this version are served no more',
+      'The API server no longer serves LeaseCandidates of this version',
     );
     void gone.stop();
     this.#sleep.interrupt();

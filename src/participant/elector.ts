@@ -177,7 +177,7 @@ export class Elector {
     if (!this.#hasRival)
       this.#parts.logger.error(
         { identity: this.#parts.identity },
-        'Another running program leads under the same identity: give each its own',
+        'Another running program leads with the same identity: give each program its own identity',
       );
     this.#hasRival = true;
   }
@@ -275,7 +275,7 @@ export class Elector {
   #reportFailure(error: unknown): void {
     if (isConflict(error)) {
       if (this.#term) this.#count((metrics) => metrics.slowpathExercised());
-      this.#parts.logger.debug({ err: error }, 'The Lease has changed meanwhile');
+      this.#parts.logger.debug({ err: error }, 'The Lease has changed in the meantime');
     } else {
       this.#parts.logger.warn(
         { err: error, leadsForMs: this.#term?.remainingMs() },

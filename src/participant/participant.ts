@@ -81,7 +81,7 @@ export class Participant {
     if (pod && !description.pod) {
       logger.info(
         { namespace: description.namespace, pod: pod.name, podNamespace: pod.namespace },
-        'The LeaseCandidate has no owner: its Pod is in another namespace, or it is not known in which',
+        'The LeaseCandidate has no owner: its Pod is in another namespace, or the namespace of the Pod is unknown',
       );
     }
     this.#candidate = new Candidate({ client, clock, description, logger });
@@ -196,7 +196,7 @@ export class Participant {
   #leaveOverrun(): void {
     this.#logger.error(
       { candidate: this.identity },
-      'The callback goes on although its term is over: it is no candidate until it ends',
+      'The callback still runs although its Lease has expired: the program is no candidate until it ends',
     );
     void this.#candidate.withdraw();
   }

@@ -13,7 +13,7 @@ const settings = inGroup('Demonstration:', {
     default: '127.0.0.1:0',
     defaultNote: 'a free port of this machine',
   }),
-  open: toggle('open', 'leave it to you to open the status page in a browser', 'true'),
+  open: toggle('open', 'do not open the status page in a browser', 'true'),
 });
 
 export type DemoSettings = SettingsOf<typeof settings>;

@@ -43,7 +43,7 @@ const transferRows = {
   ...inGroup('Candidates:', {
     to: option('to', candidateName, 'name of the candidate that should lead', {
       default: '',
-      defaultNote: 'has to be given',
+      defaultNote: 'none; required',
     }),
   }),
   ...movingRows,

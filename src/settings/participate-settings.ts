@@ -203,9 +203,9 @@ function contradictionsIn(given: ParticipateSettings): Contradictions {
   const tellers = ['socket', 'leadByConnection'] as const;
   return [
     renewDeadlineMs >= wrapperMs &&
-      `${deadline} must be shorter than ${formatDurationMs(wrapperMs)}, as --lease-duration is ${formatDurationMs(leaseDurationMs)}: what it leads has to end in between, before another can lead by a faster clock`,
+      `${deadline} must be shorter than ${formatDurationMs(wrapperMs)}, as --lease-duration is ${formatDurationMs(leaseDurationMs)}: the command or program must stop before another candidate can lead by a faster clock`,
     retryPeriodMs * JITTER >= renewDeadlineMs &&
-      `--retry-period (${formatDurationMs(retryPeriodMs)}) must be shorter than ${deadline}, by a sixth at least: else there is no second attempt`,
+      `--retry-period (${formatDurationMs(retryPeriodMs)}) must be shorter than ${deadline}, by at least a sixth: otherwise there is no second attempt`,
     binary !== undefined &&
       emulation !== undefined &&
       emulation.compare(binary) > 0 &&
@@ -214,15 +214,15 @@ function contradictionsIn(given: ParticipateSettings): Contradictions {
       (key) =>
         candidateOnly &&
         Boolean(given[key]) &&
-        `--${settings[key].flag} tells who leads, which with --candidate-only the program itself knows: leave it out`,
+        `--${settings[key].flag} serves the name of the leader, but with --candidate-only the program has its own elector: leave it out`,
     ),
     leadByConnection &&
       !candidateOnly &&
       !listen &&
       socket === undefined &&
-      '--lead-by-connection needs --listen or --socket: there, the program asks for the lead',
+      '--lead-by-connection needs --listen or --socket, where the program asks for the lead',
     candidateOnly &&
       identity === undefined &&
-      "--candidate-only needs --identity: the same as the program's elector has",
+      "--candidate-only needs --identity: the identity of the program's elector",
   ];
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { runProgram } from '../../src/cli/program.ts';
 import { type DemoSettings, demoSettings } from '../../src/settings/demo-settings.ts';
 import {
   auditSettings,
@@ -35,7 +35,7 @@ async function execute(
   const demonstrated: DemoSettings[] = [];
   let stdout = '';
   let stderr = '';
-  const program = createProgram({
+  const exitCode = await runProgram(args, {
     version: '1.2.3',
     invokedAs,
     env,
@@ -68,7 +68,6 @@ async function execute(
       }
     },
   });
-  const exitCode = await program.execute(args);
   return { exitCode, stdout, stderr, ran, served, demonstrated, looked };
 }
 
@@ -389,7 +388,7 @@ describe('the command line', () => {
     {
       command: 'participate',
       table: participateSettings,
-      want: ['(CLE_PARTICIPATE_LISTEN; default: 127.0.0.1:4040)', 'CLE_LEASE, CLE_HOLDER, CLE_FENCING_TOKEN'],
+      want: ['(CLE_PARTICIPATE_LISTEN; default: 127.0.0.1:4040)', 'CLE_LEASE, CLE_HOLDER and CLE_FENCING_TOKEN'],
     },
     {
       command: 'doctor',

@@ -68,10 +68,13 @@ describe('the settings of participate', () => {
     },
     { flags: { leaseDurationSeconds: '4500ms' }, want: 'is not a whole number of seconds' },
     { flags: { readyUrl: 'https://127.0.0.1/' }, want: 'is not an http:// URL' },
-    { flags: { candidateOnly: 'true', identity: 'a', socket: '/s' }, want: '--socket tells who leads' },
+    {
+      flags: { candidateOnly: 'true', identity: 'a', socket: '/s' },
+      want: '--socket serves the name of the leader',
+    },
     {
       flags: { candidateOnly: 'true', identity: 'a', leadByConnection: 'true' },
-      want: '--lead-by-connection tells who leads',
+      want: '--lead-by-connection serves the name of the leader',
     },
     {
       flags: { leadByConnection: 'true', listen: 'off' },

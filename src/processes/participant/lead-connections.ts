@@ -77,7 +77,7 @@ export class LeadConnections {
   /** Keeps a program's request open. The answer begins when the program leads. */
   join(response: ServerResponse): void {
     if (this.#waiting.size >= MAX_WAITING) {
-      endWith(response, 'too many wait for the lead already\n');
+      endWith(response, 'too many programs wait for the lead; retry later\n');
       return;
     }
     const { clock, logger, onChange } = this.#parts;
@@ -91,7 +91,7 @@ export class LeadConnections {
     });
     response.on('error', () => {});
     if (isFirst) onChange();
-    else logger.warn('A program asks for the lead, and waits until another one has closed its connection');
+    else logger.warn('A program asks for the lead while another one is connected: it waits');
   }
 
   /** Lets a program lead. Resolves after the term is over and the program has closed its connection. */
@@ -116,7 +116,7 @@ export class LeadConnections {
     this.#waiting.delete(program);
     if (program === this.#leader) {
       this.#leader = undefined;
-      logger.info('The program with the lead has closed its connection');
+      logger.info('The leading program has closed its connection');
       resign();
     }
     if (!this.hasProgram) onChange();

@@ -74,7 +74,7 @@ export async function runSidecar(
       clock,
       signal,
       onChange: (isNowReady) => {
-        logger.info({ url: readyUrl.href, isReady: isNowReady }, 'The program has changed');
+        logger.info({ url: readyUrl.href, isReady: isNowReady }, 'The readiness of the program has changed');
         isReady = isNowReady;
         standOrWithdraw();
       },
