@@ -388,7 +388,10 @@ describe('the command line', () => {
     {
       command: 'participate',
       table: participateSettings,
-      want: ['(CLE_PARTICIPATE_LISTEN; default: 127.0.0.1:4040)', 'CLE_LEASE, CLE_HOLDER and CLE_FENCING_TOKEN'],
+      want: [
+        '(CLE_PARTICIPATE_LISTEN; default: 127.0.0.1:4040)',
+        'CLE_LEASE, CLE_HOLDER and CLE_FENCING_TOKEN',
+      ],
     },
     {
       command: 'doctor',
