@@ -13,6 +13,7 @@ const timeouts = {
 /** Need root, and packages of Debian's, which `.ci/install-packages` installs, or npm's: `npm run test:e2e -- --project operations`. */
 const operations = [
   'alert-stories',
+  'completion',
   'examples',
   'image',
   'monitoring',

@@ -66,7 +66,7 @@ interface FoundElection {
 /**
  * Finds an election by the name of its Lease.
  *
- * @throws {Error} with advice, if there is no Lease and no candidate.
+ * @throws {Error} that names the other namespaces with a Lease of that name.
  */
 export async function findElection(
   leaseName: string,
@@ -79,8 +79,7 @@ export async function findElection(
   const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
   if (election) return { election, now };
   throw new Error(
-    `there is no Lease ${leaseName} in ${namespace} namespace, and no candidate for it; choose another namespace with ` +
-      '-n; status -A shows all there are',
+    `there is no Lease ${leaseName} in ${namespace} namespace, and no candidate for it${await elsewhere(leaseName, settings, client, clock)}`,
   );
 }
 
@@ -102,4 +101,23 @@ function adviceOn(error: unknown, server: string): string | undefined {
   }
   if (code === undefined) return undefined;
   return `Is ${server} the right cluster, and does it run? Choose another with --kubeconfig or --context`;
+}
+
+async function elsewhere(
+  leaseName: string,
+  settings: InspectionSettings,
+  client: KubernetesClient,
+  clock: ClusterClock,
+): Promise<string> {
+  const hint = '; status -A shows all there are';
+  try {
+    const { elections } = await observeElections({ client, clock, settings, namespace: '' });
+    const places = elections
+      .filter(({ input }) => input.name === leaseName)
+      .map(({ input }) => input.namespace);
+    return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
+  } catch {
+    // The user may lack the permission to list all namespaces. Then report the first error only.
+    return hint;
+  }
 }

@@ -23,7 +23,7 @@ export interface CommandInput<S> {
   readonly program: readonly string[];
 }
 
-/** One command of the program. Its help and its environment variables are derived from this entry. */
+/** One command of the program. Its help, its completion and its environment variables are derived from this entry. */
 export interface CommandEntry<S = unknown> {
   readonly name: string;
   readonly summary: string;

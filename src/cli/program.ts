@@ -5,6 +5,7 @@ import type { Environment } from '../support/host.ts';
 import { printableLines } from '../support/text.ts';
 import { commandFor } from './command-options.ts';
 import { type CommandEntry, type CommandInput, commands } from './commands.ts';
+import { COMPLETE, completionCommand, completionLines, NAME, PLUGIN } from './completion.ts';
 import { exitCode } from './exit-code.ts';
 import type { TextOutput } from './output.ts';
 
@@ -20,9 +21,6 @@ export interface ProgramParts {
   dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
 }
 
-const NAME = 'coordinated-leader-election';
-/** The name of the executed file if kubectl runs the program as a plugin: `kubectl cle`. */
-const PLUGIN = 'kubectl-cle';
 
 const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
 const HELP_WIDTH = 110;
@@ -66,6 +64,10 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
   const program = commandLine(parts, (ended) => {
     code = ended;
   });
+  if (args[0] === COMPLETE) {
+    parts.stdout.write(completionLines(args.slice(1), program));
+    return code;
+  }
   try {
     await program.parseAsync(withCommand(withoutEqualsSigns(args), parts), { from: 'user' });
     return code;
@@ -114,6 +116,7 @@ function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Comman
       commandFor(entry, parts.env, async (input) => onEnd(await parts.dispatch(entry, input))),
     );
   }
+  program.addCommand(completionCommand(parts.stdout));
   for (const command of [program, ...program.commands]) {
     command
       .helpOption('-h, --help', 'show this help')

@@ -83,6 +83,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     settings.listen &&
     (await startHttpServer(settings.listen, {
       clock,
+      livenessChecks: () => [],
       readinessChecks: () => readinessChecks(coordinator),
       metrics: metrics.registry,
       statusPage,

@@ -16,6 +16,8 @@ export interface HealthCheck {
 /** The content that the server serves. It calls these functions for each request. */
 export interface HttpServerParts {
   readonly clock: Clock;
+  /** If one of these checks fails, restart the process. Any answer shows that the event loop runs. */
+  livenessChecks(): readonly HealthCheck[];
   /** If one of these checks fails, the process cannot work at the moment. */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
@@ -133,8 +135,7 @@ function notFound(path: string, parts: HttpServerParts): Answer {
 }
 
 const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {
-  // Any answer shows that the event loop runs.
-  '/livez': async () => healthReport('livez', []),
+  '/livez': async (parts) => healthReport('livez', parts.livenessChecks()),
   '/readyz': async (parts) => healthReport('readyz', parts.readinessChecks()),
   '/metrics': async ({ metrics }) => ({
     status: 200,

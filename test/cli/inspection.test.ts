@@ -281,10 +281,14 @@ describe('a name that means something to a terminal', () => {
 });
 
 describe('explain', () => {
-  test.each(['scheduler', 'nothing', 'a,b=c'])('says where to look for %s', async (name) => {
-    await expect(showExplanation(name, settings(), makeLookingHost())).rejects.toThrow(
-      `there is no Lease ${name} in default namespace, and no candidate for it; choose another namespace with -n; status -A shows all there are`,
-    );
+  test.each([
+    { name: 'scheduler', want: 'there is one with -n kube-system' },
+    { name: 'nothing', want: 'status -A shows all there are' },
+    { name: 'a,b=c', want: 'status -A shows all there are' },
+  ])('says where to look for $name', async ({ name, want }) => {
+    const looking = showExplanation(name, settings(), makeLookingHost());
+    await expect(looking).rejects.toThrow(`there is no Lease ${name} in default namespace`);
+    await expect(looking).rejects.toThrow(want);
   });
 });
 

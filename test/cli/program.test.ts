@@ -317,6 +317,7 @@ describe('the command line', () => {
     { args: ['status', '-n', 'a,b'], want: '--namespace: "a,b" is not one namespace' },
     { args: ['status', '-w', '-o', 'json'], want: '--watch shows rows as they change' },
     { args: ['explain', 'x', '-o', 'wide'], want: '--output: "wide" is none of table, json, yaml' },
+    { args: ['completion', 'tcsh'], want: 'Allowed choices are bash, zsh, fish.' },
   ])('refuses to look with $args', async ({ args, want }) => {
     const { exitCode, stderr, looked } = await execute(args);
     expect({ exitCode, looked }).toEqual({ exitCode: 2, looked: [] });
@@ -335,6 +336,30 @@ describe('the command line', () => {
     const { exitCode, stderr, ran } = await execute(['--dry-run'], { invokedAs: 'kubectl-cle' });
     expect({ exitCode, ran }).toEqual({ exitCode: 2, ran: [] });
     expect(stderr).toContain("unknown option '--dry-run'");
+  });
+
+  test.each([
+    {
+      words: ['__complete', 'st'],
+      want: 'status\tshow the leader of each Lease, and what the Lease waits for\n:4\n',
+    },
+    { words: ['__complete', 'completion', ''], want: 'bash\nzsh\nfish\n:4\n' },
+    { words: ['__complete', 'status', '--all'], want: /^--all-namespaces\t.*\n:4\n$/ },
+    { words: ['__complete', 'status', '--kubeconfig', ''], want: ':0\n' },
+    { words: ['__complete', 'status', '-n', ''], want: ':4\n' },
+    { words: ['__complete', 'nothing', ''], want: ':4\n' },
+    { words: ['__complete', 'explain', 'x', '--no'], want: ':4\n' },
+  ])('completes $words', async ({ words, want }) => {
+    const { exitCode, stdout } = await execute(words);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(typeof want === 'string' ? new RegExp(`^${RegExp.escape(want)}$`) : want);
+  });
+
+  test.each(['bash', 'zsh', 'fish'])('writes a script for %s that asks the program itself', async (shell) => {
+    const { exitCode, stdout } = await execute(['completion', shell]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(' __complete ');
+    expect(stdout).toContain('kubectl-cle');
   });
 
   test.each([['--help'], ['help']])('answers %s with the commands, examples and exit codes', async (flag) => {
@@ -416,5 +441,5 @@ test('docs/cli.md has a row for each command, in the order of the help', () => {
   const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
   const [table = ''] = page.split('\n\n').filter((part) => part.startsWith('| command |'));
   const rows = [...table.matchAll(/^\| `([a-z]+)/gm)].map(([, name]) => name);
-  expect(rows).toEqual(commands.map(({ name }) => name));
+  expect(rows).toEqual([...commands.map(({ name }) => name), 'completion']);
 });

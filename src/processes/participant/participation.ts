@@ -81,6 +81,7 @@ export function serveHealth(
   return startHttpServer(listen, {
     clock,
     metrics,
+    livenessChecks: () => [],
     readinessChecks: () => {
       const { isStanding } = participant.state;
       if (isPublished && isStanding) return [{ name: 'candidate', ok: true }];

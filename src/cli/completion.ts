@@ -1,0 +1,121 @@
+import { Argument, Command, type Option } from 'commander';
+import type { TextOutput } from './output.ts';
+
+/** The `completion` command. It writes a completion script for a shell. */
+export function completionCommand(stdout: TextOutput): Command {
+  return new Command('completion')
+    .summary('write a script that completes commands and options in a shell')
+    .description('Writes a script that completes commands and options when Tab is pressed.')
+    .allowExcessArguments(false)
+    .addArgument(new Argument('<shell>', 'whose script to write').choices(shells))
+    .addHelpText(
+      'after',
+      '\nExamples:\n' +
+        '  $ source <(coordinated-leader-election completion bash)\n' +
+        '  $ source <(coordinated-leader-election completion zsh)\n' +
+        '  $ coordinated-leader-election completion fish > ~/.config/fish/completions/coordinated-leader-election.fish',
+    )
+    .action((shell: Shell) => {
+      stdout.write(completionScripts[shell]);
+    });
+}
+
+interface Suggestion {
+  readonly word: string;
+  readonly description: string;
+}
+
+/**
+ * Returns the completions of `words`; the last word is incomplete. One completion per line, with a description after a
+ * tab. The last line follows kubectl's protocol for plugins: `:0` if file names are also possible, else `:4`.
+ */
+export function completionLines(words: readonly string[], program: Command): string {
+  const typed = words.at(-1) ?? '';
+  const [first, ...rest] = words.slice(0, -1);
+  const command = first === undefined ? undefined : program.commands.find((one) => one.name() === first);
+  if (command === undefined)
+    return first === undefined ? lines(typed, commandsOf(program)) : lines(typed, []);
+  const valued = command.options.find((option) => option.required && isCalled(option, rest.at(-1)));
+  if (valued) return lines(typed, choicesOf(valued), valued.flags.includes('<path>'));
+  if (typed.startsWith('-')) return lines(typed, optionsOf(command));
+  const argument = command.registeredArguments[rest.length];
+  const choices = argument?.argChoices ?? [];
+  return lines(
+    typed,
+    choices.map((word) => ({ word, description: '' })),
+  );
+}
+
+/** The supported shells. */
+const shells = ['bash', 'zsh', 'fish'] as const;
+type Shell = (typeof shells)[number];
+
+/** The first argument of a completion request from the scripts. kubectl calls its plugins in the same way. */
+export const COMPLETE = '__complete';
+
+/** The name of the program. */
+export const NAME = 'coordinated-leader-election';
+
+/** The name of the program as a kubectl plugin: `kubectl cle`. */
+export const PLUGIN = 'kubectl-cle';
+
+function commandsOf({ commands }: Command): readonly Suggestion[] {
+  return commands.map((command) => ({ word: command.name(), description: command.summary() }));
+}
+
+function optionsOf({ options }: Command): readonly Suggestion[] {
+  return options
+    .filter(({ hidden }) => !hidden)
+    .flatMap(({ long, description }) => (long ? [{ word: long, description }] : []));
+}
+
+function choicesOf({ argChoices = [] }: Option): readonly Suggestion[] {
+  return argChoices.map((word) => ({ word, description: '' }));
+}
+
+function isCalled({ long, short }: Option, word: string | undefined): boolean {
+  return word !== undefined && (word === long || word === short);
+}
+
+function lines(typed: string, suggestions: readonly Suggestion[], mayBeFiles = false): string {
+  const fitting = suggestions
+    .filter(({ word }) => word.startsWith(typed))
+    .map(({ word, description }) => (description === '' ? word : `${word}\t${description}`));
+  return `${[...fitting, mayBeFiles ? ':0' : ':4'].join('\n')}\n`;
+}
+
+/** The scripts. They request completions from the program, so they are never outdated. */
+const completionScripts: Readonly<Record<Shell, string>> = {
+  bash: `_cle_complete() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    case "$line" in
+      :4) compopt +o default 2>/dev/null ;; # bash 3 cannot, and offers the names of files
+      :*) ;;
+      *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
+    esac
+  done < <("\${COMP_WORDS[0]}" ${COMPLETE} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _cle_complete ${NAME} ${PLUGIN}
+`,
+  zsh: `#compdef ${NAME} ${PLUGIN}
+_cle_complete() {
+  local -a lines
+  lines=("\${(@f)$("\${words[1]}" ${COMPLETE} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if (( \${lines[(Ie):0]} )); then _files; return; fi
+  lines=("\${(@)lines:#:*}")
+  compadd -- "\${(@)lines%%$'\\t'*}"
+}
+compdef _cle_complete ${NAME} ${PLUGIN}
+`,
+  fish: `function __cle_complete
+  set -l words (commandline -opc) (commandline -ct)
+  $words[1] ${COMPLETE} $words[2..-1] 2>/dev/null
+end
+for program in ${NAME} ${PLUGIN}
+  complete -c $program -f -a '(__cle_complete | string match -v -r "^:")'
+  complete -c $program -n '__cle_complete | string match -q ":0"' -F
+end
+`,
+};
