@@ -1,12 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TokenGrant } from '../apiserver/access/access.ts';
 import {
+  checkCertificate,
   type GeneratedCertificate,
   generateCertificate,
   needsRenewal,
+  type ServingCertificate,
 } from '../apiserver/access/certificates.ts';
 import { generateToken, kubeconfigText, parseTokenFile } from '../apiserver/access/client-credentials.ts';
 import { type ApiServer, startApiServer } from '../apiserver/api-server.ts';
@@ -39,11 +41,11 @@ export async function runServer(settings: ServeSettings, host: Host): Promise<vo
   const logger = createLogger({ level: settings.logLevel, clock, destination: stderr });
   if (settings.kubeconfigOut !== undefined) refuseToOverwrite(settings.kubeconfigOut);
   const credentials = await obtainCredentials(settings, clock);
-  const { directory, remove } = openDirectory(settings, host);
+  const place = openPlace(settings, host);
   let server: ApiServer | undefined;
   try {
     server = await start(settings, credentials, host, logger);
-    const kubeconfigs = writeKubeconfigs(settings, directory, credentials, server);
+    const kubeconfigs = writeKubeconfigs(settings, place.directory, credentials, server);
     logger.info({ version, url: server.url, dataDirectory: settings.dataDirectory }, 'Serving');
     if (!LOOPBACK.test(settings.listen.host)) {
       stderr.write(
@@ -55,7 +57,7 @@ export async function runServer(settings: ServeSettings, host: Host): Promise<vo
     logger.info({ signal: stop.reason }, 'Stopping');
   } finally {
     await server?.close();
-    remove();
+    place.remove();
     logger.end();
   }
   logger.info('Stopped');
@@ -63,7 +65,7 @@ export async function runServer(settings: ServeSettings, host: Host): Promise<vo
 
 async function start(
   { listen, dataDirectory, leaseCandidateVersions }: ServeSettings,
-  { certificate: tls, tokens }: ServerCredentials,
+  { tls, tokens }: ServerCredentials,
   { clock }: Host,
   logger: Logger,
 ): Promise<ApiServer> {
@@ -88,16 +90,18 @@ async function start(
 }
 
 /** Returns the directory of kubeconfigs: the data directory, or a private temporary directory. */
-function openDirectory({ dataDirectory }: ServeSettings, host: Host) {
-  if (dataDirectory !== undefined) return { directory: dataDirectory, remove() {} };
+function openPlace({ dataDirectory }: ServeSettings, host: Host) {
+  if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
-  const removeNow = () => rmSync(directory, { recursive: true, force: true });
-  const forgetExit = host.beforeExit(removeNow);
-  const remove = () => {
-    removeNow();
-    forgetExit();
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  const forgetExit = host.beforeExit(remove);
+  return {
+    directory,
+    remove() {
+      remove();
+      forgetExit();
+    },
   };
-  return { directory, remove };
 }
 
 /** Refuses to overwrite another program's kubeconfig. Call this before the server does any other work. */
@@ -111,14 +115,14 @@ function refuseToOverwrite(file: string): void {
 function writeKubeconfigs(
   { kubeconfigOut, listen }: ServeSettings,
   directory: string,
-  { certificate: { ca }, tokens }: ServerCredentials,
+  { ca, tokens }: ServerCredentials,
   { address }: ApiServer,
 ): Kubeconfigs {
   const server = `https://${hostAndPort(reachable(listen.host), address.port)}`;
   const write = (access: TokenGrant['rules'], file: string): string | undefined => {
     const token = tokens.find(({ rules }) => rules === access)?.token;
     if (token === undefined) return undefined;
-    const text = kubeconfigText({ server, token, ca });
+    const text = kubeconfigText({ server, token, ...(ca !== undefined && { ca }) });
     withContext(`The kubeconfig ${file}`, () => writePrivateFile(file, `${KUBECONFIG_HEADER}${text}`));
     return file;
   };
@@ -160,50 +164,75 @@ function usageOf(
   ].join('\n');
 }
 
-/** The certificate of the server with its CA, and the tokens of its clients. */
+/** The certificate of the server, and the tokens of its clients. */
 interface ServerCredentials {
-  readonly certificate: GeneratedCertificate;
+  readonly tls: ServingCertificate;
+  /** The CA certificate in PEM; undefined if the system trusts it. */
+  readonly ca: string | undefined;
   readonly tokens: readonly TokenGrant[];
 }
 
 const TOKEN_BYTES = 24;
 
 /**
- * Generates a certificate, and tokens if the settings name no file of tokens. They stay in the data directory, so that
- * kubeconfigs remain valid after a restart.
+ * Reads the files that the settings name, and generates missing ones. Generated files stay in the data
+ * directory, so that kubeconfigs remain valid after a restart.
  * @throws {Error} that names the file or flag that cannot be used.
  */
-async function obtainCredentials(
-  { dataDirectory, tokens, listen }: ServeSettings,
-  clock: Clock,
-): Promise<ServerCredentials> {
+async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise<ServerCredentials> {
+  const { dataDirectory, tlsCertificate, tlsKey, tokens, listen } = settings;
   if (dataDirectory !== undefined) {
     withContext(`--data-dir ${dataDirectory}`, () => makePrivateDirectory(dataDirectory));
   }
-  const certificate = await ownCertificate(dataDirectory, [listen.host], clock);
-  if (tokens !== undefined) return { certificate, tokens: readTokenFile(`--tokens ${tokens}`, tokens) };
-  return { certificate, tokens: ownTokens(dataDirectory) };
+  const certificate =
+    tlsCertificate !== undefined && tlsKey !== undefined
+      ? readCertificate(tlsCertificate, tlsKey, clock)
+      : await ownCertificate(dataDirectory, [listen.host], clock);
+  return { ...certificate, tokens: tokens === undefined ? ownTokens(dataDirectory) : readTokens(tokens) };
 }
 
-async function ownCertificate(
-  directory: string | undefined,
-  hosts: readonly string[],
-  clock: Clock,
-): Promise<GeneratedCertificate> {
-  if (directory === undefined) return await generateCertificate(hosts, clock);
-  const file = (name: string) => join(directory, name);
-  const files = { ca: file('ca.crt'), key: file('tls.key'), cert: file('tls.crt') };
-  const read = (path: string) => withContext(path, () => readFileSync(path, 'utf8'));
-  if (existsSync(files.cert)) {
-    const kept = { ca: read(files.ca), key: read(files.key), cert: read(files.cert) };
-    if (!withContext(files.cert, () => needsRenewal(kept, hosts, clock))) return kept;
+function readCertificate(certFile: string, keyFile: string, clock: Clock) {
+  const cert = withContext(`--tls-cert ${certFile}`, () => readFileSync(certFile, 'utf8'));
+  const key = withContext(`--tls-key ${keyFile}`, () => readFileSync(keyFile, 'utf8'));
+  withContext(`--tls-cert ${certFile}, --tls-key ${keyFile}`, () => checkCertificate({ cert, key }, clock));
+  return { tls: { cert, key }, ca: rootIn(cert) };
+}
+
+/** Returns the root certificate in a chain; undefined if the chain ends at a public CA. */
+function rootIn(chain: string): string | undefined {
+  const last = chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)?.at(-1);
+  if (last === undefined) return undefined;
+  const certificate = new X509Certificate(last);
+  return certificate.checkIssued(certificate) ? last : undefined;
+}
+
+async function ownCertificate(directory: string | undefined, hosts: readonly string[], clock: Clock) {
+  const files = directory === undefined ? undefined : certificateFiles(directory);
+  const kept = files && readKept(files);
+  const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
+  const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
+  if (files && !isGood) {
+    // Write last the file that is read first: after an interrupted start, the missing file shows that the set
+    // is incomplete.
+    writePrivateFile(files.ca, ca);
+    writePrivateFile(files.key, key);
+    writePrivateFile(files.cert, cert);
   }
-  const certificate = await generateCertificate(hosts, clock);
-  writePrivateFile(files.ca, certificate.ca);
-  writePrivateFile(files.key, certificate.key);
-  // Last, because it is read first: if a start is interrupted, the missing file shows that the set is incomplete.
-  writePrivateFile(files.cert, certificate.cert);
-  return certificate;
+  return { tls: { cert, key }, ca };
+}
+
+function certificateFiles(directory: string) {
+  return {
+    ca: join(directory, 'ca.crt'),
+    key: join(directory, 'tls.key'),
+    cert: join(directory, 'tls.crt'),
+  };
+}
+
+function readKept(files: ReturnType<typeof certificateFiles>): GeneratedCertificate | undefined {
+  if (!existsSync(files.cert)) return undefined;
+  const read = (file: string) => withContext(file, () => readFileSync(file, 'utf8'));
+  return { ca: read(files.ca), key: read(files.key), cert: read(files.cert) };
 }
 
 function ownTokens(directory: string | undefined): readonly TokenGrant[] {
@@ -217,6 +246,10 @@ function ownTokens(directory: string | undefined): readonly TokenGrant[] {
   const text = `${JSON.stringify(tokens, null, 2)}\n`;
   if (file !== undefined) writePrivateFile(file, text);
   return parseTokenFile(text);
+}
+
+function readTokens(file: string): readonly TokenGrant[] {
+  return readTokenFile(`--tokens ${file}`, file);
 }
 
 function readTokenFile(name: string, file: string): readonly TokenGrant[] {

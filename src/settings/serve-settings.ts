@@ -18,6 +18,15 @@ const settings = {
       'the address to listen on; the host is required, so that the server is not exposed by mistake',
       { default: '127.0.0.1:6443' },
     ),
+    tlsCertificate: option(
+      'tls-cert',
+      text('<path>'),
+      "the server's certificate, followed by those of its issuers, in PEM",
+      { defaultNote: 'generated, and kept in the data directory' },
+    ),
+    tlsKey: option('tls-key', text('<path>'), "the certificate's private key in PEM", {
+      defaultNote: 'generated, and kept in the data directory',
+    }),
     // Without a version of coordination.k8s.io, Leases have neither strategy nor preferredHolder.
     leaseCandidateVersions: option(
       'leasecandidate-versions',
@@ -51,4 +60,11 @@ const settings = {
 
 export type ServeSettings = SettingsOf<typeof settings>;
 
-export const serveSettings: SettingsTable<ServeSettings> = { envPrefix: 'CLE_SERVE', settings };
+export const serveSettings: SettingsTable<ServeSettings> = {
+  envPrefix: 'CLE_SERVE',
+  settings,
+  contradictionsIn: ({ tlsCertificate, tlsKey }) => [
+    (tlsCertificate === undefined) !== (tlsKey === undefined) &&
+      '--tls-cert and --tls-key go together: give both, or neither to have a certificate generated',
+  ],
+};

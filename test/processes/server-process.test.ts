@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { generateCertificate } from '../../src/apiserver/access/certificates.ts';
 import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
 import { createClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/kubeconfig.ts';
@@ -130,6 +131,19 @@ describe('serve', () => {
     expect(await connect(kubeconfig).request({ method: 'GET', path: LEASES })).toMatchObject({ items: [] });
   });
 
+  test('uses a certificate that is given, and tells clients of the root that it brings', async () => {
+    await (await serve({ dataDirectory: directory })).stop();
+    const { ca, cert, key } = await generateCertificate([], systemClock);
+    const [tlsCertificate, tlsKey] = [join(directory, 'own.crt'), join(directory, 'own.key')];
+    await writeFile(tlsCertificate, `${cert}${ca}`);
+    await writeFile(tlsKey, key);
+    const { kubeconfig } = await serve({ tlsCertificate, tlsKey });
+    expect(await connect(kubeconfig).request({ method: 'GET', path: LEASES })).toMatchObject({ items: [] });
+    await writeFile(tlsCertificate, cert);
+    const second = await serve({ tlsCertificate, tlsKey });
+    expect(await readFile(second.kubeconfig, 'utf8')).not.toContain('certificate-authority-data');
+  });
+
   test('lets in whom a token file names, and says when nobody of them may do everything', async () => {
     await (await serve({ dataDirectory: directory })).stop();
     const tokens = join(directory, 'own.yaml');
@@ -221,6 +235,16 @@ describe('serve', () => {
     text?: string;
     want: RegExp;
   }>([
+    {
+      name: 'a certificate that is not there',
+      flags: (file) => ({ tlsCertificate: `${file}.crt`, tlsKey: file }),
+      want: /^--tls-cert .*\.crt cannot be used: ENOENT/,
+    },
+    {
+      name: 'a certificate that is none',
+      flags: (file) => ({ tlsCertificate: file, tlsKey: file }),
+      want: /^--tls-cert .*, --tls-key .* cannot be used: the certificate cannot be read: it has to be X\.509 in PEM/,
+    },
     {
       name: 'tokens that are none',
       flags: (tokens) => ({ tokens }),

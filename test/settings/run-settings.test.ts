@@ -209,6 +209,8 @@ describe("serve's settings", () => {
     expect(resolveSettings(serveSettings, {}, {})).toEqual({
       listen: { host: '127.0.0.1', port: 6443 },
       dataDirectory: undefined,
+      tlsCertificate: undefined,
+      tlsKey: undefined,
       tokens: undefined,
       kubeconfigOut: undefined,
       leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1', CUSTOM_API_VERSION],
@@ -238,6 +240,11 @@ describe("serve's settings", () => {
       want: { leaseCandidateVersions: [CUSTOM_API_VERSION] },
     },
     { name: 'no version', flags: { leaseCandidateVersions: 'none' }, want: { leaseCandidateVersions: [] } },
+    {
+      name: 'a certificate with its key',
+      flags: { tlsCertificate: 'a.crt', tlsKey: 'a.key' },
+      want: { tlsCertificate: 'a.crt', tlsKey: 'a.key' },
+    },
   ])('accept $name', ({ flags, want }) => {
     expect(resolveSettings(serveSettings, flags, {})).toMatchObject(want);
   });
@@ -258,6 +265,10 @@ describe("serve's settings", () => {
     {
       flags: { leaseCandidateVersions: 'v1beta1,' },
       want: '--leasecandidate-versions: "v1beta1," names nothing; give some of v1beta1,v1alpha2,v1alpha1,coordinated-leader-election.dev/v1alpha1, or none',
+    },
+    {
+      flags: { tlsCertificate: 'a.crt' },
+      want: '--tls-cert and --tls-key go together: give both, or neither to have a certificate generated',
     },
   ])('refuse $flags', ({ flags, want }) => {
     expect(problemsIn(() => resolveSettings(serveSettings, flags, {}))).toEqual([want]);

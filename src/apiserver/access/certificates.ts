@@ -1,4 +1,4 @@
-import { KeyObject, randomBytes, type webcrypto, X509Certificate } from 'node:crypto';
+import { createPrivateKey, KeyObject, randomBytes, type webcrypto, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { BitString, Integer, OctetString, Utf8String } from 'asn1js';
 import {
@@ -79,11 +79,34 @@ export function needsRenewal({ cert }: ServingCertificate, hosts: readonly strin
   return namesFor(hosts).some((name) => covers(name) === undefined);
 }
 
+/** Checks a user's certificate and key. @throws {Error} that names the problem and the file */
+export function checkCertificate({ cert, key }: ServingCertificate, clock: Clock): void {
+  const certificate = readCertificate(cert);
+  if (!certificate.checkPrivateKey(readKey(key)))
+    throw new Error('the key does not belong to the certificate');
+  const wallMs = Number(clock.wallTime() / 1000n);
+  if (certificate.validToDate.getTime() < wallMs) {
+    throw new Error(`the certificate ended on ${certificate.validToDate.toISOString()}`);
+  }
+  if (certificate.validFromDate.getTime() > wallMs) {
+    throw new Error(`the certificate does not begin before ${certificate.validFromDate.toISOString()}`);
+  }
+}
+
 function readCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
     throw new Error('the certificate cannot be read: it has to be X.509 in PEM', { cause });
+  }
+}
+
+function readKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (cause) {
+    const hint = pem.includes('ENCRYPTED') ? 'it is encrypted' : 'it has to be a private key in PEM';
+    throw new Error(`the key cannot be read: ${hint}`, { cause });
   }
 }
 

@@ -1,6 +1,10 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { generateCertificate, needsRenewal } from '../../../src/apiserver/access/certificates.ts';
+import {
+  checkCertificate,
+  generateCertificate,
+  needsRenewal,
+} from '../../../src/apiserver/access/certificates.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -21,7 +25,7 @@ describe('a generated certificate', () => {
     expect(certificate.checkIssued(authority)).toBe(true);
     expect(certificate.verify(authority.publicKey)).toBe(true);
     expect([authority.ca, certificate.ca]).toEqual([true, false]);
-    expect(certificate.checkPrivateKey(createPrivateKey(generated.key))).toBe(true);
+    expect(() => checkCertificate(generated, clock)).not.toThrow();
   });
 
   test.each(['127.0.0.1', '::1', '10.0.0.7', 'fe80::1:0:2', '::ffff:10.0.0.9'])(
@@ -63,5 +67,30 @@ describe('a generated certificate', () => {
     { hosts: ['::'], days: 0, want: false },
   ])('has to be renewed for $hosts after $days days: $want', ({ hosts, days, want }) => {
     expect(needsRenewal(generated, hosts, at(days))).toBe(want);
+  });
+});
+
+describe('a certificate that is given', () => {
+  const { cert, key } = generated;
+  const encrypted = '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n';
+
+  test.each([
+    { given: { cert: 'x', key }, days: 0, want: 'the certificate cannot be read: it has to be X.509 in PEM' },
+    { given: { cert, key: 'x' }, days: 0, want: 'the key cannot be read: it has to be a private key in PEM' },
+    {
+      given: { cert, key: cert },
+      days: 0,
+      want: 'the key cannot be read: it has to be a private key in PEM',
+    },
+    { given: { cert, key: encrypted }, days: 0, want: 'the key cannot be read: it is encrypted' },
+    { given: { cert, key: other.key }, days: 0, want: 'the key does not belong to the certificate' },
+    { given: { cert, key }, days: 366, want: 'the certificate ended on 2027-01-01T00:00:00.000Z' },
+    {
+      given: { cert, key },
+      days: -1,
+      want: 'the certificate does not begin before 2025-12-31T23:00:00.000Z',
+    },
+  ])('is refused: $want', ({ given, days, want }) => {
+    expect(() => checkCertificate(given, at(days))).toThrow(want);
   });
 });
