@@ -92,7 +92,7 @@ With kubectl: KUBECONFIG=./kubeconfig kubectl get leases,leasecandidates --all-n
       'happens: on the status page, and in the terminal with keys to kill or pause the leader. Without a terminal, it ' +
       'prints lines.',
     examples: `  $ npm start                   with nothing configured this is the demo
-  $ npm start -- demo --once    the scripted tour
+  $ npm start -- --once    the scripted tour
 
 It connects to no cluster: it starts its own server on a free port of this machine, and keeps no data. It prints how
 to use kubectl with that server.`,

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
+import { demoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
-import { envName, rowsOf, SettingsError } from '../settings/settings-table.ts';
+import { envName, rowsOf, SettingsError, type SettingsTable } from '../settings/settings-table.ts';
 import type { Environment } from '../support/host.ts';
 import { printableLines } from '../support/text.ts';
 import { commandFor } from './command-options.ts';
@@ -46,11 +47,11 @@ ${EXIT_CODES}`;
 
 const AFTER_HELP = `
 The default command is the demo, which connects to no cluster. In a pod, or if a variable of run is set, it is run.
-Options without a command belong to run.
+Options without a command belong to run, or to the demo if only the demo has them.
 
 Examples:
   $ npm start                                         the demo
-  $ npm start -- demo --once                          the scripted tour of the demo
+  $ npm start -- --once                               the scripted tour of the demo
   $ npm start -- --kubeconfig ~/.kube/config --dry-run
   $ npm start -- run --help                           every option of run
 
@@ -95,7 +96,17 @@ function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts):
   // `kubectl cle` without arguments shows the help, not the demo.
   if (invokedAs === PLUGIN) return first === undefined ? ['--help'] : args;
   if (first === undefined) return [isRunConfigured(env) ? 'run' : 'demo'];
-  return first.startsWith('-') && !GLOBAL_FLAGS.includes(first) ? ['run', ...args] : args;
+  if (!first.startsWith('-') || GLOBAL_FLAGS.includes(first)) return args;
+  return [args.some(isOnlyOfDemo) ? 'demo' : 'run', ...args];
+}
+
+function isOnlyOfDemo(arg: string): boolean {
+  const flag = arg.replace(/^--(no-)?/, '').replace(/=.*/, '');
+  return arg.startsWith('--') && hasFlag(demoSettings, flag) && !hasFlag(runSettings, flag);
+}
+
+function hasFlag<S>(table: SettingsTable<S>, flag: string): boolean {
+  return rowsOf(table).some(([, setting]) => setting.flag === flag);
 }
 
 function isRunConfigured(env: Environment): boolean {

@@ -101,6 +101,9 @@ describe('the command line', () => {
     { args: [], env: { CLE_KUBECONFIG: '/k' }, want: 'run' },
     { args: [], env: { CLE_DRY_RUN: 'true' }, want: 'run' },
     { args: [], env: { CLE_DEMO_ONCE: 'true', CLE_PORT: 'tcp://10.0.0.1:80' }, want: 'demo' },
+    { args: ['--once'], env: {}, want: 'demo' },
+    { args: ['--once'], env: { KUBECONFIG: '/k' }, want: 'demo' },
+    { args: ['--no-once'], env: {}, want: 'demo' },
     { args: ['--log-level', 'debug'], env: {}, want: 'run' },
     { args: ['-n', 'a'], env: {}, want: 'run' },
   ])('takes $args with $env for $want', async ({ args, env, want }) => {
@@ -159,7 +162,8 @@ describe('the command line', () => {
 
   test.each([
     { args: ['rnu'], want: "unknown command 'rnu'\n(Did you mean run?)" },
-    { args: ['--once'], want: "unknown option '--once'" },
+    { args: ['--once', '--dry-run'], want: "unknown option '--dry-run'" },
+    { args: ['run', '--once'], want: "unknown option '--once'" },
     { args: ['--lease-duraton', '9s'], want: '(Did you mean --lease-duration?)' },
     { args: ['run', 'extra'], want: 'too many arguments' },
     { args: ['--kubeconfig'], want: "option '--kubeconfig <path>' argument missing" },

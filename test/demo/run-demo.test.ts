@@ -73,7 +73,7 @@ function startProgram(
 describe.concurrent('the program with nothing configured', { timeout: 90_000 }, () => {
   test('plays its tour to the end', async (context) => {
     const { expect } = context;
-    const program = startProgram(context, ['demo', '--once']);
+    const program = startProgram(context, ['--once']);
     expect(await program.ended).toBe(0);
     expect(program.said.err).toBe('');
     expect(program.said.out).toMatch(/\nAll 7 steps came out as expected, in \d+\.\d s\.\n$/);
@@ -81,7 +81,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
 
   test('ends, and says why, where it has no place for its kubeconfig', async (context) => {
     const { expect } = context;
-    const program = startProgram(context, ['demo', '--once'], { TMPDIR: '/nowhere' });
+    const program = startProgram(context, ['--once'], { TMPDIR: '/nowhere' });
     expect(await program.ended).toBe(1);
     expect(program.said.err).toMatch(
       /^error: The temporary directory \/nowhere cannot be used: ENOENT: .*\n$/,
@@ -90,7 +90,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
 
   test('says where its tour was when it is interrupted, and fails', async (context) => {
     const { expect } = context;
-    const program = startProgram(context, ['demo', '--once']);
+    const program = startProgram(context, ['--once']);
     await program.says(/came out/);
     program.kill('SIGINT');
     expect(await program.ended).toBe(1);
