@@ -18,7 +18,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   'main.ts': {
     does: 'starts the program; the only reader of argv, env, signals and the real clock',
     rooms: ['cli', 'support'],
-    node: ['path'],
+    node: ['os', 'path'],
   },
   'index.ts': {
     does: 'exports the API of the package: taking part in an election',

@@ -2,10 +2,6 @@
 export { type ClientOptions, createClient, type KubernetesClient } from './kubernetes/client.ts';
 export { ApiError, ConnectionError } from './kubernetes/errors.ts';
 export { KubeConfigError, type KubeConfigSource, loadKubeConfig } from './kubernetes/kubeconfig.ts';
-export { Candidate, type CandidateParts } from './participant/candidate.ts';
-export type { CandidateDescription } from './participant/candidate-body.ts';
-export { Elector, type ElectorParts } from './participant/elector.ts';
-export type { ElectorTiming } from './participant/elector-decision.ts';
 export { connectParticipant, Participant, participate } from './participant/participant.ts';
 export type {
   ParticipantOptions,

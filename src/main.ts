@@ -1,27 +1,21 @@
 #!/usr/bin/env node
+import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { exitCode } from './cli/exit-code.ts';
 import { type Host, version } from './support/host.ts';
 import { systemClock } from './support/system-clock.ts';
 
-/** Signals that end a process, with the exit code of a process that they ended. */
-const ENDING_SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
-
 /**
- * Handlers that end the process until a command handles the signal. Loading a command takes some time, and process 1 of a
- * container ignores signals without a handler.
+ * Ends the process until a command handles the signal. Loading a command takes some time, and process 1 of a container
+ * ignores signals without a handler.
  */
-const defaultSignalHandlers = new Map<NodeJS.Signals, () => void>();
-for (const [signal, code] of Object.entries(ENDING_SIGNALS)) {
-  if (process.pid !== 1) break;
-  const end = () => process.exit(code);
-  defaultSignalHandlers.set(signal as keyof typeof ENDING_SIGNALS, end);
-  process.on(signal, end);
+function exitOnSignal(signal: NodeJS.Signals): void {
+  process.exit(128 + constants.signals[signal]);
 }
 
-function dropDefaultHandler(signal: NodeJS.Signals): void {
-  const end = defaultSignalHandlers.get(signal);
-  if (end) process.off(signal, end);
+if (process.pid === 1) {
+  process.on('SIGTERM', exitOnSignal);
+  process.on('SIGINT', exitOnSignal);
 }
 
 const host: Host = {
@@ -37,14 +31,14 @@ const host: Host = {
     const stopping = new AbortController();
     for (const signal of signals) {
       process.once(signal, () => stopping.abort(signal));
-      dropDefaultHandler(signal);
+      process.off(signal, exitOnSignal);
     }
     return stopping.signal;
   },
   onSignals(signals, listener) {
     for (const signal of signals) {
       process.on(signal, listener);
-      dropDefaultHandler(signal);
+      process.off(signal, exitOnSignal);
     }
   },
   kill(pid, signal) {
@@ -79,9 +73,9 @@ function exitSoon(): void {
 }
 
 // Loaded after the signal handlers are set, because this import takes most of the start time.
-const { createProgram } = await import('./cli/program.ts');
+const { runProgram } = await import('./cli/program.ts');
 
-process.exitCode = await createProgram({
+process.exitCode = await runProgram(process.argv.slice(2), {
   version,
   invokedAs: basename(process.argv[1] ?? ''),
   env: process.env,
@@ -92,4 +86,4 @@ process.exitCode = await createProgram({
     if (command.exitsSoon) exitSoon();
     return code;
   },
-}).execute(process.argv.slice(2));
+});

@@ -15,18 +15,27 @@ import type { AuditSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
 import { formatDurationMs, humanDuration, printableLines } from '../support/text.ts';
 import { warnAboutSkew, withCluster } from './cluster-connection.ts';
-import { exitCode } from './exit-code.ts';
-import { type Cell, type Layout, layoutFor, type Style, structured, tableLines, wrapped } from './output.ts';
+import { exitCodeOf } from './exit-code.ts';
+import {
+  type Cell,
+  FINDING_INDENT,
+  findingLines,
+  type Layout,
+  layoutFor,
+  severityStyles,
+  structured,
+  tableLines,
+  wrapped,
+} from './output.ts';
 
 /** Watches the Leases of a cluster and prints the audit. Resolves to the exit code of the most severe finding. */
 export function showAudit(settings: AuditSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async ({ client, clock, namespace }) => {
-    const { allNamespaces, forMs, output } = settings;
-    const place = allNamespaces ? '' : namespace;
+    const { forMs, output } = settings;
     const seen = await observeForAudit({
       client,
       clock,
-      namespace: place,
+      namespace,
       watchMs: forMs,
       signal: host.stopOn('SIGTERM', 'SIGINT'),
       onWatch: (leases) =>
@@ -36,12 +45,12 @@ export function showAudit(settings: AuditSettings, host: Host): Promise<number> 
     });
     warnAboutSkew(clock, host);
     const audit = auditOf(seen);
-    const warnings = [...unreadWarnings(audit), ...scopeWarnings(audit, place)];
+    const warnings = [...unreadWarnings(audit), ...scopeWarnings(audit, namespace)];
     for (const warning of warnings) host.stderr.write(`warning: ${warning}\n`);
     if (output === 'json' || output === 'yaml') host.stdout.write(structured(audit, output));
     else if (audit.leases.length > 0) host.stdout.write(auditText(audit, settings, layoutFor(host)));
-    else host.stderr.write(nothingIn(place, audit));
-    return exitCodeOf(audit);
+    else host.stderr.write(nothingIn(namespace, audit));
+    return exitCodeOf(audit.leases.flatMap(({ findings }) => findings));
   });
 }
 
@@ -75,20 +84,12 @@ function nothingIn(namespace: string, audit: Audit): string {
   return `No Leases found in ${namespace} namespace; -A looks into all of them.${leftOut}\n`;
 }
 
-function exitCodeOf({ leases }: Audit): number {
-  const severities = leases.flatMap(({ findings }) => findings.map(({ severity }) => severity));
-  if (severities.includes('error')) return exitCode.errorsFound;
-  return severities.includes('warning') ? exitCode.warningsFound : exitCode.ok;
-}
-
-const STYLES: Readonly<Record<Severity, Style>> = { ok: 'good', warning: 'warning', error: 'bad' };
-
 /** Formats the table, then the findings with their meaning and advice, then the totals. */
 function auditText(audit: Audit, settings: AuditSettings, layout: Layout): string {
   const rows = audit.leases.map((lease) => rowOf(lease, settings, fullyWatchedSeconds(audit)));
   const lines = [
     ...tableLines([headerFor(settings), ...rows], layout.paint),
-    ...findingLines(audit.leases, layout),
+    ...allFindingLines(audit.leases, layout),
     ...evidenceLines(audit.leases, layout),
     '',
     ...sums(audit).map((sentence) => wrapped(sentence, layout.columns, '')),
@@ -120,7 +121,7 @@ function rowOf(
   watchedSeconds: number,
 ): readonly Cell[] {
   const { namespace, name, elector, durationSeconds, crashCostsSeconds } = lease;
-  const style = STYLES[lease.findings[0]?.severity ?? 'ok'];
+  const style = severityStyles[lease.findings[0]?.severity ?? 'ok'];
   const findings = lease.findings.map(({ finding }) => finding).join(', ');
   return [
     ...(allNamespaces ? [namespace] : []),
@@ -173,9 +174,8 @@ function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: n
 
 /** Maximum number of Leases that one finding names. */
 const MAX_LEASES = 5;
-const INDENT = ' '.repeat(9);
 
-function findingLines(leases: readonly LeaseAudit[], { paint, columns }: Layout): readonly string[] {
+function allFindingLines(leases: readonly LeaseAudit[], layout: Layout): readonly string[] {
   const names = Object.keys(auditFindings) as AuditFindingName[];
   return names.flatMap((name) => {
     const { severity, meaning, advice } = auditFindings[name];
@@ -184,14 +184,9 @@ function findingLines(leases: readonly LeaseAudit[], { paint, columns }: Layout)
     );
     if (those.length === 0) return [];
     const more = those.length - MAX_LEASES;
-    return [
-      '',
-      `${paint(STYLES[severity], severity.toUpperCase().padEnd(7))}  ${paint('strong', name)}`,
-      ...those.slice(0, MAX_LEASES).map((what) => wrapped(what, columns, INDENT)),
-      ...(more > 0 ? [`${INDENT}${counted(more, 'more Lease')}: -o json has all.`] : []),
-      wrapped(meaning, columns, INDENT),
-      wrapped(advice, columns, INDENT, '-> '),
-    ];
+    const rest = more > 0 ? `${counted(more, 'more Lease')}: -o json has all.` : undefined;
+    const sentences = [...those.slice(0, MAX_LEASES), rest, meaning];
+    return ['', ...findingLines({ severity, name, sentences, advice: [advice] }, layout)];
   });
 }
 
@@ -227,9 +222,9 @@ function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout
     wrapped(
       `For ${applies} of ${counted(held.length, 'held Lease')}, the status of a container would show that the holder has ended, before the Lease expires.`,
       columns,
-      INDENT,
+      FINDING_INDENT,
     ),
-    ...obstacles.map((obstacle) => wrapped(obstacle, columns, INDENT)),
+    ...obstacles.map((obstacle) => wrapped(obstacle, columns, FINDING_INDENT)),
   ];
 }
 

@@ -16,7 +16,7 @@ import { type Host, version } from '../support/host.ts';
 export interface ClusterConnection {
   readonly client: KubernetesClient;
   readonly clock: ClusterClock;
-  /** The namespace of `--namespace`, else of the context, else `default`. */
+  /** The namespace of `--namespace`, else of the context, else `default`; empty for all namespaces. */
   readonly namespace: string;
 }
 
@@ -25,7 +25,7 @@ export interface ClusterConnection {
  * @throws {Error} with advice, if the cluster cannot be reached or read.
  */
 export async function withCluster<T>(
-  settings: ClusterSettings,
+  settings: ClusterSettings & { readonly allNamespaces?: boolean },
   host: Host,
   look: (connection: ClusterConnection) => Promise<T>,
 ): Promise<T> {
@@ -39,7 +39,8 @@ export async function withCluster<T>(
     userAgent: `coordinated-leader-election/${version}`,
   });
   try {
-    return await look({ client, clock, namespace: namespace ?? namespaceOf(kubeConfig) });
+    const chosen = settings.allNamespaces ? '' : (namespace ?? namespaceOf(kubeConfig));
+    return await look({ client, clock, namespace: chosen });
   } catch (error) {
     throw withAdvice(error, client.server);
   } finally {
@@ -50,7 +51,7 @@ export async function withCluster<T>(
 /** Warns if the clock of this machine differs from the server's. The command then uses the server's clock. */
 export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host): void {
   const skew = skewOf(serverAheadMs);
-  if (skew) stderr.write(`warning: ${skew.text}, by which times are judged here\n`);
+  if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
 }
 
 /** The message for a server without the API. Other output about elections would be misleading. */
@@ -83,23 +84,23 @@ export async function findElection(
 }
 
 function withAdvice(error: unknown, server: string): unknown {
-  if (error instanceof ConnectionError) {
-    return new Error(
-      error.code === 'CREDENTIALS'
-        ? `${error.message}. Log in again, or choose another user with --kubeconfig or --context`
-        : `${error.message}. Is ${server} the right cluster, and does it run? Choose another with --kubeconfig or --context`,
+  const advice = adviceOn(error, server);
+  return error instanceof Error && advice !== undefined ? new Error(`${error.message}. ${advice}`) : error;
+}
+
+function adviceOn(error: unknown, server: string): string | undefined {
+  const status = error instanceof ApiError ? error.status : undefined;
+  const code = error instanceof ConnectionError ? error.code : undefined;
+  if (status === 401 || code === 'CREDENTIALS')
+    return 'Log in again, or choose another user with --kubeconfig or --context';
+  if (status === 403) {
+    return (
+      'Ask for the right to list leases and leasecandidates in coordination.k8s.io, or name a namespace that you may ' +
+      'read with --namespace; doctor says what a coordinator needs'
     );
   }
-  if (error instanceof ApiError && error.status === 401) {
-    return new Error(`${error.message}. Log in again, or choose another user with --kubeconfig or --context`);
-  }
-  if (error instanceof ApiError && error.status === 403) {
-    return new Error(
-      `${error.message}. Ask for the right to list leases and leasecandidates in coordination.k8s.io, or name a ` +
-        'namespace that you may read with --namespace; doctor says what a coordinator needs',
-    );
-  }
-  return error;
+  if (code === undefined) return undefined;
+  return `Is ${server} the right cluster, and does it run? Choose another with --kubeconfig or --context`;
 }
 
 async function elsewhere(

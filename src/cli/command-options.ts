@@ -2,10 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   envName,
   type GivenFlags,
+  refuse,
   resolveSettings,
   rowsOf,
   type Setting,
-  SettingsError,
   type SettingsTable,
 } from '../settings/settings-table.ts';
 import type { Environment } from '../support/host.ts';
@@ -31,8 +31,7 @@ export function commandFor(
     const [lease = '', program = []] = command.processedArgs as [string?, (readonly string[])?];
     const given = givenFlags(settings, command.opts());
     const input = { lease, program, settings: resolveSettings(settings, given, env) };
-    const contradictions = entry.contradictions?.(input) ?? [];
-    if (contradictions.length > 0) throw new SettingsError(contradictions);
+    refuse(entry.contradictions?.(input) ?? []);
     await run(input);
   });
 }

@@ -10,7 +10,7 @@ import { drainSettings, transferSettings, undrainSettings } from '../settings/mo
 import { contradictionsWith, participateSettings } from '../settings/participate-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
-import type { SettingsTable } from '../settings/settings-table.ts';
+import type { Contradictions, SettingsTable } from '../settings/settings-table.ts';
 import type { Host } from '../support/host.ts';
 import { exitCode } from './exit-code.ts';
 
@@ -34,7 +34,7 @@ export interface CommandEntry<S = unknown> {
   readonly takes: 'nothing' | 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */
-  contradictions?(input: CommandInput<S>): readonly string[];
+  contradictions?(input: CommandInput<S>): Contradictions;
   /** Imports the code of the command and runs it. Resolves to an exit code. Rejects with an error to report. */
   run(input: CommandInput<S>, host: Host): Promise<number>;
   /**
@@ -59,8 +59,7 @@ A flag overrules its environment variable, and both overrule the default. Durati
     takes: 'nothing',
     settings: runSettings,
     async run({ settings }, host) {
-      const { loadCoordinator } = await import('../processes/load-coordinator.ts');
-      const { runCoordinator } = await loadCoordinator(host.clock);
+      const { runCoordinator } = await import('../processes/coordinator-process.ts');
       await runCoordinator(settings, host);
       return exitCode.ok;
     },
@@ -93,7 +92,7 @@ With kubectl: KUBECONFIG=./kubeconfig kubectl get leases,leasecandidates --all-n
       'happens: on the status page, and in the terminal with keys to kill or pause the leader. Without a terminal, it ' +
       'prints lines.',
     examples: `  $ npm start                   with nothing configured this is the demo
-  $ npm start -- --once         the scripted tour
+  $ npm start -- --once    the scripted tour
 
 It connects to no cluster: it starts its own server on a free port of this machine, and keeps no data. It prints how
 to use kubectl with that server.`,
@@ -123,10 +122,7 @@ The audit needs list and watch on leases, and list on pods and leasecandidates. 
 Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     takes: 'nothing',
     settings: auditSettings,
-    async run({ settings }, host) {
-      const { showAudit } = await import('./audit.ts');
-      return await showAudit(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./audit.ts')).showAudit(settings, host),
   }),
   command({
     name: 'status',
@@ -138,10 +134,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
     takes: 'nothing',
     settings: statusSettings,
-    async run({ settings }, host) {
-      const { showStatus } = await import('./status.ts');
-      return await showStatus(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./status.ts')).showStatus(settings, host),
   }),
   command({
     name: 'explain',
@@ -152,10 +145,8 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
     examples: '  $ kubectl cle explain kube-scheduler -n kube-system',
     takes: 'lease',
     settings: explainSettings,
-    async run({ lease, settings }, host) {
-      const { showExplanation } = await import('./explain.ts');
-      return await showExplanation(lease, settings, host);
-    },
+    run: async ({ lease, settings }, host) =>
+      (await import('./explain.ts')).showExplanation(lease, settings, host),
   }),
   command({
     name: 'plan',
@@ -170,10 +161,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle plan web --rollout web=2.1.0',
     takes: 'lease',
     settings: planSettings,
-    async run({ lease, settings }, host) {
-      const { showPlan } = await import('./plan.ts');
-      return await showPlan(lease, settings, host);
-    },
+    run: async ({ lease, settings }, host) => (await import('./plan.ts')).showPlan(lease, settings, host),
   }),
   command({
     name: 'doctor',
@@ -185,10 +173,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle doctor\n  $ kubectl cle doctor -o json\n\nExit codes: 0 no problems, 3 errors, 4 warnings only.',
     takes: 'nothing',
     settings: doctorSettings,
-    async run({ settings }, host) {
-      const { showDiagnosis } = await import('./doctor.ts');
-      return await showDiagnosis(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./doctor.ts')).showDiagnosis(settings, host),
   }),
   command({
     name: 'transfer',
@@ -201,10 +186,8 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       'Exit codes: 0 it leads, 5 it does not.',
     takes: 'lease',
     settings: transferSettings,
-    async run({ lease, settings }, host) {
-      const { runTransfer } = await import('./move-leaders.ts');
-      return await runTransfer(lease, settings, host);
-    },
+    run: async ({ lease, settings }, host) =>
+      (await import('./move-leaders.ts')).runTransfer(lease, settings, host),
   }),
   command({
     name: 'drain',
@@ -219,10 +202,7 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       'Exit codes: 0 all leaders have moved, 5 some have not.',
     takes: 'nothing',
     settings: drainSettings,
-    async run({ settings }, host) {
-      const { runDrain } = await import('./move-leaders.ts');
-      return await runDrain(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./move-leaders.ts')).runDrain(settings, host),
   }),
   command({
     name: 'undrain',
@@ -233,31 +213,31 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle undrain -A --selector topology.kubernetes.io/zone=b\n  $ kubectl cle undrain -A --all',
     takes: 'nothing',
     settings: undrainSettings,
-    async run({ settings }, host) {
-      const { runUndrain } = await import('./move-leaders.ts');
-      return await runUndrain(settings, host);
-    },
+    run: async ({ settings }, host) => (await import('./move-leaders.ts')).runUndrain(settings, host),
   }),
   command({
     name: 'participate',
     summary: 'take part in an election for a program, as its wrapper or its sidecar',
     description:
-      'Stands as candidate for a Lease. With a command after --, runs it while this candidate leads, and only then. ' +
-      'Without one, tells a program beside it who leads, by HTTP and in a file.',
+      'Publishes a candidate for a Lease. With a command after --, runs the command only while this candidate leads. ' +
+      'Without a command, serves the name of the leader to a program in the same pod, by HTTP.',
     examples: `  $ coordinated-leader-election participate web -- node server.js    runs while this pod leads
   $ coordinated-leader-election participate web                      a sidecar: curl http://127.0.0.1:4040/leader
   $ coordinated-leader-election participate web --candidate-only --identity "$POD_NAME"
 
-What the command finds in its environment: CLE_LEASE, CLE_HOLDER, CLE_FENCING_TOKEN.
-Exit codes: those of the command, 128 and the signal's number where a signal ended it, 126 where it cannot be
-executed, 127 where there is none; 0 stopped when asked to.`,
+The command has the environment variables CLE_LEASE, CLE_HOLDER and CLE_FENCING_TOKEN.
+Exit codes: the command's; 128 plus the number of the signal that ended it; 126 if it is not executable; 127 if it does
+not exist; 0 if the candidate was stopped before the command started.`,
     takes: 'lease and program',
     settings: participateSettings,
     contradictions: ({ program, settings }) => contradictionsWith(program, settings),
-    async run({ lease, program, settings }, host) {
-      const { runParticipant } = await import('../processes/participant/participant-process.ts');
-      return await runParticipant(lease, program, settings, host);
-    },
+    run: async ({ lease, program, settings }, host) =>
+      (await import('../processes/participant/participant-process.ts')).runParticipant(
+        lease,
+        program,
+        settings,
+        host,
+      ),
     exitsSoon: true,
   }),
 ];

@@ -1,3 +1,5 @@
+import type { Severity } from '../inspection/findings.ts';
+
 /** Exit codes of the program, as `--help` documents them. */
 export const exitCode = {
   /** Done, or stopped by a signal. */
@@ -15,3 +17,9 @@ export const exitCode = {
   /** The reader has closed the output. Shells report the same code for a program that SIGPIPE ended. */
   outputClosed: 141,
 } as const;
+
+/** Returns the exit code of the most severe finding. */
+export function exitCodeOf(findings: readonly { readonly severity: Severity }[]): number {
+  if (findings.some(({ severity }) => severity === 'error')) return exitCode.errorsFound;
+  return findings.some(({ severity }) => severity === 'warning') ? exitCode.warningsFound : exitCode.ok;
+}

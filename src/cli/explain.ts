@@ -97,7 +97,7 @@ function holderText({ status, expiresInSeconds }: LeaseAccount): string {
     renewedSecondsAgo === undefined
       ? 'never renewed'
       : renewedSecondsAgo < -1
-        ? 'renewed at a time that has yet to come'
+        ? 'renewed at a time in the future'
         : `renewed ${humanDuration(renewedSecondsAgo)} ago`;
   const left =
     expiresInSeconds === undefined ? 'expired' : `expires in ${humanDuration(Math.ceil(expiresInSeconds))}`;

@@ -19,7 +19,7 @@ const MAX_LINE_LENGTH = 1000;
 /** Makes a candidate the leader of a Lease. Resolves to an exit code. */
 export function runTransfer(lease: string, settings: TransferSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
-    const request = requestOf(settings, connection, connection.namespace, host);
+    const request = requestOf(settings, connection, host);
     const outcome = await transferLease(lease, settings.to, request);
     print(outcome, settings.output, host, () => '');
     return outcome.leads ? exitCode.ok : exitCode.leaderStays;
@@ -29,8 +29,7 @@ export function runTransfer(lease: string, settings: TransferSettings, host: Hos
 /** Moves leaders off candidates. Resolves to an exit code. */
 export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
-    const namespace = settings.allNamespaces ? '' : connection.namespace;
-    const request = requestOf(settings, connection, namespace, host);
+    const request = requestOf(settings, connection, host);
     const outcome = await drainCandidates(selectionOf(settings), request);
     print(outcome, settings.output, host, () => '');
     return outcome.leases.every(({ to }) => to !== undefined) ? exitCode.ok : exitCode.leaderStays;
@@ -39,8 +38,7 @@ export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
 
 /** Removes the priorities that `transfer` and `drain` have set. Resolves to an exit code. */
 export function runUndrain(settings: UndrainSettings, host: Host): Promise<number> {
-  return withCluster(settings, host, async ({ client, namespace: own }) => {
-    const namespace = settings.allNamespaces ? '' : own;
+  return withCluster(settings, host, async ({ client, namespace }) => {
     const tell = toStdout(settings, host);
     const candidates = await undrainCandidates(selectionOf(settings), { client, namespace, tell });
     print({ candidates }, settings.output, host, () => '');
@@ -48,23 +46,9 @@ export function runUndrain(settings: UndrainSettings, host: Host): Promise<numbe
   });
 }
 
-function requestOf(
-  settings: MovingSettings,
-  { client, clock }: ClusterConnection,
-  namespace: string,
-  host: Host,
-): MoveRequest {
+function requestOf(settings: MovingSettings, connection: ClusterConnection, host: Host): MoveRequest {
   const { lockNamespace, forMs, timeoutMs } = settings;
-  return {
-    client,
-    clock,
-    settings,
-    lockNamespace,
-    namespace,
-    forMs,
-    timeoutMs,
-    tell: toStdout(settings, host),
-  };
+  return { ...connection, settings, lockNamespace, forMs, timeoutMs, tell: toStdout(settings, host) };
 }
 
 function selectionOf({ selector, node, candidate }: SelectionSettings): Selection {

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { Document, isScalar, Scalar, visit } from 'yaml';
+import type { Severity } from '../inspection/findings.ts';
 import type { Environment, Host } from '../support/host.ts';
 import { printable, printableJson, shortened } from '../support/text.ts';
 
@@ -89,6 +90,36 @@ export function wrapped(text: string, columns: number | undefined, indent: strin
   const width = Math.max(20, columns - start.length);
   const lines = said.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)|\\S+`, 'g')) ?? [];
   return start + lines.join(`\n${' '.repeat(start.length)}`);
+}
+
+export const severityStyles: Readonly<Record<Severity, Style>> = {
+  ok: 'good',
+  warning: 'warning',
+  error: 'bad',
+};
+
+/** The indent of the text below the heading of a finding. */
+export const FINDING_INDENT = ' '.repeat(9);
+
+/** A finding of `audit` or `doctor`. */
+interface PrintedFinding {
+  readonly severity: Severity;
+  readonly name: string;
+  readonly sentences: readonly (string | undefined)[];
+  /** What the user should do. */
+  readonly advice: readonly (string | undefined)[];
+}
+
+/** Formats a finding: a heading, then its sentences and advice. */
+export function findingLines(finding: PrintedFinding, { paint, columns }: Layout): readonly string[] {
+  const { severity, name, sentences, advice } = finding;
+  const lines = (texts: readonly (string | undefined)[], bullet: string) =>
+    texts.flatMap((text) => (text === undefined ? [] : [wrapped(text, columns, FINDING_INDENT, bullet)]));
+  return [
+    `${paint(severityStyles[severity], severity.toUpperCase().padEnd(7))}  ${paint('strong', name)}`,
+    ...lines(sentences, ''),
+    ...lines(advice, '-> '),
+  ];
 }
 
 /** Formats a value as JSON or YAML, without undefined fields. Characters that could harm a terminal are escaped. */

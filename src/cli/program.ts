@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { demoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
-import { serveSettings } from '../settings/serve-settings.ts';
 import { envName, rowsOf, SettingsError, type SettingsTable } from '../settings/settings-table.ts';
 import type { Environment } from '../support/host.ts';
 import { printableLines } from '../support/text.ts';
@@ -21,13 +20,6 @@ export interface ProgramParts {
   readonly stderr: TextOutput;
   /** Runs a command. Resolves to its exit code. If it rejects, the program reports the error and the exit code is 1. */
   dispatch(command: CommandEntry, input: CommandInput<unknown>): Promise<number>;
-}
-
-/**
- * The command line. Takes the arguments after the program's name. Resolves to an exit code, and never ends the process.
- */
-interface Program {
-  execute(args: readonly string[]): Promise<number>;
 }
 
 const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
@@ -66,26 +58,22 @@ Every option has an environment variable: --lease-duration of run is CLE_LEASE_D
 CLE_SERVE_LISTEN, --once of demo is CLE_DEMO_ONCE.
 ${EXIT_CODES}`;
 
-/** Builds the command line of the program. */
-export function createProgram(parts: ProgramParts): Program {
-  return {
-    async execute(args) {
-      let code: number = exitCode.ok;
-      const program = commandLine(parts, (ended) => {
-        code = ended;
-      });
-      if (args[0] === COMPLETE) {
-        parts.stdout.write(completionLines(args.slice(1), program));
-        return exitCode.ok;
-      }
-      try {
-        await program.parseAsync(withCommand(withoutEqualsSigns(args), parts), { from: 'user' });
-        return code;
-      } catch (error) {
-        return report(error, parts.stderr);
-      }
-    },
-  };
+/** Runs the program with these arguments. Resolves to an exit code. Never ends the process, and never rejects. */
+export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<number> {
+  let code: number = exitCode.ok;
+  const program = commandLine(parts, (ended) => {
+    code = ended;
+  });
+  if (args[0] === COMPLETE) {
+    parts.stdout.write(completionLines(args.slice(1), program));
+    return code;
+  }
+  try {
+    await program.parseAsync(withCommand(withoutEqualsSigns(args), parts), { from: 'user' });
+    return code;
+  } catch (error) {
+    return report(error, parts.stderr);
+  }
 }
 
 /**
@@ -97,15 +85,32 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds the default command if the arguments have no command. Commander's own default command would treat a mistyped
- * command as an argument and suggest no correction.
+ * Adds the default command if the arguments have no command. Options belong to `run`. Without options the default is
+ * `run` in a pod or if a variable of `run` is set, otherwise `demo`. A kubeconfig does not select `run`: its current
+ * cluster may be any that the user worked with last. Commander's own default command would treat a mistyped command as
+ * an argument and suggest no correction.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;
   // `kubectl cle` without arguments shows the help, not the demo.
   if (invokedAs === PLUGIN) return first === undefined ? ['--help'] : args;
-  const isCommandMissing = first === undefined || (first.startsWith('-') && !GLOBAL_FLAGS.includes(first));
-  return isCommandMissing ? [impliedCommand(args, env), ...args] : args;
+  if (first === undefined) return [isRunConfigured(env) ? 'run' : 'demo'];
+  if (!first.startsWith('-') || GLOBAL_FLAGS.includes(first)) return args;
+  return [args.some(isOnlyOfDemo) ? 'demo' : 'run', ...args];
+}
+
+function isOnlyOfDemo(arg: string): boolean {
+  const flag = arg.replace(/^--(no-)?/, '').replace(/=.*/, '');
+  return arg.startsWith('--') && hasFlag(demoSettings, flag) && !hasFlag(runSettings, flag);
+}
+
+function hasFlag<S>(table: SettingsTable<S>, flag: string): boolean {
+  return rowsOf(table).some(([, setting]) => setting.flag === flag);
+}
+
+function isRunConfigured(env: Environment): boolean {
+  const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
+  return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
 }
 
 function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Command {
@@ -160,47 +165,4 @@ function report(error: unknown, stderr: TextOutput): number {
 function messageWithCauses(error: Error): string {
   if (!(error.cause instanceof Error) || error.message.includes(error.cause.message)) return error.message;
   return `${error.message}: ${messageWithCauses(error.cause)}`;
-}
-
-/**
- * Returns the default command for arguments without a command. An option that only `demo` has selects `demo`. Any other
- * option selects `run`. Without options the default is `run` in a pod or if a variable of `run` is set, otherwise `demo`.
- * A kubeconfig does not select `run`: its current cluster may be any that the user worked with last.
- * @throws {SettingsError} if the options belong to different commands, or to a command that must be named.
- */
-function impliedCommand(args: readonly string[], env: Environment): 'run' | 'demo' {
-  if (args.length === 0) return isRunConfigured(env) ? 'run' : 'demo';
-  const given = optionsAmong(args);
-  const ofRun = given.filter((flag) => isOption(flag, runSettings));
-  const [ofDemo] = given.filter((flag) => isOption(flag, demoSettings) && !isOption(flag, runSettings));
-  const [ofServe] = given.filter((flag) => isOption(flag, serveSettings) && !isOption(flag, runSettings));
-  if (ofServe !== undefined)
-    throw new SettingsError([`${ofServe} is an option of serve: ${nameIt('serve')}`]);
-  if (ofDemo === undefined) return 'run';
-  if (ofRun.length === 0) return 'demo';
-  throw new SettingsError([
-    `${ofDemo} is an option of demo, but ${ofRun.join(', ')} of run: ${nameIt('demo')}, or ${nameIt('run')}`,
-  ]);
-}
-
-function isRunConfigured(env: Environment): boolean {
-  const names = rowsOf(runSettings).map(([, setting]) => envName(runSettings, setting));
-  return ['KUBERNETES_SERVICE_HOST', ...names].some((name) => Boolean(env[name]));
-}
-
-/** Returns the options in the arguments, as the help spells them. */
-function optionsAmong(args: readonly string[]): readonly string[] {
-  return args
-    .filter((arg) => arg.startsWith('-'))
-    .map((arg) => (arg.startsWith('--') ? (arg.split('=', 1)[0] ?? arg) : arg.slice(0, 2)));
-}
-
-function isOption<S>(flag: string, table: SettingsTable<S>): boolean {
-  return rowsOf(table).some(([, { flag: long, short }]) =>
-    [`--${long}`, `--no-${long}`, `-${short}`].includes(flag),
-  );
-}
-
-function nameIt(command: string): string {
-  return `npm start -- ${command} ...`;
 }

@@ -17,16 +17,16 @@ import { type Cell, layoutFor, print, type Style, tableLines, widthsOf } from '.
 
 /** Prints the state of each Lease, once or until a signal. Resolves to an exit code. */
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
-  return withCluster(settings, host, async ({ client, clock, namespace }) => {
-    const place = settings.allNamespaces ? '' : namespace;
-    if (settings.watch) return await followStatus(settings, host, { client, clock, namespace: place });
-    const found = await observeElections({ client, clock, settings, namespace: place });
+  return withCluster(settings, host, async (connection) => {
+    if (settings.watch) return await followStatus(settings, host, connection);
+    const { client, clock, namespace } = connection;
+    const found = await observeElections({ client, clock, settings, namespace });
     warnAboutSkew(clock, host);
     const statuses = found.elections.map((election) => statusOf(election, found.now));
     print({ items: statuses }, settings.output, host, () =>
       statuses.length > 0 ? tableOf(statuses, settings, host) : '',
     );
-    reportMissing(found, statuses, place, host);
+    reportMissing(found, statuses, namespace, host);
     return found.candidateApis.length === 0 ? exitCode.failure : exitCode.ok;
   });
 }
@@ -99,7 +99,7 @@ function reportMissing(
 ): void {
   for (const apiVersion of forbiddenApis)
     stderr.write(
-      `warning: you may not list leasecandidates of ${apiVersion}: those who stand there are missing\n`,
+      `warning: you may not list leasecandidates of ${apiVersion}: its candidates are missing here\n`,
     );
   if (candidateApis.length === 0) stderr.write(`error: ${NOT_SERVED}\n`);
   else if (statuses.length > 0) return;

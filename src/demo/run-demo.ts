@@ -8,12 +8,12 @@ import { generateToken, kubeconfigText } from '../apiserver/access/client-creden
 import { startApiServer } from '../apiserver/api-server.ts';
 import { createClient } from '../kubernetes/client.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
-import { type HttpServer, isReading, listenAt, pathOf, serveAnswers } from '../processes/http-server.ts';
+import { type HttpServer, isReading, pathOf, serveAnswers } from '../processes/http-server.ts';
 import type { DemoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
 import { resolveSettings } from '../settings/settings-table.ts';
 import { StatusPage } from '../status-page/status-page.ts';
-import { hostAndPort, type ListenAddress } from '../support/address.ts';
+import { hostAndPort, type ListenAddress, listenOn } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 import { withContext } from '../support/files.ts';
 import { type Environment, type Host, untilAborted, version } from '../support/host.ts';
@@ -202,14 +202,14 @@ async function startDemoServer(host: Host, onError: (error: unknown) => void): P
  * @throws {Error} with the address and advice, if the server cannot listen on the address.
  */
 function servePage(page: StatusPage, listen: ListenAddress, { clock }: Host): Promise<HttpServer> {
-  return serveAnswers(listenAt(listen), {
+  return serveAnswers((server) => listenOn(server, listen), {
     clock,
-    takes(request, response) {
-      const isForPage = page.has(pathOf(request)) && isReading(request);
-      if (isForPage) page.answer(request, response);
-      return isForPage;
+    async answer(request, response) {
+      if (!page.has(pathOf(request)) || !isReading(request))
+        return { status: 404, body: 'not found; there is /\n' };
+      page.answer(request, response);
+      return undefined;
     },
-    answer: async () => ({ status: 404, body: 'not found; there is /\n' }),
     onClose: () => page.close(),
   });
 }

@@ -3,17 +3,15 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, InterruptibleSleep } from '../support/clock.ts';
-import { systemClock } from '../support/system-clock.ts';
 import type { CandidateDescription } from './candidate-body.ts';
-import { guardedLogger, type ParticipantLogger, silent, TroubleLog } from './participant-telemetry.ts';
+import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
 import { PublishedCandidate } from './published-candidate.ts';
 
-export interface CandidateParts {
+interface CandidateParts {
   readonly client: KubernetesClient;
-  /** Default: the system clock. */
-  readonly clock?: Clock;
+  readonly clock: Clock;
   readonly description: CandidateDescription;
-  readonly logger?: ParticipantLogger;
+  readonly logger: ParticipantLogger;
 }
 
 /** In order of preference: a LeaseCandidate is published in the first version that the server has (rule 13). */
@@ -37,8 +35,7 @@ const SERVED_MS = 300_000;
  * it moves there.
  */
 export class Candidate {
-  readonly #parts: CandidateParts & { readonly clock: Clock };
-  readonly #logger: ParticipantLogger;
+  readonly #parts: CandidateParts;
   readonly #sleep: InterruptibleSleep;
   readonly #trouble: TroubleLog;
   readonly #failures: Backoff;
@@ -53,11 +50,11 @@ export class Candidate {
   readonly #withdrawing: (() => void)[] = [];
 
   constructor(parts: CandidateParts) {
-    this.#parts = { clock: systemClock, ...parts };
-    this.#logger = guardedLogger(parts.logger ?? silent);
-    this.#sleep = new InterruptibleSleep(this.#parts.clock);
-    this.#failures = new Backoff(FAILED_BACKOFF, this.#parts.clock);
-    this.#trouble = new TroubleLog(this.#logger, 'Cannot find out which LeaseCandidates are served');
+    const { clock, logger } = parts;
+    this.#parts = parts;
+    this.#sleep = new InterruptibleSleep(clock);
+    this.#failures = new Backoff(FAILED_BACKOFF, clock);
+    this.#trouble = new TroubleLog(logger, 'Cannot find out which LeaseCandidates are served');
   }
 
   /** Resolves when the LeaseCandidate is created, or renewed for the first time. */
@@ -131,14 +128,13 @@ export class Candidate {
   }
 
   async #moveTo(apiVersion: CandidateApiVersion): Promise<void> {
-    const { description } = this.#parts;
+    const { description, logger } = this.#parts;
     const former = this.#current;
     const next = new PublishedCandidate({
       ...this.#parts,
-      logger: this.#logger,
       apiVersion,
       onPublished: () => {
-        this.#logger.info({ candidate: description.name, apiVersion }, 'Stands as candidate');
+        logger.info({ candidate: description.name, apiVersion }, 'Stands as candidate');
         this.#published.resolve();
         void this.#removeFormer();
       },
@@ -177,7 +173,10 @@ export class Candidate {
   #leave(gone: PublishedCandidate): void {
     if (this.#current !== gone) return;
     this.#current = undefined;
-    this.#logger.warn({ apiVersion: gone.apiVersion }, 'LeaseCandidates of this version are served no more');
+    this.#parts.logger.warn(
+      { apiVersion: gone.apiVersion },
+      'The API server no longer serves LeaseCandidates of this version',
+    );
     void gone.stop();
     this.#sleep.interrupt();
   }

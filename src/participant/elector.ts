@@ -2,7 +2,6 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import { Backoff } from '../support/backoff.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { systemClock } from '../support/system-clock.ts';
 import {
   decideElector,
   type ElectorStep,
@@ -16,32 +15,25 @@ import {
   lapsesAt,
 } from './elector-decision.ts';
 import { LeaseFollower } from './lease-follower.ts';
-import {
-  callSafely,
-  guardedLogger,
-  type ParticipantLogger,
-  type ParticipantMetrics,
-  silent,
-} from './participant-telemetry.ts';
+import { callSafely, type ParticipantLogger, type ParticipantMetrics } from './participant-telemetry.ts';
 import { type Lead, RunningTerm, type Term, type TermEnd } from './term.ts';
 
-/** The parts of an {@link Elector}. */
-export interface ElectorParts {
+/** The parts of an {@link Elector}. `logger` and `onChange` must not throw. */
+interface ElectorParts {
   readonly client: KubernetesClient;
-  /** Default: the system clock. */
-  readonly clock?: Clock;
+  readonly clock: Clock;
   readonly lease: Term['lease'];
   /** Unique among running programs. */
   readonly identity: string;
   readonly timing: ElectorTiming;
-  readonly logger?: ParticipantLogger;
-  readonly metrics?: ParticipantMetrics | undefined;
-  /** Whether to only follow the Lease: the program has its own elector. Default false. */
-  readonly isFollowing?: boolean;
-  /** `resumeDelayMs` of the ParticipateOptions. Default 0. */
-  readonly resumeDelayMs?: number | undefined;
+  readonly logger: ParticipantLogger;
+  readonly metrics: ParticipantMetrics | undefined;
+  /** Whether to only follow the Lease: the program has its own elector. */
+  readonly isFollowing: boolean;
+  /** `resumeDelayMs` of the ParticipateOptions. */
+  readonly resumeDelayMs: number;
   /** Called when `holder` or `term` may have changed. */
-  readonly onChange?: () => void;
+  readonly onChange: () => void;
 }
 
 /** The delay after the first conflict, in milliseconds. Short, because the elector has read the Lease again. */
@@ -52,16 +44,15 @@ const CONFLICT_DELAY_MS = 10;
  * Lease, takes up a grant by a renewal, keeps renewing, and releases the Lease after the program has stopped leading.
  */
 export class Elector {
-  readonly #parts: ElectorParts & { readonly clock: Clock };
+  readonly #parts: ElectorParts;
   readonly #lead: Lead;
-  readonly #logger: ParticipantLogger;
   readonly #follower: LeaseFollower;
   readonly #conflicts: Backoff;
   readonly #failures: Backoff;
   readonly #finished = Promise.withResolvers<void>();
   readonly #resumesAt: Instant;
   #hasSeen = false;
-  #running: Promise<void> | undefined;
+  #isRunning = false;
   #term: RunningTerm | undefined;
   #hasRival = false;
   #isStopping = false;
@@ -78,20 +69,17 @@ export class Elector {
   #cancelTimer: (() => void) | undefined;
 
   constructor(parts: ElectorParts, lead: Lead) {
-    const { clock = systemClock, timing } = parts;
+    const { clock, timing } = parts;
     const { renewDeadlineMs, retryPeriodMs: resetAfterMs } = timing;
-    const logger = guardedLogger(parts.logger ?? silent);
-    this.#parts = { ...parts, clock };
+    this.#parts = parts;
     this.#lead = lead;
-    this.#logger = logger;
-    this.#resumesAt = clock.now() + (parts.resumeDelayMs ?? 0);
+    this.#resumesAt = clock.now() + parts.resumeDelayMs;
     // Shorter than the retry period, because a leader has only a few attempts before the renew deadline.
     const maxMs = resetAfterMs / 2;
     this.#conflicts = new Backoff({ initialMs: CONFLICT_DELAY_MS, maxMs, resetAfterMs }, clock);
     this.#failures = new Backoff({ initialMs: resetAfterMs / 8, maxMs, resetAfterMs }, clock);
     this.#follower = new LeaseFollower({
-      ...this.#parts,
-      logger,
+      ...parts,
       // Leaves time for another attempt after a request without an answer.
       deadlineMs: renewDeadlineMs / 2,
       onSeen: () => this.#seen(),
@@ -124,11 +112,22 @@ export class Elector {
 
   /**
    * Takes part until `signal` aborts, or until the callback ends during its term. Resolves when the Lease is released, or
-   * cannot be released. Rejects with the error of the callback. Later calls return the same promise.
+   * cannot be released. Rejects with the error of the callback.
    */
-  run(signal?: AbortSignal): Promise<void> {
-    this.#running ??= this.#run(signal);
-    return this.#running;
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = () => {
+      this.#isStopping = true;
+      this.#refuse();
+    };
+    this.#isRunning = true;
+    this.#follower.start();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    await this.#finished.promise;
+    signal.removeEventListener('abort', stop);
+    this.#cancelTimer?.();
+    await this.#follower.stop();
+    if (this.#failure) throw this.#failure.error;
   }
 
   /**
@@ -136,7 +135,7 @@ export class Elector {
    * Lease to the elector again at once.
    */
   resign(): Promise<void> {
-    if (!this.#running) return Promise.resolve();
+    if (!this.#isRunning) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#resigning.push(resolve);
     this.#refuse();
@@ -153,21 +152,6 @@ export class Elector {
   stand(): void {
     this.#isWithdrawn = false;
     this.#decide();
-  }
-
-  async #run(signal: AbortSignal | undefined): Promise<void> {
-    const stop = () => {
-      this.#isStopping = true;
-      this.#refuse();
-    };
-    this.#follower.start();
-    signal?.addEventListener('abort', stop, { once: true });
-    if (signal?.aborted) stop();
-    await this.#finished.promise;
-    signal?.removeEventListener('abort', stop);
-    this.#cancelTimer?.();
-    await this.#follower.stop();
-    if (this.#failure) throw this.#failure.error;
   }
 
   #refuse(): void {
@@ -191,9 +175,9 @@ export class Elector {
 
   #noteRival(): void {
     if (!this.#hasRival)
-      this.#logger.error(
+      this.#parts.logger.error(
         { identity: this.#parts.identity },
-        'Another running program leads under the same identity: give each its own',
+        'Another running program leads with the same identity: give each program its own identity',
       );
     this.#hasRival = true;
   }
@@ -216,7 +200,7 @@ export class Elector {
     } finally {
       this.#isDeciding = false;
     }
-    callSafely(this.#logger, 'onChange has thrown', () => this.#parts.onChange?.());
+    this.#parts.onChange();
   }
 
   #view(): ElectorView {
@@ -227,7 +211,7 @@ export class Elector {
       sight: this.#follower.sight,
       term: this.#term,
       refusal: this.#isStopping ? 'stopped' : isResigning ? 'resigned' : undefined,
-      hasRival: this.#hasRival || this.#parts.isFollowing === true,
+      hasRival: this.#hasRival || this.#parts.isFollowing,
       isRequestInFlight: this.#isRequestInFlight,
       retryAt: this.#retryAt,
       releaseDeadline: this.#releaseDeadline,
@@ -291,9 +275,12 @@ export class Elector {
   #reportFailure(error: unknown): void {
     if (isConflict(error)) {
       if (this.#term) this.#count((metrics) => metrics.slowpathExercised());
-      this.#logger.debug({ err: error }, 'The Lease has changed meanwhile');
+      this.#parts.logger.debug({ err: error }, 'The Lease has changed in the meantime');
     } else {
-      this.#logger.warn({ err: error, leadsForMs: this.#term?.remainingMs() }, 'Cannot write the Lease');
+      this.#parts.logger.warn(
+        { err: error, leadsForMs: this.#term?.remainingMs() },
+        'Cannot write the Lease',
+      );
     }
   }
 
@@ -306,7 +293,7 @@ export class Elector {
     if (decideElector({ ...this.#view(), term }, clock.now()).kind === 'end') return;
     this.#term = term;
     this.#count((metrics) => metrics.leads(true));
-    this.#logger.info({ lease, holder, fencingToken }, 'Leads');
+    this.#parts.logger.info({ lease, holder, fencingToken }, 'Leads');
     void this.#carryOut(term);
   }
 
@@ -339,19 +326,19 @@ export class Elector {
   /** Writes the same fields as client-go's elector. */
   async #release(): Promise<void> {
     await this.#follower.write({ holderIdentity: '', leaseDurationSeconds: 1 });
-    this.#logger.info({ lease: this.#parts.lease }, 'Released the Lease');
+    this.#parts.logger.info({ lease: this.#parts.lease }, 'Released the Lease');
   }
 
   #end(why: TermEnd): void {
     this.#mustDecideAgain = true;
     this.#term?.end(why);
     this.#count((metrics) => metrics.leads(false));
-    this.#logger.info({ lease: this.#parts.lease, why }, 'Leads no longer');
+    this.#parts.logger.info({ lease: this.#parts.lease, why }, 'Leads no longer');
   }
 
   #count(count: (metrics: ParticipantMetrics) => void): void {
-    const { metrics } = this.#parts;
-    if (metrics) callSafely(this.#logger, 'The metrics have thrown', () => count(metrics));
+    const { metrics, logger } = this.#parts;
+    if (metrics) callSafely(logger, 'The metrics have thrown', () => count(metrics));
   }
 
   #rest(): void {

@@ -15,20 +15,22 @@ export interface ParticipateOptions {
   /** The program's version as strict semver: `1.4.2`. */
   readonly binaryVersion: string;
   /** The version that the program emulates. Not above `binaryVersion`, which is the default. */
-  readonly emulationVersion?: string;
+  readonly emulationVersion?: string | undefined;
   /** Default `OldestEmulationVersion`. */
-  readonly strategy?: string;
+  readonly strategy?: string | undefined;
   /**
    * The name of the LeaseCandidate and of the holder, unique among running programs. Default: `<pod name>-<first 8 of the
    * pod's uid>` if `pod` is given, else the host's name and a random part.
    */
-  readonly identity?: string;
+  readonly identity?: string | undefined;
   /**
    * The Pod of the program. If the LeaseCandidate is in the same namespace, the Pod owns it, and Kubernetes deletes it
    * with the Pod. The default of the Pod's namespace is that of the service account that the program uses. With a
    * kubeconfig or a `client` there is no default, and the namespace is required.
    */
-  readonly pod?: { readonly name: string; readonly uid: string; readonly namespace?: string };
+  readonly pod?:
+    | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
+    | undefined;
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * An int32, higher first, default 0. It counts before the version. A candidate with a higher priority preempts the
@@ -103,46 +105,29 @@ export interface Surroundings {
   readonly random: () => number;
 }
 
-const DEFAULT_STRATEGY = 'OldestEmulationVersion';
-/** The defaults of client-go's elector. */
-const DEFAULT_TIMING: ElectorTiming = {
-  leaseDurationMs: 15_000,
-  renewDeadlineMs: 10_000,
-  retryPeriodMs: 2000,
-};
-/** As in client-go: a renewal with jitter must be possible before the deadline. */
-const JITTER_FACTOR = 1.2;
-
 /** Validates the options and adds the defaults. @throws RangeError that names the invalid option and what to do. */
 export function participantSettings(
   options: ParticipateOptions,
   surroundings: Surroundings,
 ): ParticipantSettings {
-  const { lease, binaryVersion, emulationVersion = binaryVersion, strategy = DEFAULT_STRATEGY } = options;
-  const { namespace, labels = {}, priority = 0, pod } = options;
+  const { lease: leaseName, namespace = '', binaryVersion, emulationVersion = binaryVersion, pod } = options;
+  const { strategy = 'OldestEmulationVersion', labels = {}, priority = 0 } = options;
+  // The defaults of client-go's elector.
+  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
   const name = options.identity ?? defaultIdentity(pod, surroundings);
-  check(isLeaseName(lease), 'lease', lease, 'is no name of a Lease; give a DNS subdomain, such as checkout');
-  if (namespace === undefined || namespace === '')
-    throw new RangeError('namespace: none is known; give that of the Lease');
-  check(
-    isLeaseName(name) && name !== FENCE,
-    'identity',
-    name,
-    'is no name of a LeaseCandidate; give a DNS subdomain: lowercase letters, digits, "-" and "."',
+  const versions = { binaryVersion, emulationVersion };
+  const description: CandidateDescription = {
+    ...{ namespace, name, leaseName, ...versions, strategy, priority, labels },
+    // The garbage collector looks for the owner only in the LeaseCandidate's namespace. With an owner in
+    // another namespace, it would delete the LeaseCandidate after each publication.
+    pod: pod?.namespace === namespace ? { name: pod.name, uid: pod.uid } : undefined,
+  };
+  const timing = { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
+  const problem = [...problemsOf(description), ...problemsOfTiming(timing)].find(
+    (sentence) => sentence !== false,
   );
-  checkVersions(binaryVersion, emulationVersion);
-  check(strategy !== '', 'strategy', strategy, `is empty; leave it out for ${DEFAULT_STRATEGY}`);
-  check(
-    parseInt32(String(priority)) === priority,
-    'priority',
-    priority,
-    'is no whole number of 32 bits; give one such as 10 or -10',
-  );
-  // The garbage collector looks for the owner only in the LeaseCandidate's namespace. With an owner in
-  // another namespace, it would delete the LeaseCandidate after each publication.
-  const owner = pod?.namespace === namespace && pod ? { name: pod.name, uid: pod.uid } : undefined;
-  const description = { namespace, name, leaseName: lease, binaryVersion, emulationVersion, strategy };
-  return { description: { ...description, priority, labels, pod: owner }, timing: timingOf(options) };
+  if (problem !== undefined) throw new RangeError(problem);
+  return { description, timing };
 }
 
 /**
@@ -160,56 +145,49 @@ function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: S
   return `${host || 'host'}-${suffix.toString(36).padStart(8, '0')}`;
 }
 
-function checkVersions(binaryVersion: string, emulationVersion: string): void {
-  const problem = 'is no semantic version; give one such as 1.4.2';
+/** Sentences. A false entry is a check without a problem. */
+type Problems = readonly (string | false)[];
+
+function problemsOf(description: CandidateDescription): Problems {
+  const { namespace, name, leaseName, binaryVersion, emulationVersion, strategy, priority } = description;
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  check(binary !== undefined, 'binaryVersion', binaryVersion, problem);
-  check(emulation !== undefined, 'emulationVersion', emulationVersion, problem);
-  check(
-    !binary || !emulation || emulation.compare(binary) <= 0,
-    'emulationVersion',
-    emulationVersion,
-    `is above binaryVersion ${binaryVersion}; give that or a lower one`,
-  );
-  check(
-    emulation?.compare('0.0.0') !== 0,
-    'emulationVersion',
-    emulationVersion,
-    'is taken for none by the API server; give 0.0.1 or a higher one',
-  );
+  const noVersion = 'is no semantic version; give one such as 1.4.2';
+  return [
+    !isLeaseName(leaseName) &&
+      `lease: "${leaseName}" is no name of a Lease; give a DNS subdomain, such as checkout`,
+    namespace === '' && 'namespace: none is known; give that of the Lease',
+    (!isLeaseName(name) || name === FENCE) &&
+      `identity: "${name}" is no name of a LeaseCandidate; give a DNS subdomain: lowercase letters, digits, "-" and "."`,
+    !binary && `binaryVersion: "${binaryVersion}" ${noVersion}`,
+    !emulation && `emulationVersion: "${emulationVersion}" ${noVersion}`,
+    binary !== undefined &&
+      emulation !== undefined &&
+      emulation.compare(binary) > 0 &&
+      `emulationVersion: "${emulationVersion}" is above binaryVersion ${binaryVersion}; give that or a lower one`,
+    emulation?.compare('0.0.0') === 0 &&
+      `emulationVersion: "${emulationVersion}" is taken for none by the API server; give 0.0.1 or a higher one`,
+    strategy === '' && 'strategy: "" is empty; leave it out for the default',
+    parseInt32(String(priority)) !== priority &&
+      `priority: ${priority} is no whole number of 32 bits; give one such as 10 or -10`,
+  ];
 }
 
-function timingOf(options: ParticipateOptions): ElectorTiming {
-  const {
-    leaseDurationMs = DEFAULT_TIMING.leaseDurationMs,
-    renewDeadlineMs = DEFAULT_TIMING.renewDeadlineMs,
-    retryPeriodMs = DEFAULT_TIMING.retryPeriodMs,
-  } = options;
-  const timing = { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
-  for (const [name, ms] of Object.entries(timing))
-    check(Number.isFinite(ms) && ms > 0, name, ms, 'is no duration in milliseconds; give one above 0');
-  check(
-    leaseDurationMs % 1000 === 0,
-    'leaseDurationMs',
-    leaseDurationMs,
-    'is no whole number of seconds, which is what a Lease has; give a multiple of 1000',
-  );
+/** As in client-go: a renewal with jitter must be possible before the deadline. */
+const JITTER_FACTOR = 1.2;
+
+function problemsOfTiming(timing: ElectorTiming): Problems {
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timing;
   const leadsForMs = leaseDurationMs * SAFE_SHARE;
-  check(
-    renewDeadlineMs < leadsForMs,
-    'renewDeadlineMs',
-    renewDeadlineMs,
-    `must be less than ${leadsForMs}, which is nine tenths of leaseDurationMs, ${leaseDurationMs}: a leader has to stop before its Lease can go to another, by a faster clock than its own`,
-  );
-  check(
-    renewDeadlineMs > retryPeriodMs * JITTER_FACTOR,
-    'renewDeadlineMs',
-    renewDeadlineMs,
-    `must be more than ${JITTER_FACTOR} times retryPeriodMs, ${retryPeriodMs}: a renewal that fails has to be repeated in time`,
-  );
-  return timing;
-}
-
-function check(isValid: boolean, name: string, value: unknown, problem: string): void {
-  if (!isValid) throw new RangeError(`${name}: ${JSON.stringify(value)} ${problem}`);
+  return [
+    ...Object.entries(timing).map(
+      ([name, ms]) =>
+        !(Number.isFinite(ms) && ms > 0) && `${name}: ${ms} is no duration in milliseconds; give one above 0`,
+    ),
+    leaseDurationMs % 1000 !== 0 &&
+      `leaseDurationMs: ${leaseDurationMs} is no whole number of seconds, which is what a Lease has; give a multiple of 1000`,
+    renewDeadlineMs >= leadsForMs &&
+      `renewDeadlineMs: ${renewDeadlineMs} must be less than ${leadsForMs}, which is nine tenths of leaseDurationMs, ${leaseDurationMs}: a leader has to stop before its Lease can go to another, by a faster clock than its own`,
+    renewDeadlineMs <= retryPeriodMs * JITTER_FACTOR &&
+      `renewDeadlineMs: ${renewDeadlineMs} must be more than ${JITTER_FACTOR} times retryPeriodMs, ${retryPeriodMs}: a renewal that fails has to be repeated in time`,
+  ];
 }

@@ -71,11 +71,7 @@ export class TroubleLog {
   }
 }
 
-export interface ParticipantMetrics {
-  leads(isLeading: boolean): void;
-  /** Counts a renewal that had a conflict, so that the Lease had to be read first. */
-  slowpathExercised(): void;
-}
+export type ParticipantMetrics = ReturnType<typeof createParticipantMetrics>;
 
 const STATUS = {
   name: 'leader_election_master_status',
@@ -89,7 +85,7 @@ const SLOWPATH = {
 };
 
 /** Creates the metrics for the Lease called `name`. All participants of a program can share one registry. */
-export function createParticipantMetrics(registry: Registry, name: string): ParticipantMetrics {
+export function createParticipantMetrics(registry: Registry, name: string) {
   const registers = [registry];
   const status =
     (registry.getSingleMetric(STATUS.name) as Gauge | undefined) ?? new Gauge({ ...STATUS, registers });
@@ -99,7 +95,8 @@ export function createParticipantMetrics(registry: Registry, name: string): Part
   status.set({ name }, 0);
   slowpath.inc({ name }, 0);
   return {
-    leads: (isLeading) => status.set({ name }, isLeading ? 1 : 0),
+    leads: (isLeading: boolean) => status.set({ name }, isLeading ? 1 : 0),
+    /** Counts a renewal that had a conflict, so that the Lease had to be read first. */
     slowpathExercised: () => slowpath.inc({ name }),
   };
 }

@@ -44,13 +44,10 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
   const { client, kubeconfig, context, namespace, pod, clock } = options;
   if (client) return await new Participant({ ...options, client }, lead).run(stopping);
   const connected = connectParticipant({ kubeconfig, context, namespace, clock });
-  const { podNamespace } = connected;
-  const known = {
-    ...{ ...options, client: connected.client, namespace: connected.namespace },
-    ...(pod && { pod: { ...(podNamespace !== undefined && { namespace: podNamespace }), ...pod } }),
-  };
+  const { podNamespace, ...known } = connected;
+  const ownPod = pod && { ...pod, namespace: pod.namespace ?? podNamespace };
   try {
-    await new Participant(known, lead).run(stopping);
+    await new Participant({ ...options, ...known, pod: ownPod }, lead).run(stopping);
   } finally {
     await connected.client.close();
   }
@@ -84,7 +81,7 @@ export class Participant {
     if (pod && !description.pod) {
       logger.info(
         { namespace: description.namespace, pod: pod.name, podNamespace: pod.namespace },
-        'The LeaseCandidate has no owner: its Pod is in another namespace, or it is not known in which',
+        'The LeaseCandidate has no owner: its Pod is in another namespace, or the namespace of the Pod is unknown',
       );
     }
     this.#candidate = new Candidate({ client, clock, description, logger });
@@ -98,7 +95,7 @@ export class Participant {
         logger,
         metrics: metrics && createParticipantMetrics(metrics, description.leaseName),
         isFollowing: options.candidateOnly ?? false,
-        resumeDelayMs: options.resumeDelayMs,
+        resumeDelayMs: options.resumeDelayMs ?? 0,
         onChange: () => this.#changed(),
       },
       lead,
@@ -199,7 +196,7 @@ export class Participant {
   #leaveOverrun(): void {
     this.#logger.error(
       { candidate: this.identity },
-      'The callback goes on although its term is over: it is no candidate until it ends',
+      'The callback still runs although its Lease has expired: the program is no candidate until it ends',
     );
     void this.#candidate.withdraw();
   }

@@ -42,18 +42,17 @@ interface ServedPage {
  */
 export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
   const { clock, statusPage } = parts;
-  return serveAnswers(listenAt(listen), {
+  return serveAnswers((server) => listenOn(server, listen), {
     clock,
-    takes(request, response) {
-      if (!statusPage?.has(pathOf(request)) || !isReading(request)) return false;
-      statusPage.answer(request, response);
-      return true;
+    async answer(request, response) {
+      const path = pathOf(request);
+      const page = pages[path];
+      if (!page && !statusPage?.has(path)) return notFound(path, parts);
+      if (!isReading(request)) return { status: 405, body: 'only GET and HEAD\n', allow: 'GET, HEAD' };
+      if (page) return await page(parts);
+      statusPage?.answer(request, response);
+      return undefined;
     },
-    answer: (request) =>
-      answerTo(request, parts).catch((error: unknown) => ({
-        status: 500,
-        body: `cannot collect: ${String(error)}\n`,
-      })),
     onClose: () => statusPage?.close(),
   });
 }
@@ -79,16 +78,11 @@ export interface Answer {
 /** The request handlers of a server. */
 interface AnswersParts {
   readonly clock: Clock;
-  /** Handles a request whose answer is a stream. Returns false for other requests. */
-  readonly takes: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Answers any other request. Must not reject. */
-  readonly answer: (request: IncomingMessage) => Promise<Answer>;
+  /** Returns the answer to a request, or undefined if it writes the response itself. If it rejects, the answer is 500. */
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<Answer | undefined>;
   /** Ends the answers that are streams. */
   readonly onClose: () => void;
 }
-
-/** The methods that {@link isReading} accepts, for the Allow header. */
-const READING = 'GET, HEAD';
 
 /** Grace period for answers in flight, in milliseconds. Short, because it delays the end of a pod. */
 const CLOSE_WITHIN_MS = 1000;
@@ -96,19 +90,16 @@ const CLOSE_WITHIN_MS = 1000;
 /** Starts listening with a server. Resolves to its address. */
 export type Listen<Address> = (server: Server) => Promise<Address>;
 
-/** Listens on a TCP address. @throws {Error} with the address and advice, if the server cannot listen on it. */
-export function listenAt(listen: ListenAddress): Listen<ListenAddress> {
-  return async (server) => ({ host: listen.host, port: await listenOn(server, listen) });
-}
-
 /** Starts a server. Rejects if it cannot listen. */
 export async function serveAnswers<Address>(
   listen: Listen<Address>,
   parts: AnswersParts,
 ): Promise<HttpServer<Address>> {
-  const server = createServer((request, response) => {
-    if (parts.takes(request, response)) return;
-    void parts.answer(request).then((answer) => send(response, answer, { isLast: !server.listening }));
+  const server = createServer(async (request, response) => {
+    const answer = await parts
+      .answer(request, response)
+      .catch((error: unknown) => ({ status: 500, body: `cannot answer: ${String(error)}\n` }));
+    if (answer) send(response, answer, { isLast: !server.listening });
   });
   const address = await listen(server);
   return {
@@ -133,15 +124,6 @@ export function pathOf({ url = '/' }: IncomingMessage): string {
 
 export function isReading({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
-}
-
-async function answerTo(request: IncomingMessage, parts: HttpServerParts): Promise<Answer> {
-  const path = pathOf(request);
-  const page = pages[path];
-  if (page === undefined && !parts.statusPage?.has(path)) return notFound(path, parts);
-  if (page === undefined || !isReading(request))
-    return { status: 405, body: 'only GET and HEAD\n', allow: READING };
-  return page(parts);
 }
 
 function notFound(path: string, parts: HttpServerParts): Answer {

@@ -49,7 +49,7 @@ export async function runServer(settings: ServeSettings, host: Host): Promise<vo
     logger.info({ version, url: server.url, dataDirectory: settings.dataDirectory }, 'Serving');
     if (!LOOPBACK.test(settings.listen.host)) {
       stderr.write(
-        `warning: ${settings.listen.host} is more than this machine's loopback: others can reach the server, and only its tokens keep them out\n`,
+        `warning: ${settings.listen.host} is not a loopback address: other machines can reach the server, and only its tokens protect it\n`,
       );
     }
     stdout.write(usageOf(server, settings, kubeconfigs));
@@ -78,7 +78,7 @@ async function start(
       leaseCandidateVersions,
       ...(dataDirectory !== undefined && { dataDirectory }),
       onRequest: (line) => logger.debug(line, 'Answered'),
-      onError: (error) => logger.error({ err: error }, 'What should never happen'),
+      onError: (error) => logger.error({ err: error }, 'Internal error'),
     });
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
@@ -146,7 +146,7 @@ function usageOf(
   const versions = leaseCandidateVersions.join(', ');
   const uses =
     admin === undefined
-      ? ['None of its tokens may do everything, so that no kubeconfig was written.']
+      ? ['No token allows all requests, so no kubeconfig was written.']
       : [
           `kubectl --kubeconfig ${admin} get leases --all-namespaces`,
           `npm start -- run --kubeconfig ${admin}    # elects leaders on it`,
@@ -154,12 +154,12 @@ function usageOf(
   return [
     `The coordination API is served at ${url}`,
     `  LeaseCandidates: ${versions || 'not served'}`,
-    `  kept in: ${dataDirectory ?? 'memory, until it ends'}`,
-    ...(readOnly === undefined ? [] : [`  kubeconfig that may only read: ${readOnly}`]),
+    `  kept in: ${dataDirectory ?? 'memory, until the server ends'}`,
+    ...(readOnly === undefined ? [] : [`  kubeconfig for reads: ${readOnly}`]),
     '',
     ...uses.map((line) => `  ${line}`),
     '',
-    'Ctrl-C ends it.',
+    'Ctrl-C ends the server.',
     '',
   ].join('\n');
 }

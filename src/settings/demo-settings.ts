@@ -1,16 +1,19 @@
-import { boundAddress, inGroup, type SettingsOf, type SettingsTable, toggle } from './settings-table.ts';
+import {
+  boundAddress,
+  inGroup,
+  option,
+  type SettingsOf,
+  type SettingsTable,
+  toggle,
+} from './settings-table.ts';
 
 const settings = inGroup('Demonstration:', {
   once: toggle('once', 'play a scripted tour and end: elect, failover, preempt, conflict, recovery'),
-  listen: {
-    flag: 'listen',
-    placeholder: '<host:port>',
+  listen: option('listen', boundAddress, 'serve the status page there; the tour has none', {
     default: '127.0.0.1:0',
     defaultNote: 'a free port of this machine',
-    description: 'serve the status page there; the tour has none',
-    parse: boundAddress,
-  },
-  open: toggle('open', 'leave it to you to open the status page in a browser', 'true'),
+  }),
+  open: toggle('open', 'do not open the status page in a browser', 'true'),
 });
 
 export type DemoSettings = SettingsOf<typeof settings>;

@@ -5,6 +5,7 @@ import {
   names,
   oneNamespace,
   oneOf,
+  option,
   type SettingsOf,
   type SettingsTable,
   text,
@@ -18,15 +19,10 @@ const clusterRows = {
   kubeconfig: { ...run.kubeconfig, description: 'kubeconfig of the cluster to inspect' },
   context: run.context,
   ...inGroup('Cluster:', {
-    namespace: {
-      flag: 'namespace',
+    namespace: option('namespace', oneNamespace, 'the namespace to inspect', {
       short: 'n',
-      placeholder: '<name>',
-      default: undefined,
       defaultNote: "the context's, else default",
-      description: 'the namespace to inspect',
-      parse: oneNamespace,
-    },
+    }),
   }),
 };
 
@@ -56,18 +52,14 @@ export const lockRow = inGroup(JUDGEMENT, {
   lockNamespace: { ...run.lockNamespace, description: "namespace of the coordinator's lock" },
 });
 
-/** Returns the setting for commands with these output formats. */
-export function outputRow<const Formats extends readonly string[]>(...formats: Formats) {
+/** Returns the setting for commands with a table and these output formats. */
+export function outputRow<const Format extends string>(...formats: readonly Format[]) {
   return inGroup('Output:', {
-    output: {
-      flag: 'output',
+    output: option('output', oneOf('<format>', ['table', ...formats]), formats.join(', '), {
       short: 'o',
-      placeholder: '<format>',
       default: 'table',
       defaultNote: 'for people to read',
-      description: formats.filter((format) => format !== 'table').join(', '),
-      parse: oneOf<Formats[number]>(formats),
-    },
+    }),
   });
 }
 
@@ -75,15 +67,11 @@ const auditRows = {
   ...clusterRows,
   ...allNamespacesRow,
   ...inGroup('Time:', {
-    forMs: {
-      flag: 'for',
-      placeholder: '<duration>',
+    forMs: option('for', duration({ min: '0s', max: '1h' }), 'how long to watch renewals; 0s: read once', {
       default: '30s',
-      description: 'how long to watch renewals; 0s: read once',
-      parse: duration({ min: '0s', max: '1h' }),
-    },
+    }),
   }),
-  ...outputRow('table', 'wide', 'json', 'yaml'),
+  ...outputRow('wide', 'json', 'yaml'),
 };
 
 export type AuditSettings = SettingsOf<typeof auditRows>;
@@ -96,7 +84,7 @@ export const auditSettings = {
 const statusRows = {
   ...inspectionRows,
   ...allNamespacesRow,
-  ...outputRow('table', 'wide', 'json', 'yaml'),
+  ...outputRow('wide', 'json', 'yaml'),
   ...inGroup('Output:', {
     watch: { ...toggle('watch', 'go on, and show each Lease again that changes'), short: 'w' },
   }),
@@ -107,13 +95,14 @@ export type StatusSettings = SettingsOf<typeof statusRows>;
 export const statusSettings = {
   envPrefix: 'CLE_STATUS',
   settings: statusRows,
-  contradictionsIn: ({ watch, output }) =>
-    watch && (output === 'json' || output === 'yaml')
-      ? [`--watch shows rows as they change: give no --output, or --output wide, rather than ${output}`]
-      : [],
+  contradictionsIn: ({ watch, output }) => [
+    watch &&
+      (output === 'json' || output === 'yaml') &&
+      `--watch shows rows as they change: give no --output, or --output wide, rather than ${output}`,
+  ],
 } satisfies SettingsTable<StatusSettings>;
 
-const explainRows = { ...inspectionRows, ...lockRow, ...outputRow('table', 'json', 'yaml') };
+const explainRows = { ...inspectionRows, ...lockRow, ...outputRow('json', 'yaml') };
 
 export const explainSettings: SettingsTable<SettingsOf<typeof explainRows>> = {
   envPrefix: 'CLE_EXPLAIN',
@@ -126,40 +115,42 @@ const NOTHING_PLANNED =
 const planRows = {
   ...inspectionRows,
   ...inGroup('Changes:', {
-    add: change(
+    add: changes(
       'add',
       '<name=binary/emulation>',
       'a candidate that appears, or restarts with other versions; may be given several times',
     ),
-    remove: change('remove', '<name>', 'a candidate that is stopped and deleted; may be given several times'),
-    priority: change(
+    remove: changes(
+      'remove',
+      '<name>',
+      'a candidate that is stopped and deleted; may be given several times',
+    ),
+    priority: changes(
       'priority',
       '<name=number>',
       'a candidate that gets this priority; may be given several times',
     ),
-    rollout: {
-      flag: 'rollout',
-      placeholder: '<name=binary/emulation>',
-      default: undefined,
-      description:
-        'a rolling update of the candidates whose names begin with NAME: how often the leader changes, for each strategy',
-      parse: text,
-    },
+    rollout: option(
+      'rollout',
+      text('<name=binary/emulation>'),
+      'a rolling update of the candidates whose names begin with NAME: how often the leader changes, for each strategy',
+    ),
   }),
-  ...outputRow('table', 'json', 'yaml'),
+  ...outputRow('json', 'yaml'),
 };
 
-function change(flag: string, placeholder: string, description: string) {
-  return { flag, placeholder, repeatable: true, default: '', description, parse: names } as const;
+function changes(flag: string, placeholder: string, description: string) {
+  return option(flag, names(placeholder), description, { repeatable: true, default: '' });
 }
 
 export const planSettings: SettingsTable<SettingsOf<typeof planRows>> = {
   envPrefix: 'CLE_PLAN',
   settings: planRows,
   contradictionsIn: ({ add, remove, priority, rollout }) => {
-    const changes = add.length + remove.length + priority.length;
-    if (rollout === undefined) return changes > 0 ? [] : [NOTHING_PLANNED];
-    return changes > 0 ? ['--rollout is planned by itself: leave out the other changes'] : [];
+    const hasChanges = [add, remove, priority].some(({ length }) => length > 0);
+    return rollout === undefined
+      ? [!hasChanges && NOTHING_PLANNED]
+      : [hasChanges && '--rollout is planned by itself: leave out the other changes'];
   },
 };
 
@@ -176,7 +167,7 @@ const doctorRows = {
       description: 'also check the permissions for crash evidence from Pods',
     },
   }),
-  ...outputRow('table', 'json', 'yaml'),
+  ...outputRow('json', 'yaml'),
 };
 
 export const doctorSettings: SettingsTable<SettingsOf<typeof doctorRows>> = {

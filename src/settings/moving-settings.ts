@@ -1,26 +1,26 @@
 import { inspectionRows, lockRow, outputRow, statusSettings } from './inspection-settings.ts';
-import { duration, inGroup, type SettingsOf, type SettingsTable, text, toggle } from './settings-table.ts';
+import {
+  duration,
+  inGroup,
+  option,
+  type SettingsOf,
+  type SettingsTable,
+  text,
+  toggle,
+} from './settings-table.ts';
 
-const output = outputRow('table', 'json', 'yaml');
+const output = outputRow('json', 'yaml');
 
 /** The settings that `transfer` and `drain` share. */
 const movingRows = {
   ...lockRow,
   ...inGroup('Time:', {
-    forMs: {
-      flag: 'for',
-      placeholder: '<duration>',
+    forMs: option('for', duration({ min: '1s', max: '24h' }), 'how long the priority lasts, at most 24h', {
       default: '1h',
-      description: 'how long the priority lasts, at most 24h',
-      parse: duration({ min: '1s', max: '24h' }),
-    },
-    timeoutMs: {
-      flag: 'timeout',
-      placeholder: '<duration>',
+    }),
+    timeoutMs: option('timeout', duration({ min: '1s', max: '1h' }), 'how long to wait for leaders to move', {
       default: '2m',
-      description: 'how long to wait for leaders to move',
-      parse: duration({ min: '1s', max: '1h' }),
-    },
+    }),
   }),
   ...output,
 };
@@ -28,30 +28,23 @@ const movingRows = {
 const selectionRows = {
   allNamespaces: statusSettings.settings.allNamespaces,
   ...inGroup('Candidates:', {
-    selector: {
-      ...selecting('selector', '<labels>', 'candidates with these labels, as kubectl has them'),
+    selector: option('selector', text('<labels>'), 'candidates with these labels, as kubectl has them', {
       short: 'l',
-    },
-    node: selecting('node', '<name>', 'candidates whose ownerReference is a Pod on this node'),
-    candidate: selecting('candidate', '<name>', 'the candidate of this name'),
+    }),
+    node: option('node', text('<name>'), 'candidates whose ownerReference is a Pod on this node'),
+    candidate: option('candidate', text('<name>'), 'the candidate of this name'),
   }),
 };
 
-function selecting(flag: string, placeholder: string, description: string) {
-  return { flag, placeholder, default: undefined, description, parse: text };
-}
+const candidateName = { placeholder: '<candidate>', parse: (given: string) => ({ value: given }) };
 
 const transferRows = {
   ...inspectionRows,
   ...inGroup('Candidates:', {
-    to: {
-      flag: 'to',
-      placeholder: '<candidate>',
+    to: option('to', candidateName, 'name of the candidate that should lead', {
       default: '',
-      defaultNote: 'has to be given',
-      description: 'name of the candidate that should lead',
-      parse: (given: string) => ({ value: given }),
-    },
+      defaultNote: 'none; required',
+    }),
   }),
   ...movingRows,
 };
@@ -59,7 +52,7 @@ const transferRows = {
 export const transferSettings: SettingsTable<SettingsOf<typeof transferRows>> = {
   envPrefix: 'CLE_TRANSFER',
   settings: transferRows,
-  contradictionsIn: ({ to }) => (to === '' ? ['no candidate is named: give --to candidate'] : []),
+  contradictionsIn: ({ to }) => [to === '' && 'no candidate is named: give --to candidate'],
 };
 
 const drainRows = { ...inspectionRows, ...selectionRows, ...movingRows };
@@ -67,8 +60,9 @@ const drainRows = { ...inspectionRows, ...selectionRows, ...movingRows };
 export const drainSettings: SettingsTable<SettingsOf<typeof drainRows>> = {
   envPrefix: 'CLE_DRAIN',
   settings: drainRows,
-  contradictionsIn: (settings) =>
-    contradictionsOf(selectionsOf(settings), '--selector, --node or --candidate'),
+  contradictionsIn: (settings) => [
+    selectionsOf(settings) !== 1 && 'give one of --selector, --node or --candidate',
+  ],
 };
 
 const undrainRows = {
@@ -81,11 +75,10 @@ const undrainRows = {
 export const undrainSettings: SettingsTable<SettingsOf<typeof undrainRows>> = {
   envPrefix: 'CLE_UNDRAIN',
   settings: undrainRows,
-  contradictionsIn: (settings) =>
-    contradictionsOf(
-      selectionsOf(settings) + (settings.all ? 1 : 0),
-      '--selector, --node, --candidate or --all',
-    ),
+  contradictionsIn: (settings) => [
+    selectionsOf(settings) !== (settings.all ? 0 : 1) &&
+      'give one of --selector, --node, --candidate or --all',
+  ],
 };
 
 export type MovingSettings = SettingsOf<typeof inspectionRows & typeof movingRows>;
@@ -99,8 +92,4 @@ export type UndrainSettings = SettingsOf<typeof undrainRows>;
 
 function selectionsOf({ selector, node, candidate }: SelectionSettings): number {
   return [selector, node, candidate].filter((given) => given !== undefined).length;
-}
-
-function contradictionsOf(given: number, flags: string): readonly string[] {
-  return given === 1 ? [] : [`give one of ${flags}`];
 }

@@ -4,6 +4,7 @@ import {
   inGroup,
   logLevel,
   noneOrSome,
+  option,
   type SettingsOf,
   type SettingsTable,
   text,
@@ -11,77 +12,49 @@ import {
 
 const settings = {
   ...inGroup('Serving:', {
-    listen: {
-      flag: 'listen',
-      placeholder: '<host:port>',
-      default: '127.0.0.1:6443',
-      description:
-        'the address to listen on; the host is required, so that the server is not exposed by mistake',
-      parse: boundAddress,
-    },
-    tlsCertificate: {
-      flag: 'tls-cert',
-      placeholder: '<path>',
-      default: undefined,
+    listen: option(
+      'listen',
+      boundAddress,
+      'the address to listen on; the host is required, so that the server is not exposed by mistake',
+      { default: '127.0.0.1:6443' },
+    ),
+    tlsCertificate: option(
+      'tls-cert',
+      text('<path>'),
+      "the server's certificate, followed by those of its issuers, in PEM",
+      { defaultNote: 'generated, and kept in the data directory' },
+    ),
+    tlsKey: option('tls-key', text('<path>'), "the certificate's private key in PEM", {
       defaultNote: 'generated, and kept in the data directory',
-      description: "the server's certificate, followed by those of its issuers, in PEM",
-      parse: text,
-    },
-    tlsKey: {
-      flag: 'tls-key',
-      placeholder: '<path>',
-      default: undefined,
-      defaultNote: 'generated, and kept in the data directory',
-      description: "the certificate's private key in PEM",
-      parse: text,
-    },
+    }),
     // Without a version of coordination.k8s.io, Leases have neither strategy nor preferredHolder.
-    leaseCandidateVersions: {
-      flag: 'leasecandidate-versions',
-      placeholder: '<versions>',
-      repeatable: true,
-      default: servedCandidates.join(),
-      description:
-        'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',
-      parse: noneOrSome(servedCandidates),
-    },
+    leaseCandidateVersions: option(
+      'leasecandidate-versions',
+      noneOrSome('<versions>', servedCandidates),
+      'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',
+      { repeatable: true, default: servedCandidates.join() },
+    ),
   }),
   ...inGroup('Keeping:', {
-    dataDirectory: {
-      flag: 'data-dir',
-      placeholder: '<path>',
-      default: undefined,
-      defaultNote: 'none, everything is kept in memory',
-      description: 'store all objects and generated files in this directory',
-      parse: text,
-    },
+    dataDirectory: option(
+      'data-dir',
+      text('<path>'),
+      'store all objects and generated files in this directory',
+      {
+        defaultNote: 'none, everything is kept in memory',
+      },
+    ),
   }),
   ...inGroup('Access:', {
-    tokens: {
-      flag: 'tokens',
-      placeholder: '<path>',
-      default: undefined,
+    tokens: option('tokens', text('<path>'), 'file with the bearer tokens of clients', {
       defaultNote: 'two tokens are generated, for all requests and for reads alone',
-      description: 'file with the bearer tokens of clients',
-      parse: text,
-    },
-    kubeconfigOut: {
-      flag: 'kubeconfig-out',
-      placeholder: '<path>',
-      default: undefined,
+    }),
+    kubeconfigOut: option('kubeconfig-out', text('<path>'), "where to write the administrator's kubeconfig", {
       defaultNote: 'in the data directory, or in a temporary one',
-      description: "where to write the administrator's kubeconfig",
-      parse: text,
-    },
+    }),
   }),
   ...inGroup('Observation:', {
-    logLevel: {
-      flag: 'log-level',
-      placeholder: '<level>',
-      default: 'warn',
-      description: 'debug, info, warn or error',
-      parse: logLevel,
-    },
+    logLevel: option('log-level', logLevel, 'debug, info, warn or error', { default: 'warn' }),
   }),
 };
 
@@ -90,8 +63,8 @@ export type ServeSettings = SettingsOf<typeof settings>;
 export const serveSettings: SettingsTable<ServeSettings> = {
   envPrefix: 'CLE_SERVE',
   settings,
-  contradictionsIn: ({ tlsCertificate, tlsKey }) =>
-    (tlsCertificate === undefined) === (tlsKey === undefined)
-      ? []
-      : ['--tls-cert and --tls-key go together: give both, or neither to have a certificate generated'],
+  contradictionsIn: ({ tlsCertificate, tlsKey }) => [
+    (tlsCertificate === undefined) !== (tlsKey === undefined) &&
+      '--tls-cert and --tls-key go together: give both, or neither to have a certificate generated',
+  ],
 };

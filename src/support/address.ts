@@ -53,11 +53,11 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
 }
 
 /**
- * Starts `server`. Resolves to the port; for port 0 the system has selected it. The caller must handle later
- * errors of the server: an unhandled error ends the process.
+ * Starts `server`. Resolves to its address, with the port that the system has selected for port 0. The caller must handle
+ * later errors of the server: an unhandled error ends the process.
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
-export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
+export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error) => reject(listenError(error, { host, port }));
     server.once('error', fail);
@@ -66,5 +66,5 @@ export async function listenOn(server: Server, { host, port }: ListenAddress): P
       resolve();
     });
   });
-  return (server.address() as AddressInfo).port;
+  return { host, port: (server.address() as AddressInfo).port };
 }

@@ -34,6 +34,19 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
+/** Calls `callback` every `periodMs`, first after `periodMs`. The returned function ends this. */
+export function repeat(clock: Clock, periodMs: number, callback: () => void): () => void {
+  let cancel = () => {};
+  const schedule = () => {
+    cancel = clock.setTimer(() => {
+      schedule();
+      callback();
+    }, periodMs);
+  };
+  schedule();
+  return () => cancel();
+}
+
 /** Waits for `work`, but at most `ms` on `clock`, and not after `signal`. Rejects if `work` rejects in that time. */
 export async function within(
   clock: Clock,

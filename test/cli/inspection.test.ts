@@ -255,7 +255,7 @@ test('a holder that renewed in the future is told of as such', async () => {
   const spec = { holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: timeAt(3600) };
   await early.putLease('default', 'x', spec);
   const { out } = await look((host) => showExplanation('x', lookingSettings(early.kubeconfig), host));
-  expect(out).toContain('a (renewed at a time that has yet to come, expires in 15s)');
+  expect(out).toContain('a (renewed at a time in the future, expires in 15s)');
 });
 
 describe('a name that means something to a terminal', () => {

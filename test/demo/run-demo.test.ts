@@ -93,7 +93,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
 
   test('says where its tour was when it is interrupted, and fails', async (context) => {
     const { expect } = context;
-    const program = startProgram(context, ['demo', '--once']);
+    const program = startProgram(context, ['--once']);
     await program.says(/observed: after/);
     program.kill('SIGINT');
     expect(await program.ended).toBe(1);

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -123,10 +122,9 @@ describe('participate without a command', () => {
     await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve));
     context.onTestFinished(() => void program.close());
     const { port } = program.address() as AddressInfo;
-    const file = join(plane.directory, 'leader.json');
     const sidecar = start([
       'web',
-      ...['--identity', 'first', '--listen', '127.0.0.1:0', '--file', file],
+      ...['--identity', 'first', '--listen', '127.0.0.1:0'],
       ...['--ready-url', `http://127.0.0.1:${port}/readyz`, '--labels', 'zone=b', ...quick],
     ]);
     const isLeading = async () => (await sidecar.ask('/leader')).status === 200 || undefined;
@@ -139,11 +137,6 @@ describe('participate without a command', () => {
     isWell = true;
     await eventually(isLeading, 'it leads');
     expect(await sidecar.ask('/')).toEqual({ status: 200, body: '{"name":"first"}\n' });
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
-      leading: true,
-      holder: 'first',
-      lease: 'default/web',
-    });
     expect((await sidecar.ask('/metrics')).body).toContain('leader_election_master_status');
 
     // It yields when the program is not well.
@@ -170,7 +163,6 @@ describe('participate without a command', () => {
     }
     expect(await candidatesOf(plane)).toEqual([]);
     expect(await holderOf(plane, 'web')).toBe('');
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ leading: false });
   });
 
   test('is the candidate of a program with an elector of its own', {

@@ -242,7 +242,7 @@ describe('a participant that is restarted', () => {
     await stage.clock.advance(30_000);
     expect(one.isLeading).toBe(true);
     expect(former.isLeading).toBe(false);
-    expect(errors).toEqual([expect.stringContaining('under the same identity')]);
+    expect(errors).toEqual([expect.stringContaining('with the same identity')]);
     expect([...former.terms, ...one.terms]).toHaveLength(2);
     one.process.kill();
     await stage.clock.advance(16_000);

@@ -69,7 +69,7 @@ describe('the HTTP server', () => {
     });
     expect(await ask(server, '/metrics')).toMatchObject({
       status: 500,
-      body: 'cannot collect: Error: broken\n',
+      body: 'cannot answer: Error: broken\n',
     });
     expect(await ask(server, '/livez')).toMatchObject({ status: 200 });
   });

@@ -49,7 +49,7 @@ async function serve(flags: GivenFlags<ServeSettings> = {}) {
   await waitFor(() => end !== undefined || host.said.out !== '', 'what it says');
   if (end) throw end.error;
   const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) /.exec(host.said.out) ?? [];
-  const [, readOnlyKubeconfig = ''] = /may only read: (\S+)\n/.exec(host.said.out) ?? [];
+  const [, readOnlyKubeconfig = ''] = /kubeconfig for reads: (\S+)\n/.exec(host.said.out) ?? [];
   return { host, kubeconfig, readOnlyKubeconfig, stop };
 }
 
@@ -149,7 +149,7 @@ describe('serve', () => {
     const tokens = join(directory, 'own.yaml');
     await writeFile(tokens, '- { name: reader, token: abc, access: read-only }\n');
     const { host, readOnlyKubeconfig } = await serve({ tokens });
-    expect(host.said.out).toContain('None of its tokens may do everything');
+    expect(host.said.out).toContain('No token allows all requests');
     expect(await readFile(readOnlyKubeconfig, 'utf8')).toContain('token: abc');
   });
 
@@ -172,7 +172,7 @@ describe('serve', () => {
   test('warns when others can reach it, and tells this machine a way', async () => {
     const { host, kubeconfig } = await serve({ listen: '0.0.0.0:0' });
     expect(host.said.err.match(/^warning: .*$/gm)).toEqual([
-      "warning: 0.0.0.0 is more than this machine's loopback: others can reach the server, and only its tokens keep them out",
+      'warning: 0.0.0.0 is not a loopback address: other machines can reach the server, and only its tokens protect it',
     ]);
     expect(await connect(kubeconfig).request({ method: 'GET', path: LEASES })).toMatchObject({ items: [] });
   });

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  labelsInFile,
-  type ParticipateSettings,
-  participateSettings,
-} from '../../src/settings/participate-settings.ts';
+import { type ParticipateSettings, participateSettings } from '../../src/settings/participate-settings.ts';
 import { type GivenFlags, resolveSettings, SettingsError } from '../../src/settings/settings-table.ts';
 
 const resolve = (flags: GivenFlags<ParticipateSettings>, env = {}) =>
@@ -27,30 +23,27 @@ describe('the settings of participate', () => {
       retryPeriodMs: 2000,
       binaryVersion: '0.0.1',
       priority: 0,
-      labels: { given: {} },
+      labels: {},
       listen: { host: '127.0.0.1', port: 4040 },
       healthListen: undefined,
-      restart: false,
       candidateOnly: false,
       socket: undefined,
       leadByConnection: false,
     });
   });
 
-  test.each<{ labels: string; want: ParticipateSettings['labels'] }>([
-    {
-      labels: 'zone=b,app.kubernetes.io/name=web,empty=',
-      want: { given: { zone: 'b', 'app.kubernetes.io/name': 'web', empty: '' } },
-    },
-    { labels: '@/etc/pod/labels', want: { file: '/etc/pod/labels' } },
-  ])('take labels as $labels', ({ labels, want }) => {
-    expect(resolve({ labels }).labels).toEqual(want);
+  test('take labels, separated by commas', () => {
+    expect(resolve({ labels: 'zone=b, app.kubernetes.io/name=web,empty=' }).labels).toEqual({
+      zone: 'b',
+      'app.kubernetes.io/name': 'web',
+      empty: '',
+    });
   });
 
   test.each<{ flags: GivenFlags<ParticipateSettings>; want: string }>([
     { flags: { labels: 'zone' }, want: '--labels: "zone" has zone, which is no label; give key=value' },
     { flags: { labels: 'a=b c' }, want: 'which is no label' },
-    { flags: { labels: '@' }, want: 'names no file after the @' },
+    { flags: { labels: 'a=b=c' }, want: 'which is no label' },
     { flags: { binaryVersion: 'v1.2' }, want: 'is not a semantic version; give e.g. 1.4.2' },
     {
       flags: { emulationVersion: '1.0.0' },
@@ -75,13 +68,14 @@ describe('the settings of participate', () => {
     },
     { flags: { leaseDurationSeconds: '4500ms' }, want: 'is not a whole number of seconds' },
     { flags: { readyUrl: 'https://127.0.0.1/' }, want: 'is not an http:// URL' },
-    { flags: { candidateOnly: 'true', identity: 'a', file: 'f' }, want: '--file tells who leads' },
-    { flags: { candidateOnly: 'true', identity: 'a', socket: '/s' }, want: '--socket tells who leads' },
+    {
+      flags: { candidateOnly: 'true', identity: 'a', socket: '/s' },
+      want: '--socket serves the name of the leader',
+    },
     {
       flags: { candidateOnly: 'true', identity: 'a', leadByConnection: 'true' },
-      want: '--lead-by-connection tells who leads',
+      want: '--lead-by-connection serves the name of the leader',
     },
-    { flags: { leadByConnection: 'true', file: 'f' }, want: '--file tells until when the program leads' },
     {
       flags: { leadByConnection: 'true', listen: 'off' },
       want: '--lead-by-connection needs --listen or --socket',
@@ -97,19 +91,5 @@ test('a program may lead by a connection on a Unix socket alone', () => {
     leadByConnection: true,
     listen: undefined,
     socket: '/run/lead/socket',
-  });
-});
-
-describe('a file of labels, as the downward API writes it', () => {
-  test('has one on each line', () => {
-    expect(labelsInFile('zone="b"\napp.kubernetes.io/name="web"\nempty=""\n')).toEqual({
-      zone: 'b',
-      'app.kubernetes.io/name': 'web',
-      empty: '',
-    });
-  });
-
-  test('is refused with the line that is none', () => {
-    expect(() => labelsInFile('zone="b"\nwhat')).toThrow('no label, which is key="value": what');
   });
 });

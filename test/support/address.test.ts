@@ -34,7 +34,8 @@ const HOST = '127.0.0.1';
 async function startListening() {
   const server = createServer();
   onTestFinished(() => void server.close());
-  return { server, port: await listenOn(server, { host: HOST, port: 0 }) };
+  const { port } = await listenOn(server, { host: HOST, port: 0 });
+  return { server, port };
 }
 
 test('a server listens on a free port, which is told', async () => {

@@ -1,21 +1,11 @@
-import type { Participant } from '../../participant/participant.ts';
+import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
 import type { Term } from '../../participant/term.ts';
 import { killTimes } from '../../settings/participate-settings.ts';
-import { Backoff, type BackoffOptions } from '../../support/backoff.ts';
-import { SAFE_SHARE, sleep } from '../../support/clock.ts';
+import { repeat, SAFE_SHARE, sleep } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
 import { messageOf } from '../../support/text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import {
-  type CommandAction,
-  type CommandEnd,
-  type CommandEvent,
-  type CommandState,
-  decideCommand,
-  exitCodeOf,
-  initialCommandState,
-  startProblem,
-} from './command-decision.ts';
 import {
   type GroupGuard,
   type HeldCommand,
@@ -24,50 +14,32 @@ import {
   startGroupGuard,
 } from './process-group.ts';
 
-/** The parts of a {@link CommandRun}. */
 export interface CommandRunParts {
   readonly command: readonly string[];
-  readonly restart: boolean;
   readonly leaseDurationMs: number;
   readonly host: Pick<Host, 'clock' | 'env' | 'kill' | 'beforeExit'>;
   readonly logger: Logger;
 }
 
+/** Signals that end this process. The wrapper only forwards all other signals to the command. */
+const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+
 /** Grace period for processes of the group that still run after the command has ended, in milliseconds. */
 const CLEANUP_GRACE_MS = 2000;
 const LOOK_AGAIN_MS = 20;
 
-/** Backoff after the end of a command, before this process becomes a candidate again. */
-const PAUSES: BackoffOptions = { initialMs: 2000, maxMs: 60_000, resetAfterMs: 60_000 };
-
-/** A run of the command in one term. */
-interface Run {
-  readonly term: Term;
-  readonly group: ProcessGroup | undefined;
-  readonly guard: GroupGuard | undefined;
-  readonly endTerm: () => void;
-  /** Cancels timers and removes listeners. */
-  readonly undo: (() => void)[];
-}
-
-/** Runs a command while its candidate leads: applies the actions of {@link decideCommand}. */
+/** Runs a command while its candidate leads. While this process ends, no command starts. */
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
-  #participant: Pick<Participant, 'withdraw' | 'stand'> | undefined;
-  #state: CommandState = initialCommandState;
-  #run: Run | undefined;
+  /** Whether this process ends, at the latest when the command has ended. */
+  #isStopping = false;
   #exitCode = 0;
-  readonly #pauses: Backoff;
+  /** The processes of the command, until all of them have ended. */
+  #group: ProcessGroup | undefined;
 
   constructor(parts: CommandRunParts) {
     this.#parts = parts;
-    this.#pauses = new Backoff(PAUSES, parts.host.clock);
-  }
-
-  /** The participant that holds the Lease. */
-  set participant(participant: Pick<Participant, 'withdraw' | 'stand'>) {
-    this.#participant = participant;
   }
 
   /** Aborts when the process should stop taking part. */
@@ -79,195 +51,148 @@ export class CommandRun {
     return this.#exitCode;
   }
 
+  /** Forwards a signal of this process to the command. Without a command, SIGTERM and SIGINT end this process. */
   signal(signal: NodeJS.Signals): void {
-    const { phase } = this.#state;
-    this.#parts.logger.info({ signal, phase }, 'Received a signal');
-    this.#happened({ kind: 'signalled', signal });
+    this.#parts.logger.info({ signal, isRunning: this.#group !== undefined }, 'Received a signal');
+    this.#group?.signalLeader(signal);
+    if (!ENDING_SIGNALS.includes(signal)) return;
+    this.#isStopping = true;
+    if (!this.#group) this.#stopping.abort();
   }
 
-  /** Runs the command in a term. Resolves when all of its processes have ended. */
-  readonly lead = (term: Term): Promise<void> => {
-    if (term.signal.aborted) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const over = () => this.#happened({ kind: 'termOver' });
-    this.#run = { term, group: undefined, guard: undefined, endTerm: resolve, undo: [] };
-    this.#happened({ kind: 'termBegan' });
-    term.signal.addEventListener('abort', over, { once: true });
-    return promise.finally(() => term.signal.removeEventListener('abort', over));
+  /** Runs the command in a term. Resolves when all of its processes have ended: the Lease can then be released. */
+  readonly lead = async (term: Term): Promise<void> => {
+    if (term.signal.aborted || this.#isStopping) return;
+    const { logger } = this.#parts;
+    /** Cancels timers and removes listeners. */
+    const undo: (() => void)[] = [];
+    const { group, guard, ended } = this.#start(term, undo);
+    this.#group = group;
+    const onTermOver = () => {
+      group?.signalLeader('SIGTERM');
+      this.#killIn(this.#mayLiveMs(term, 'wrapperMs'), undo);
+      // The guard may not know about the last renewal yet.
+      guard?.extend(this.#mayLiveMs(term, 'guardMs'));
+    };
+    term.signal.addEventListener('abort', onTermOver, { once: true });
+    undo.push(() => term.signal.removeEventListener('abort', onTermOver));
+
+    const { exitCode, signal, problem } = await ended;
+    const isByItself = !term.signal.aborted;
+    if (problem !== undefined) logger.error({ exitCode, problem }, 'Cannot start the command');
+    else logger.info({ exitCode, signal }, 'The command has ended');
+    if (group) await this.#clear(group, term, undo);
+    guard?.end();
+    for (const each of undo) each();
+    this.#group = undefined;
+    if (!isByItself && !this.#isStopping) return;
+    // If another term begins before the participant has stopped, no command starts in it.
+    this.#isStopping = true;
+    this.#exitCode = exitCode;
+    this.#stopping.abort();
   };
 
-  #happened(event: CommandEvent): void {
-    const { next, actions } = decideCommand(this.#state, event, this.#parts);
-    this.#state = next;
-    for (const action of actions) this.#apply(action);
-  }
-
-  #apply(action: CommandAction): void {
-    switch (action.kind) {
-      case 'start':
-        this.#start();
-        break;
-      case 'signal':
-        this.#run?.group?.signalLeader(action.signal);
-        break;
-      case 'setDeadline':
-        this.#outOfTimeIn(this.#mayLiveMs('wrapperMs'));
-        // The guard may not know about the last renewal yet.
-        this.#run?.guard?.extend(this.#mayLiveMs('guardMs'));
-        break;
-      case 'clear':
-        this.#clear();
-        break;
-      case 'kill':
-        this.#parts.logger.warn({}, 'Killing the remaining processes of the command');
-        this.#run?.group?.signal('SIGKILL');
-        break;
-      case 'withdraw':
-        void this.#pause();
-        break;
-      case 'endTerm':
-        this.#endTerm();
-        break;
-      case 'stop':
-        this.#exitCode = action.exitCode;
-        this.#stopping.abort();
-        break;
-    }
-  }
-
-  #start(): void {
+  #start(term: Term, undo: (() => void)[]): StartedCommand {
     const { command, host, logger, leaseDurationMs } = this.#parts;
-    const run = this.#run;
-    if (!run) return;
-    const held = this.#spawn(run.term);
-    if (held?.child.pid === undefined) return;
-    const { pid } = held.child;
-    const { fencingToken } = run.term;
-    logger.info({ command: command[0], pid, fencingToken }, 'Started the command');
-    this.#pauses.succeeded();
-    const group = new ProcessGroup(pid, host);
-    const guard = startGroupGuard(group.id, this.#mayLiveMs('guardMs'), () =>
-      logger.warn({}, 'The guard of the command has ended'),
-    );
-    this.#run = { ...run, group, guard };
-    held.release();
-    run.undo.push(host.beforeExit(() => group.signal('SIGKILL')));
-    if (guard) this.#keepTelling(guard, leaseDurationMs / 3);
-    else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
-  }
-
-  /** Starts the command. A failure to start counts as its end. */
-  #spawn({ lease, holder, fencingToken }: Term): HeldCommand | undefined {
-    const { command, host } = this.#parts;
-    const notStarted = (error: unknown) => {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
-      this.#ended({ kind: 'notStarted', code });
-    };
+    const [file = ''] = command;
+    const { lease, holder, fencingToken } = term;
+    let held: HeldCommand;
     try {
-      const held = spawnHeld(command, {
+      held = spawnHeld(command, {
         ...host.env,
         CLE_LEASE: `${lease.namespace}/${lease.name}`,
         CLE_HOLDER: holder,
         CLE_FENCING_TOKEN: String(fencingToken),
       });
-      const { child } = held;
-      child.on('error', (error) => {
-        // Any other error comes from a signal that could not be delivered.
-        if (child.pid === undefined) notStarted(error);
-      });
-      child.once('exit', (code, signal) =>
-        this.#ended(signal === null ? { kind: 'exited', code: code ?? 0 } : { kind: 'killed', signal }),
-      );
-      return held;
     } catch (error) {
-      notStarted(error);
-      return undefined;
+      return { ended: Promise.resolve(notStarted(file, error)) };
     }
-  }
-
-  /** Extends the guard's deadline after each renewal, before it passes. */
-  #keepTelling(guard: GroupGuard, periodMs: number): void {
-    const run = this.#run;
-    let cancel = () => {};
-    const schedule = () => {
-      cancel = this.#parts.host.clock.setTimer(again, periodMs);
-    };
-    const again = () => {
-      if (run?.term.signal.aborted) return;
-      guard.extend(this.#mayLiveMs('guardMs'));
-      schedule();
-    };
-    schedule();
-    run?.undo.push(() => cancel());
-  }
-
-  /** Waits with backoff: a command in a crash loop must not keep the Lease or overload the API server. */
-  async #pause(): Promise<void> {
-    const { host, logger } = this.#parts;
-    const delayMs = this.#pauses.failed();
-    logger.info({ delayMs: Math.round(delayMs) }, 'Standing again later');
-    await this.#participant?.withdraw();
-    await sleep(host.clock, delayMs, this.stopping);
-    if (!this.stopping.aborted) this.#participant?.stand();
-  }
-
-  #ended(end: CommandEnd): void {
-    const { logger, command } = this.#parts;
-    const exitCode = exitCodeOf(end);
-    if (end.kind === 'notStarted') {
-      logger.error(
-        { exitCode, problem: startProblem(command[0] ?? '', end.code) },
-        'Cannot start the command',
-      );
-    } else {
-      logger.info(
-        { exitCode, ...(end.kind === 'killed' && { signal: end.signal }) },
-        'The command has ended',
-      );
+    const { pid } = held.child;
+    const ended = endOf(held.child, file);
+    if (pid === undefined) return { ended };
+    logger.info({ command: file, pid, fencingToken }, 'Started the command');
+    const group = new ProcessGroup(pid, host);
+    const guard = startGroupGuard(group.id, this.#mayLiveMs(term, 'guardMs'), () =>
+      logger.warn({}, 'The guard of the command has ended'),
+    );
+    held.release();
+    undo.push(host.beforeExit(() => group.signal('SIGKILL')));
+    if (!guard) {
+      logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
+      return { group, ended };
     }
-    this.#happened({ kind: 'ended', end });
+    // Each time before the deadline of the guard passes.
+    const extend = () => guard.extend(this.#mayLiveMs(term, 'guardMs'));
+    undo.push(repeat(host.clock, leaseDurationMs / 3, extend));
+    return { group, guard, ended };
   }
 
   /** Terminates the remaining processes of the group, then kills them. */
-  #clear(): void {
-    const { clock } = this.#parts.host;
-    const run = this.#run;
-    const isGone = () => run?.group?.isGone() ?? true;
-    if (isGone()) {
-      this.#happened({ kind: 'cleared' });
-      return;
-    }
-    run?.group?.signal('SIGTERM');
-    this.#outOfTimeIn(Math.min(CLEANUP_GRACE_MS, this.#mayLiveMs('wrapperMs')));
-    let cancel = () => {};
-    const lookLater = () => {
-      cancel = clock.setTimer(look, LOOK_AGAIN_MS);
+  async #clear(group: ProcessGroup, term: Term, undo: (() => void)[]): Promise<void> {
+    if (group.isGone()) return;
+    group.signal('SIGTERM');
+    this.#killIn(Math.min(CLEANUP_GRACE_MS, this.#mayLiveMs(term, 'wrapperMs')), undo);
+    while (!group.isGone()) await sleep(this.#parts.host.clock, LOOK_AGAIN_MS);
+  }
+
+  #killIn(ms: number, undo: (() => void)[]): void {
+    const { host, logger } = this.#parts;
+    const kill = () => {
+      logger.warn({}, 'Killing the remaining processes of the command');
+      this.#group?.signal('SIGKILL');
     };
-    const look = () => {
-      if (isGone()) this.#happened({ kind: 'cleared' });
-      else lookLater();
-    };
-    lookLater();
-    run?.undo.push(() => cancel());
+    undo.push(host.clock.setTimer(kill, ms));
   }
 
   /** Remaining time before the command is killed, in milliseconds. */
-  #mayLiveMs(by: keyof ReturnType<typeof killTimes>): number {
+  #mayLiveMs(term: Term, by: keyof ReturnType<typeof killTimes>): number {
     const { leaseDurationMs } = this.#parts;
-    const spareMs = leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by];
-    return (this.#run?.term.remainingMs() ?? 0) - spareMs;
+    return term.remainingMs() - (leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by]);
   }
+}
 
-  #outOfTimeIn(ms: number): void {
-    const { clock } = this.#parts.host;
-    this.#run?.undo.push(clock.setTimer(() => this.#happened({ kind: 'outOfTime' }), ms));
-  }
+/** A command in a term. Without a group, it could not start. */
+interface StartedCommand {
+  readonly group?: ProcessGroup;
+  readonly guard?: GroupGuard;
+  readonly ended: Promise<CommandEnd>;
+}
 
-  #endTerm(): void {
-    const run = this.#run;
-    this.#run = undefined;
-    run?.guard?.end();
-    for (const undo of run?.undo ?? []) undo();
-    run?.endTerm();
-  }
+/** How a command ended, or why it did not start. */
+interface CommandEnd {
+  /** The exit code that a shell would return. */
+  readonly exitCode: number;
+  /** The signal that has ended it. */
+  readonly signal?: NodeJS.Signals;
+  /** Why it could not start, with advice. */
+  readonly problem?: string;
+}
+
+const NOT_FOUND = 127;
+const NOT_EXECUTABLE = 126;
+
+function endOf(child: ChildProcess, file: string): Promise<CommandEnd> {
+  return new Promise((resolve) => {
+    child.on('error', (error) => {
+      // Any other error comes from a signal that could not be delivered.
+      if (child.pid === undefined) resolve(notStarted(file, error));
+    });
+    child.once('exit', (code, signal) =>
+      resolve(
+        signal === null ? { exitCode: code ?? 0 } : { exitCode: 128 + constants.signals[signal], signal },
+      ),
+    );
+  });
+}
+
+function notStarted(file: string, error: unknown): CommandEnd {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
+  const problems: Readonly<Record<string, string>> = {
+    ENOENT: 'no such command; name one that is in the PATH of this container, or its path',
+    EACCES: 'not executable; chmod +x it, or name the interpreter before it',
+  };
+  return {
+    exitCode: code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE,
+    problem: `${file}: ${problems[code] ?? `cannot be started (${code})`}`,
+  };
 }

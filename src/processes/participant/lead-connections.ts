@@ -1,9 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import { type Term, TermOver } from '../../participant/term.ts';
-import type { Clock, Instant } from '../../support/clock.ts';
+import { type Clock, type Instant, repeat } from '../../support/clock.ts';
 import { untilAborted } from '../../support/host.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { EVENT_STREAM, eventText, MAX_PROMISE_MS, MAX_STREAMS } from './leadership.ts';
+
+/** Maximum time for which a message or an answer allows the program to lead, in milliseconds. */
+export const MAX_PROMISE_MS = 5000;
+
+/** Maximum number of waiting programs. Further requests must retry later. */
+const MAX_WAITING = 64;
+
+/** The headers of a stream of server-sent events. Proxies must not buffer it. */
+const EVENT_STREAM = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Accel-Buffering': 'no',
+  Connection: 'close',
+} as const;
 
 /** A program's open request for leadership. */
 interface Program {
@@ -62,8 +76,8 @@ export class LeadConnections {
 
   /** Keeps a program's request open. The answer begins when the program leads. */
   join(response: ServerResponse): void {
-    if (this.#waiting.size >= MAX_STREAMS) {
-      endWith(response, 'too many wait for the lead already\n');
+    if (this.#waiting.size >= MAX_WAITING) {
+      endWith(response, 'too many programs wait for the lead; retry later\n');
       return;
     }
     const { clock, logger, onChange } = this.#parts;
@@ -77,7 +91,7 @@ export class LeadConnections {
     });
     response.on('error', () => {});
     if (isFirst) onChange();
-    else logger.warn('A program asks for the lead, and waits until another one has closed its connection');
+    else logger.warn('A program asks for the lead while another one is connected: it waits');
   }
 
   /** Lets a program lead. Resolves after the term is over and the program has closed its connection. */
@@ -86,7 +100,7 @@ export class LeadConnections {
     if (!program) return untilAborted(term.signal);
     this.#waiting.delete(program);
     this.#leader = program;
-    program.response.writeHead(200, { ...EVENT_STREAM, Connection: 'close' });
+    program.response.writeHead(200, EVENT_STREAM);
     const endRepeats = this.#tellRepeatedly(program, term);
     await Promise.all([untilAborted(term.signal), program.closed]);
     endRepeats();
@@ -102,7 +116,7 @@ export class LeadConnections {
     this.#waiting.delete(program);
     if (program === this.#leader) {
       this.#leader = undefined;
-      logger.info('The program with the lead has closed its connection');
+      logger.info('The leading program has closed its connection');
       resign();
     }
     if (!this.hasProgram) onChange();
@@ -116,15 +130,14 @@ export class LeadConnections {
     const { clock, repeatMs } = this.#parts;
     const { response } = program;
     const tell = (event: 'change' | 'heartbeat') => {
-      if (!response.destroyed) response.write(eventText(event, this.#account(program, term)));
+      const data = JSON.stringify(this.#account(program, term));
+      if (!response.destroyed) response.write(`event: ${event}\ndata: ${data}\n\n`);
     };
-    const repeat = () => {
+    const cancel = repeat(clock, repeatMs, () => {
       // If the program does not read, do not write a second message.
       if (response.writableLength === 0) tell('heartbeat');
-      cancel = clock.setTimer(repeat, repeatMs);
-    };
+    });
     const end = () => tell('change');
-    let cancel = clock.setTimer(repeat, repeatMs);
     tell('change');
     term.signal.addEventListener('abort', end, { once: true });
     return () => {

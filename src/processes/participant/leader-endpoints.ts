@@ -1,18 +1,108 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isAllowedHost, type ListenAddress } from '../../support/address.ts';
-import type { Clock } from '../../support/clock.ts';
+import type { Term } from '../../participant/term.ts';
+import { isAllowedHost, type ListenAddress, listenOn } from '../../support/address.ts';
+import { type Clock, type Instant, sleep } from '../../support/clock.ts';
+import { untilAborted } from '../../support/host.ts';
 import { listenOnSocket } from '../../support/unix-socket.ts';
 import {
   type Answer,
   type HttpServer,
   isReading,
   type Listen,
-  listenAt,
   pathOf,
   serveAnswers,
 } from '../http-server.ts';
-import type { LeadConnections } from './lead-connections.ts';
-import { type Leadership, LeadershipStreams } from './leadership.ts';
+import { type LeadConnections, MAX_PROMISE_MS } from './lead-connections.ts';
+
+/** The current leader, in the sidecar's answer to the program in the same pod. */
+interface LeaderAccount {
+  /** The Lease, `namespace/name`. */
+  readonly lease: string;
+  /** The identity of this candidate. */
+  readonly identity: string;
+  /** Empty if no leader is known. */
+  readonly holder: string;
+  /** Whether this candidate leads. */
+  readonly leading: boolean;
+  /** The fencing token of the term; absent if this candidate does not lead. */
+  readonly fencingToken?: number;
+  /**
+   * How long the program may lead without another request, in milliseconds from the start of the request. 0 if it must
+   * not lead, and always 0 if programs use connections to lead (rule 18).
+   */
+  readonly validForMs: number;
+}
+
+interface LeadershipParts {
+  readonly clock: Clock;
+  /** The Lease, `namespace/name`. */
+  readonly lease: string;
+  /** The identity of this candidate. */
+  readonly identity: () => string;
+  /** The holder of the Lease as last seen. */
+  readonly holder: () => string | undefined;
+  /** The connections by which programs lead; undefined if they lead by promises (rule 18). */
+  readonly connections?: LeadConnections | undefined;
+}
+
+/**
+ * Leads for the program in the same pod, and says which candidate leads. The Lease is released only after all promises
+ * (`validForMs`) have expired, or after the program has acknowledged.
+ */
+export class Leadership {
+  readonly #parts: LeadershipParts;
+  #term: Term | undefined;
+  #promisedUntil: Instant;
+  #acknowledged = new AbortController();
+
+  constructor(parts: LeadershipParts) {
+    this.#parts = parts;
+    // An earlier process with the same identity may have given a promise just before it ended.
+    this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
+  }
+
+  /** Leads for the program. Resolves after the program has stopped leading. */
+  readonly lead = async (term: Term): Promise<void> => {
+    this.#term = term;
+    this.#acknowledged = new AbortController();
+    const led = this.#parts.connections?.lead(term);
+    await untilAborted(term.signal);
+    await (led ?? this.#untilPromisesExpire(term));
+    this.#term = undefined;
+  };
+
+  /**
+   * Records that the program has stopped leading, or will not start. The Lease can then be released before the promises
+   * expire.
+   */
+  acknowledge(): void {
+    this.#acknowledged.abort();
+  }
+
+  /** Returns the current leader. The reader may rely on it for `validForMs`. */
+  account(): LeaderAccount {
+    const { clock, lease, connections } = this.#parts;
+    const identity = this.#parts.identity();
+    const term = this.#term;
+    const mayLeadMs = !term || term.signal.aborted ? 0 : term.remainingMs();
+    if (term && mayLeadMs > 0) {
+      const validForMs = connections ? 0 : Math.floor(Math.min(mayLeadMs, MAX_PROMISE_MS));
+      this.#promisedUntil = Math.max(this.#promisedUntil, clock.now() + validForMs);
+      const { fencingToken } = term;
+      return { lease, identity, holder: identity, leading: true, fencingToken, validForMs };
+    }
+    // The term of this candidate is more recent than the observed holder.
+    const seen = this.#parts.holder() ?? '';
+    return { lease, identity, holder: seen === identity ? '' : seen, leading: false, validForMs: 0 };
+  }
+
+  async #untilPromisesExpire(term: Term): Promise<void> {
+    const { clock } = this.#parts;
+    // Do not wait longer than the term: another holder may have taken the Lease by force.
+    const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
+    if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
+  }
+}
 
 interface LeaderEndpointsParts {
   readonly clock: Clock;
@@ -25,20 +115,48 @@ interface LeaderEndpointsParts {
 }
 
 interface Endpoint {
-  /** HEAD is handled like GET, except for requests with an effect. */
-  readonly method: 'GET' | 'POST';
-  /** Whether a request affects which candidate leads. Only programs of the same pod may send it. */
-  readonly hasEffect: boolean;
+  /**
+   * The method of requests that affect which candidate leads. Only programs of the same pod may send them. Absent for
+   * requests that only read: GET and HEAD.
+   */
+  readonly effect?: 'GET' | 'POST';
+  /** Returns the answer; undefined if the answer is a stream. */
+  answer(
+    parts: LeaderEndpointsParts,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Answer | Promise<Answer> | undefined;
 }
 
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
-  '/': { method: 'GET', hasEffect: false },
-  '/leader': { method: 'GET', hasEffect: false },
-  '/watch': { method: 'GET', hasEffect: false },
-  '/lead': { method: 'GET', hasEffect: true },
-  '/resign': { method: 'POST', hasEffect: true },
-  '/healthz': { method: 'GET', hasEffect: false },
-  '/metrics': { method: 'GET', hasEffect: false },
+  '/': { answer: ({ leadership }) => json(200, { name: leadership.account().holder }) },
+  '/leader': {
+    answer({ leadership }) {
+      const account = leadership.account();
+      return json(account.leading ? 200 : 503, account);
+    },
+  },
+  '/lead': {
+    effect: 'GET',
+    answer: ({ connections }, request, response) => answerToLead(connections, request, response),
+  },
+  '/resign': {
+    effect: 'POST',
+    async answer({ leadership, resign }) {
+      const { leading } = leadership.account();
+      leadership.acknowledge();
+      if (leading) await resign();
+      return json(200, { resigned: leading, ...leadership.account() });
+    },
+  },
+  '/healthz': { answer: () => ({ status: 200, body: 'ok\n' }) },
+  '/metrics': {
+    answer: async ({ metrics }) => ({
+      status: 200,
+      contentType: metrics.contentType,
+      body: await metrics.metrics(),
+    }),
+  },
 };
 
 /**
@@ -52,7 +170,7 @@ export function startLeaderEndpoints(
 ): Promise<HttpServer> {
   const isLocal = ({ socket }: IncomingMessage) =>
     /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
-  return serveEndpoints(listenAt(listen), isLocal, parts);
+  return serveEndpoints((server) => listenOn(server, listen), isLocal, parts);
 }
 
 /**
@@ -72,75 +190,32 @@ function serveEndpoints<Address>(
   isLocal: (request: IncomingMessage) => boolean,
   parts: LeaderEndpointsParts,
 ): Promise<HttpServer<Address>> {
-  const { connections } = parts;
-  const streams = new LeadershipStreams(parts);
-  const refuse = (request: IncomingMessage) =>
-    refusalOf(request, isLocal) ?? refusalOfLead(request, connections);
-  const joins: Readonly<Record<string, (response: ServerResponse) => void>> = {
-    '/watch': (response) => streams.join(response),
-    '/lead': (response) => connections?.join(response),
-  };
   return serveAnswers(listen, {
     clock: parts.clock,
-    takes(request, response) {
-      const join = joins[pathOf(request)];
-      if (!join || request.method !== 'GET' || refuse(request)) return false;
-      join(response);
-      return true;
+    async answer(request, response) {
+      const endpoint = ENDPOINTS[pathOf(request)];
+      if (endpoint === undefined)
+        return { status: 404, body: `not found; there are ${Object.keys(ENDPOINTS).join(', ')}\n` };
+      return refusalOf(request, endpoint, isLocal) ?? (await endpoint.answer(parts, request, response));
     },
-    answer: async (request) => {
-      try {
-        return refuse(request) ?? (await answerTo(request, parts));
-      } catch (error) {
-        return { status: 500, body: `${String(error)}\n` };
-      }
-    },
-    onClose() {
-      streams.close();
-      connections?.close();
-    },
+    onClose: () => parts.connections?.close(),
   });
-}
-
-async function answerTo(request: IncomingMessage, parts: LeaderEndpointsParts): Promise<Answer> {
-  const { leadership, metrics } = parts;
-  switch (pathOf(request)) {
-    case '/':
-      return json(200, { name: leadership.account().holder });
-    case '/leader': {
-      const account = leadership.account();
-      return json(account.leading ? 200 : 503, account);
-    }
-    case '/resign': {
-      const { leading } = leadership.account();
-      leadership.acknowledge();
-      if (leading) await parts.resign();
-      return json(200, { resigned: leading, ...leadership.account() });
-    }
-    case '/metrics':
-      return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() };
-    default:
-      return { status: 200, body: 'ok\n' };
-  }
 }
 
 /** Returns the answer that refuses a request; undefined if the request is allowed. */
 function refusalOf(
   request: IncomingMessage,
+  { effect }: Endpoint,
   isLocal: (request: IncomingMessage) => boolean,
 ): Answer | undefined {
-  const { headers, method = '' } = request;
-  const endpoint = ENDPOINTS[pathOf(request)];
-  if (endpoint === undefined) {
-    return { status: 404, body: `not found; there are ${Object.keys(ENDPOINTS).join(', ')}\n` };
-  }
+  const { headers, method } = request;
   if (!isAllowedHost(headers.host)) {
     return { status: 403, body: 'the Host header names a website; ask by the address or by localhost\n' };
   }
-  if (!endpoint.hasEffect) {
+  if (effect === undefined) {
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
   }
-  if (method !== endpoint.method) return { status: 405, body: `only ${endpoint.method}\n` };
+  if (method !== effect) return { status: 405, body: `only ${effect}\n` };
   // Every browser sends one of these headers. Other programs do not send them.
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
     return { status: 403, body: 'not for browsers\n' };
@@ -154,12 +229,12 @@ function refusalOf(
 /** Headers that proxies add to a request. */
 const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
 
-/** Returns the answer that refuses a request for leadership; undefined if the request is allowed. */
-function refusalOfLead(
-  request: IncomingMessage,
+/** Keeps a request for leadership open, or returns the answer that refuses it. */
+function answerToLead(
   connections: LeadConnections | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): Answer | undefined {
-  if (pathOf(request) !== '/lead') return undefined;
   if (!connections) {
     return { status: 404, body: 'this sidecar has no /lead: start it with --lead-by-connection\n' };
   }
@@ -167,6 +242,7 @@ function refusalOfLead(
   if (PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) {
     return { status: 403, body: 'not through a proxy: connect to the sidecar directly\n' };
   }
+  connections.join(response);
   return undefined;
 }
 

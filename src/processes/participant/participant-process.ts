@@ -1,13 +1,10 @@
 import { Registry } from 'prom-client';
 import { Participant } from '../../participant/participant.ts';
 import type { ParticipateSettings } from '../../settings/participate-settings.ts';
-import type { ListenAddress } from '../../support/address.ts';
 import type { Host } from '../../support/host.ts';
 import { createLogger } from '../../telemetry/logger.ts';
-import type { HttpServer } from '../http-server.ts';
 import { CommandRun } from './command-run.ts';
-import { leaseOf, type Participation, participationOf } from './leadership.ts';
-import type { ParticipantHealthParts } from './sidecar.ts';
+import { leaseOf, type Participation, participationOf, serveHealth } from './participation.ts';
 
 /** Signals that are forwarded to the command. */
 const SIGNALS: readonly NodeJS.Signals[] = [
@@ -49,18 +46,18 @@ export async function runParticipant(
 
 async function runWrapper(
   command: readonly string[],
-  { restart, leaseDurationSeconds, healthListen }: ParticipateSettings,
+  { leaseDurationSeconds, healthListen }: ParticipateSettings,
   participation: Participation,
   host: Host,
 ): Promise<number> {
   const { logger } = participation;
   const leaseDurationMs = leaseDurationSeconds * 1000;
-  const run = new CommandRun({ command, restart, leaseDurationMs, host, logger });
+  const run = new CommandRun({ command, leaseDurationMs, host, logger });
   host.onSignals(SIGNALS, (signal) => run.signal(signal));
   const metrics = new Registry();
   const participant = new Participant({ ...participation, metrics }, run.lead);
-  run.participant = participant;
-  const health = healthListen && (await healthOn(healthListen, { clock: host.clock, participant, metrics }));
+  const health =
+    healthListen && (await serveHealth(healthListen, { clock: host.clock, participant, metrics }));
   const { identity } = participant;
   logger.info({ lease: leaseOf(participation), identity, healthListen: health?.address }, 'Standing');
   try {
@@ -69,9 +66,4 @@ async function runWrapper(
     await health?.close();
   }
   return run.exitCode;
-}
-
-async function healthOn(listen: ListenAddress, parts: ParticipantHealthParts): Promise<HttpServer> {
-  const { serveHealth } = await import('./sidecar.ts');
-  return serveHealth(listen, parts);
 }

@@ -39,20 +39,14 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
 }
 
 /** A command run by `sh` in a folder of its own, whose output goes to the file `out`. */
-function runOf(script: string, { restart = false, leaseDurationMs = 15_000 } = {}) {
-  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], restart, leaseDurationMs);
+function runOf(script: string, { leaseDurationMs = 15_000 } = {}) {
+  return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], leaseDurationMs);
 }
 
-function startRun(command: readonly string[], restart = false, leaseDurationMs = 15_000) {
+function startRun(command: readonly string[], leaseDurationMs = 15_000) {
   const host = new SimHost({ env: { PATH: process.env['PATH'] ?? '' } });
   const logger = createLogger({ level: 'debug', destination: host.stderr });
-  const run = new CommandRun({ command, restart, leaseDurationMs, host, logger });
-  const asked: string[] = [];
-  run.participant = {
-    withdraw: async () => void asked.push('withdraw'),
-    stand: () => void asked.push('stand'),
-  };
-  return { run, host, asked };
+  return { run: new CommandRun({ command, leaseDurationMs, host, logger }), host };
 }
 
 /** The processes of a group that could still do something. */
@@ -69,7 +63,7 @@ function aliveInGroup(id: string): readonly string[] {
   });
 }
 
-describe('a command', () => {
+describe('a command that runs while its candidate leads (rule 15)', () => {
   test('finds the term in its environment, and its exit code is that of this process', async () => {
     const { run } = runOf('echo "$CLE_LEASE $CLE_HOLDER $CLE_FENCING_TOKEN"; exit 3');
     await run.lead(new FakeTerm());
@@ -88,13 +82,76 @@ describe('a command', () => {
     term.end('yielded');
     await leading;
     expect(linesOf('out')).toEqual(['up', 'done']);
-    // It stands again.
+    // It stands again, and runs in the next term.
     expect(run.stopping.aborted).toBe(false);
+    const next = run.lead(new FakeTerm());
+    await until(() => linesOf('out').length === 3, 'up again');
+    run.signal('SIGTERM');
+    await next;
+    expect(run.stopping.aborted).toBe(true);
+  });
+
+  test('leaves processes behind while the term ends: they have until its deadline', async () => {
+    const { run } = runOf(`(trap '' TERM; while :; do sleep 0.02; done) & sleep 0.2; echo $$; exit 4`);
+    const term = new FakeTerm();
+    const leading = run.lead(term);
+    await until(() => linesOf('out').length === 1, 'its pid');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const overAt = performance.now();
+    term.end('lost', 600);
+    await leading;
+    // Without the deadline, they would have 2 s.
+    expect(performance.now() - overAt).toBeLessThan(1800);
+    expect(aliveInGroup(linesOf('out')[0] ?? '')).toEqual([]);
+    expect(run.exitCode).toBe(4);
+  });
+
+  test('has ended when SIGTERM comes: what it left is cleared first', async () => {
+    const { run } = runOf(
+      `(trap '' TERM; while :; do sleep 0.02; done) & trap 'exit 5' TERM; echo $$; while :; do sleep 0.02; done`,
+    );
+    const term = new FakeTerm();
+    const leading = run.lead(term);
+    await until(() => linesOf('out').length === 1, 'up');
+    const [group = ''] = linesOf('out');
+    term.end('yielded');
+    await until(() => !aliveInGroup(group).includes(group), 'ended');
+    run.signal('SIGTERM');
+    expect(run.stopping.aborted).toBe(false);
+    await leading;
+    expect(aliveInGroup(group)).toEqual([]);
+    expect({ isStopping: run.stopping.aborted, exitCode: run.exitCode }).toEqual({
+      isStopping: true,
+      exitCode: 5,
+    });
+  });
+
+  test('goes on in its term after SIGTERM until it has ended, and ends this process with its own code', async () => {
+    const { run } = runOf(`trap 'sleep 0.2; exit 9' TERM; echo up; while :; do sleep 0.02; done`);
+    const leading = run.lead(new FakeTerm());
+    await until(() => linesOf('out').includes('up'), 'up');
+    run.signal('SIGTERM');
+    expect(run.stopping.aborted).toBe(false);
+    await leading;
+    expect({ isStopping: run.stopping.aborted, exitCode: run.exitCode }).toEqual({
+      isStopping: true,
+      exitCode: 9,
+    });
+  });
+
+  test('has not begun when signals come that are for it alone', async () => {
+    const { run } = runOf('echo up');
+    run.signal('SIGHUP');
+    run.signal('SIGUSR2');
+    expect(run.stopping.aborted).toBe(false);
+    await run.lead(new FakeTerm());
+    expect(linesOf('out')).toEqual(['up']);
   });
 
   test('is killed with all that it has started before the Lease can be another’s', async () => {
     const { run } = runOf(
       `trap '' TERM; (trap '' TERM; while :; do sleep 0.02; done) & echo $$; while :; do sleep 0.02; done`,
+      { leaseDurationMs: 3000 },
     );
     const term = new FakeTerm();
     const leading = run.lead(term);
@@ -150,8 +207,9 @@ describe('a command', () => {
 
   test('is never started once this process is to end', async () => {
     const { run } = runOf('echo up');
-    run.signal('SIGTERM');
+    run.signal('SIGINT');
     expect(run.stopping.aborted).toBe(true);
+    run.signal('SIGTERM');
     await run.lead(new FakeTerm());
     expect({ started: linesOf('out'), exitCode: run.exitCode }).toEqual({ started: [], exitCode: 0 });
   });
@@ -179,19 +237,6 @@ describe('a command', () => {
     await run.lead(new FakeTerm());
     expect(run.exitCode).toBe(126);
     expect(host.said.err).toContain('not executable; chmod +x it');
-  });
-
-  test('stands again after a while with --restart, and others are elected first', async () => {
-    const { run, asked } = runOf('echo up; exit 1', { restart: true });
-    const term = new FakeTerm();
-    const leading = run.lead(term);
-    await until(() => asked.length === 1, 'withdrawn');
-    expect(asked).toEqual(['withdraw']);
-    term.end('resigned');
-    await leading;
-    expect(run.stopping.aborted).toBe(false);
-    await until(() => asked.length === 2, 'standing');
-    expect(asked).toEqual(['withdraw', 'stand']);
   });
 
   test('goes with this process when that ends by an error', async () => {

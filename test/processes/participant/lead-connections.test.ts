@@ -4,8 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../../src/processes/http-server.ts';
 import { LeadConnections } from '../../../src/processes/participant/lead-connections.ts';
-import { startLeaderEndpoints } from '../../../src/processes/participant/leader-endpoints.ts';
-import { Leadership } from '../../../src/processes/participant/leadership.ts';
+import { Leadership, startLeaderEndpoints } from '../../../src/processes/participant/leader-endpoints.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeResponse, type Told, toldIn } from './fake-response.ts';
 import { FakeTerm } from './fake-term.ts';
@@ -32,7 +31,13 @@ async function start() {
     },
     onChange: () => calls.push(connections.hasProgram ? 'hasProgram' : 'hasNone'),
   });
-  const leadership = new Leadership({ clock, lease: 'default/web', identity: () => 'web-1', connections });
+  const leadership = new Leadership({
+    clock,
+    lease: 'default/web',
+    identity: () => 'web-1',
+    holder: () => undefined,
+    connections,
+  });
   const resign = async () => term.end('resigned');
   const server = await startLeaderEndpoints(
     { host: '127.0.0.1', port: 0 },
@@ -254,7 +259,12 @@ describe('the request for the lead (rule 18)', () => {
 
   test('is refused, with what to do, where programs lead by promises', async () => {
     const clock = new VirtualClock();
-    const leadership = new Leadership({ clock, lease: 'default/web', identity: () => 'web-1' });
+    const leadership = new Leadership({
+      clock,
+      lease: 'default/web',
+      identity: () => 'web-1',
+      holder: () => undefined,
+    });
     const parts = { clock, leadership, metrics, resign: async () => {} };
     const server = await startLeaderEndpoints({ host: '127.0.0.1', port: 0 }, parts);
     ended.push(() => server.close());

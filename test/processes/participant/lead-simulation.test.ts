@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Participant } from '../../../src/participant/participant.ts';
-import { LeadConnections } from '../../../src/processes/participant/lead-connections.ts';
-import { Leadership, MAX_PROMISE_MS } from '../../../src/processes/participant/leadership.ts';
+import { LeadConnections, MAX_PROMISE_MS } from '../../../src/processes/participant/lead-connections.ts';
+import { Leadership } from '../../../src/processes/participant/leader-endpoints.ts';
 import { ParticipantStage } from '../../participant/participant-stage.ts';
 import { SimProcess } from '../../simulation/sim-process.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
@@ -52,7 +52,13 @@ class SimPod {
     });
     this.#connections = connections;
     const identity = () => 'one';
-    const leadership = new Leadership({ clock: process, lease: 'default/checkout', identity, connections });
+    const leadership = new Leadership({
+      clock: process,
+      lease: 'default/checkout',
+      identity,
+      holder: () => participant.state.holder,
+      connections,
+    });
     const participant: Participant = new Participant(
       {
         lease: 'checkout',
@@ -62,7 +68,6 @@ class SimPod {
         client: stage.connect(process, 'one'),
         clock: process,
         resumeDelayMs: MAX_PROMISE_MS,
-        onObserved: leadership.observe,
       },
       leadership.lead,
     );

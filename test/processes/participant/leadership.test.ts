@@ -1,14 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { Leadership, MAX_PROMISE_MS } from '../../../src/processes/participant/leadership.ts';
-import { initialReadiness, nextReadiness } from '../../../src/processes/participant/sidecar.ts';
+import { MAX_PROMISE_MS } from '../../../src/processes/participant/lead-connections.ts';
+import { Leadership } from '../../../src/processes/participant/leader-endpoints.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeTerm } from './fake-term.ts';
 
-const following = { role: 'following', isStanding: true } as const;
-
-function makeLeadership() {
+function makeLeadership(holder?: string) {
   const clock = new VirtualClock();
-  const leadership = new Leadership({ clock, lease: 'default/web', identity: () => 'web-1' });
+  const leadership = new Leadership({
+    clock,
+    lease: 'default/web',
+    identity: () => 'web-1',
+    holder: () => holder,
+  });
   /** Leads in a term; tells when it has let go of it, in milliseconds. */
   const lead = (lastsMs = 15_000) => {
     const term = new FakeTerm(lastsMs, clock);
@@ -21,17 +24,14 @@ function makeLeadership() {
 
 describe('the leadership that a sidecar shows to its program (rule 15)', () => {
   test('names who was observed, while this candidate does not lead', () => {
-    const { leadership } = makeLeadership();
-    leadership.observe({ ...following, holder: 'web-2' });
-    expect(leadership.account()).toEqual({
+    expect(makeLeadership('web-2').leadership.account()).toEqual({
       lease: 'default/web',
       identity: 'web-1',
       holder: 'web-2',
       leading: false,
       validForMs: 0,
     });
-    leadership.observe({ ...following, holder: undefined });
-    expect(leadership.account()).toMatchObject({ holder: '' });
+    expect(makeLeadership().leadership.account()).toMatchObject({ holder: '' });
   });
 
   test('holds for what is left of the term at that very moment, and never for long', async () => {
@@ -53,8 +53,7 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
   });
 
   test('never names this candidate by what was observed, but by its term alone', () => {
-    const { leadership } = makeLeadership();
-    leadership.observe({ ...following, role: 'leading', holder: 'web-1' });
+    const { leadership } = makeLeadership('web-1');
     expect(leadership.account()).toMatchObject({ holder: '', leading: false });
   });
 
@@ -125,48 +124,5 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     second.term.end('yielded');
     await clock.advance(1000);
     expect(second.freed).toEqual([]);
-  });
-
-  test('is told as soon as it changes', async () => {
-    const { clock, leadership, lead } = makeLeadership();
-    const told: unknown[] = [];
-    const forget = leadership.onChange(() => told.push(leadership.account().holder));
-    leadership.observe({ ...following, holder: 'web-2' });
-    leadership.observe({ ...following, holder: 'web-2' });
-    const { term } = lead();
-    term.end('lost', 0);
-    await clock.advance(0);
-    forget();
-    leadership.observe({ ...following, holder: 'web-3' });
-    expect(told).toEqual(['web-2', 'web-1', 'web-2']);
-  });
-});
-
-describe('a program', () => {
-  test.each<{ name: string; answers: boolean[]; want: boolean[] }>([
-    { name: 'is not well before it has said so', answers: [false, false], want: [false, false] },
-    { name: 'is well as soon as it says so', answers: [false, true], want: [false, true] },
-    {
-      name: 'is well after a failure or two',
-      answers: [true, false, false, true],
-      want: [true, true, true, true],
-    },
-    {
-      name: 'is not well after three failures in a row',
-      answers: [true, false, false, false],
-      want: [true, true, true, false],
-    },
-    {
-      name: 'is not well again before an answer',
-      answers: [true, false, false, false, false, true],
-      want: [true, true, true, false, false, true],
-    },
-  ])('$name', ({ answers, want }) => {
-    let readiness = initialReadiness;
-    const seen = answers.map((isOk) => {
-      readiness = nextReadiness(readiness, isOk);
-      return readiness.isReady;
-    });
-    expect(seen).toEqual(want);
   });
 });

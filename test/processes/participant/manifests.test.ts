@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { createProgram } from '../../../src/cli/program.ts';
+import { runProgram } from '../../../src/cli/program.ts';
 
 interface Container {
   readonly name: string;
@@ -32,7 +32,7 @@ async function participationOf(folder: string, container: string) {
   });
   const given: unknown[] = [];
   let stderr = '';
-  const program = createProgram({
+  await runProgram(words.slice(words.indexOf('participate')), {
     version: '1.2.3',
     env: Object.fromEntries(env),
     stdout: { write: () => true },
@@ -43,7 +43,6 @@ async function participationOf(folder: string, container: string) {
       return 0;
     },
   });
-  await program.execute(words.slice(words.indexOf('participate')));
   expect(stderr).toBe('');
   return given;
 }

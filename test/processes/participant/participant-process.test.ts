@@ -69,10 +69,8 @@ async function untilThere(count: number): Promise<readonly Candidate[]> {
 
 describe('taking part for a program', () => {
   test('publishes a candidate that says what it was told of the pod, and takes it back', async () => {
-    const labels = join(folder, 'labels');
-    writeFileSync(labels, 'zone="b"\napp="web"\n');
     const { host, ended } = start(
-      { labels: `@${labels}`, binaryVersion: '1.4.2', emulationVersion: '1.4.0', priority: '-3' },
+      { labels: 'zone=b,app=web', binaryVersion: '1.4.2', emulationVersion: '1.4.0', priority: '-3' },
       { env: { ...pod, POD_NAMESPACE: 'default' } },
     );
     const [candidate] = await untilThere(1);
@@ -219,8 +217,6 @@ describe('taking part for a program', () => {
 
   test.each<{ flags: GivenFlags<ParticipateSettings>; want: string }>([
     { flags: { identity: 'Web_1' }, want: 'is no name of a LeaseCandidate' },
-    { flags: { labels: '@/nowhere/labels' }, want: '--labels @/nowhere/labels cannot be used' },
-    { flags: { file: '/nowhere/leader.json' }, want: '--file /nowhere/leader.json cannot be used' },
     { flags: { kubeconfig: '/nowhere/kubeconfig' }, want: 'Cannot read the kubeconfig' },
   ])('is refused with $flags', async ({ flags, want }) => {
     await expect(start(flags).ended).rejects.toThrow(want);
