@@ -28,6 +28,11 @@ export interface HolderRecord {
    */
   readonly renewedEveryMs?: number | undefined;
   /**
+   * The holder acquired the Lease after this moment; undefined if this process has not seen another state of the Lease
+   * before (rule 17).
+   */
+  readonly acquiredAfter?: Instant | undefined;
+  /**
    * Set if the Lease went to another candidate because this holder has ended. Then this holder has no belief (rule 17).
    */
   readonly hasEnded?: true;

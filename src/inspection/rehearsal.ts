@@ -312,6 +312,7 @@ function stepOf(action: Action): string | undefined {
       if (change.kind === 'grant') return `${change.grant.holder} is given the Lease`;
       if (change.kind === 'prefer') return `${change.preferredHolder} becomes preferredHolder`;
       if (change.kind === 'clearPreferredHolder') return 'preferredHolder is removed';
+      if (change.kind === 'release') return 'the Lease is emptied';
       if (change.kind === 'fence') return 'a fence takes the place of the holder';
       return `the Lease names the strategy ${change.strategy}`;
     }

@@ -3,12 +3,12 @@ import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision.ts';
 import {
   type EndedInstance,
-  type HolderEnd,
   type ObservedPod,
   observePod,
   type Pod,
   type PodContainer,
-} from '../../src/election/holder-end.ts';
+} from '../../src/election/holder-binding.ts';
+import type { HolderEnd } from '../../src/election/holder-end.ts';
 import type { Instant, Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { recordSending } from '../../src/election/record-action.ts';
 import { holderEndIn } from '../../src/election/view.ts';
@@ -36,6 +36,8 @@ const running: PodContainer = { name: 'main', running: instance, ended: [] };
 const pod: Pod = {
   namespace: 'kube-system',
   ...POD,
+  hostname: POD.name,
+  isOnHostNetwork: false,
   isMirror: false,
   hasHostPid: false,
   sharesProcessNamespace: false,
@@ -80,7 +82,8 @@ function renewing(lease: Partial<Lease> = {}, candidate: Partial<LeaseCandidate>
 }
 
 const endIn = (input: InputBuilder, holderPod: ObservedPod | undefined): HolderEnd | undefined =>
-  holderEndIn(input.with({ holderPod }).build());
+  holderEndIn(input.with(holderPod ? podsOf(holderPod) : {}).build());
+const podsOf = (...pods: readonly ObservedPod[]) => ({ holderPods: { pods } });
 
 describe('the end of a holder is proven (rule 17)', () => {
   test('when its container has ended and one renewal was left out', () => {
@@ -161,10 +164,10 @@ describe('the end of a holder is not proven (rule 17)', () => {
   };
 
   test.for<[name: string, missing: string, pod: ObservedPod | undefined]>([
-    ['its Pod is not known, which a deletion may mean', 'PodUnknown', undefined],
-    ['a later Pod has its name', 'PodUnknown', seenEnded(8500, endedAt(8500), { uid: 'another' })],
+    ['its Pod is not known, which a deletion may mean', 'NoPod', undefined],
+    ['a later Pod has its name', 'NoPod', seenEnded(8500, endedAt(8500), { uid: 'another' })],
     ['the kubelet runs the Pod from a file', 'MirrorPod', seenEnded(8500, undefined, { isMirror: true })],
-    ['its Pod has hostPID', 'SharedProcesses', seenEnded(8500, undefined, { hasHostPid: true })],
+    ['its Pod has hostPID', 'HostProcesses', seenEnded(8500, undefined, { hasHostPid: true })],
     [
       'the containers share their processes',
       'SharedProcesses',
@@ -223,7 +226,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
 
   test('if the candidate names no Pod', () => {
     const input = renewing({}, { pod: undefined as never });
-    expect(endIn(input, seenEnded(8500))).toEqual({ kind: 'unproven', missing: 'NoPod' });
+    expect(endIn(input, seenEnded(8500))).toEqual({ kind: 'unproven', missing: 'NoOwnerReference' });
   });
 
   test('if the holder has not renewed itself: a grant has the time of the coordinator', () => {
@@ -249,7 +252,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
 });
 
 describe('the Lease of a holder that has ended (rule 17)', () => {
-  const ended = renewing().with({ holderPod: seenEnded(8500) });
+  const ended = renewing().with(podsOf(seenEnded(8500)));
   const decidedAt = (input: InputBuilder, at: Instant) => decideElection(input.build(), makeNow(at));
 
   test('goes to another candidate at the moment of the proof, not at its expiry', () => {
@@ -301,7 +304,7 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
           .with({ resourceVersion: `a${at}` }),
         at,
       );
-    const decision = decidedAt(input.with({ holderPod: seenEnded(8500) }), 12_000);
+    const decision = decidedAt(input.with(podsOf(seenEnded(8500))), 12_000);
     expect(decision.tenure).toMatchObject({
       kind: 'vacant',
       need: 'HolderEnded',
