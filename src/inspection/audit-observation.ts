@@ -20,7 +20,7 @@ import { type Clock, sleep } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 import { type AuditedPod, decodeAuditedPod } from './audit-pods.ts';
-import { servedCandidateApis } from './elections.ts';
+import { listDecoded, servedCandidateApis } from './elections.ts';
 
 /** A Lease, and the renewals of its present holder that this process has seen. */
 export interface WatchedLease {
@@ -239,30 +239,6 @@ function listCandidates(
   return listDecoded(client, resourcePaths.candidates(api, namespace), (raw) =>
     decodeLeaseCandidate({ ...raw, apiVersion: api }),
   );
-}
-
-/** Lists and decodes page by page: all Pods of a large cluster would not fit into memory. */
-async function listDecoded<T>(
-  client: KubernetesClient,
-  path: string,
-  decode: (raw: KubernetesObject) => T,
-  pageSize?: number,
-): Promise<readonly T[]> {
-  let decoded: T[] = [];
-  await listAllPages(client, {
-    path,
-    query: {},
-    ...(pageSize !== undefined && { pageSize }),
-    deadlineMs: PAGE_DEADLINE_MS,
-    signal: new AbortController().signal,
-    begin() {
-      decoded = [];
-      return (items) => {
-        for (const raw of items.filter(isKubernetesObject)) decoded.push(decode(raw));
-      };
-    },
-  });
-  return decoded;
 }
 
 type Read<T> = { readonly items?: readonly T[]; readonly unread?: UnreadPart };

@@ -88,6 +88,30 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
+/** Lists and decodes page by page: all Pods of a large cluster would not fit into memory. */
+export async function listDecoded<T>(
+  client: KubernetesClient,
+  path: string,
+  decode: (raw: KubernetesObject) => T,
+  pageSize?: number,
+): Promise<readonly T[]> {
+  let decoded: T[] = [];
+  await listAllPages(client, {
+    path,
+    query: {},
+    ...(pageSize !== undefined && { pageSize }),
+    deadlineMs: PAGE_DEADLINE_MS,
+    signal: new AbortController().signal,
+    begin() {
+      decoded = [];
+      return (items) => {
+        for (const raw of items.filter(isKubernetesObject)) decoded.push(decode(raw));
+      };
+    },
+  });
+  return decoded;
+}
+
 /** Lists all objects, page by page. Rejects with the errors of the client. */
 export async function listObjects(
   client: KubernetesClient,

@@ -267,7 +267,11 @@ class Rehearsing {
     if (tenure.kind === 'held') {
       if (this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined) return false;
       if (this.#decision.reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease)) return true;
-    } else if (['NoCandidates', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(this.#decision.reason)) {
+    } else if (
+      ['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(
+        this.#decision.reason,
+      )
+    ) {
       return true;
     }
     return this.#at >= this.#newsAt + QUIET_MS;
