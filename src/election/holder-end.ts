@@ -18,6 +18,7 @@ export const MISSING_PROOFS = {
   EndMadeUp: 'The status has no time or no true reason of the end: the kubelet did not see it.',
   HolderNeverRenewed: 'The holder has not renewed the Lease itself.',
   OtherInstance: 'Another run of the container may have written the last renewal.',
+  RenewedAtEnd: 'The last renewal is from the second of the end: a later run may have written it.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
@@ -77,6 +78,8 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const acquireTime = lease.isAcquireTimeRenewers ? lease.acquireTime : undefined;
   if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))
     return unproven('OtherInstance');
+  const hasRunSince = others.some(({ id, startedAt = 0n }) => id !== instance.id && startedAt > renewTime);
+  if (!hasRunSince && renewTime >= (instance.finishedAt ?? 0n)) return unproven('RenewedAtEnd');
 
   // (d) Silent: if the binding were wrong, the live holder would have renewed. (e) Settled: the holder's last
   // requests have arrived.

@@ -155,9 +155,11 @@ function asIfObserved(pod: Pod, now: Now): ObservedPod {
   };
 }
 
+const NOT_SAME_INCARNATION: readonly MissingProof[] = ['HolderNeverRenewed', 'OtherInstance', 'RenewedAtEnd'];
+
 function conditionOf(missing: MissingProof): Condition {
   if (missing in MISSING_BINDINGS || missing === 'PodTooNew') return 'Bound';
-  return missing === 'HolderNeverRenewed' || missing === 'OtherInstance' ? 'SameIncarnation' : 'Exited';
+  return NOT_SAME_INCARNATION.includes(missing) ? 'SameIncarnation' : 'Exited';
 }
 
 /** Accounts for all conditions: those before `decisive` hold, and those after it are not known. */

@@ -92,6 +92,12 @@ describe('a plain elector whose container has ended (rule 17)', () => {
     );
     // Both replicas run, and the holder has renewed.
     await sleep(10_000);
+    // A renewal in the second of the end proves nothing before the container runs again.
+    const isOlder = async () => {
+      const { renewTime = '' } = (await readLease(plane, { namespace, name }))?.spec ?? {};
+      return Date.now() > Date.parse(renewTime) + 1200 || undefined;
+    };
+    await eventually(isOlder, `${namespace}/${name} was renewed a second ago`, 60_000, 100);
     const [pod = ''] = former.split('_');
     const process = cluster.kubelets[0]?.processOf(namespace, pod);
     if (!process) throw new Error(`${pod} does not run`);

@@ -25,10 +25,10 @@ const POD = { name: 'a-0', uid: 'uid-of-pod-a' };
 const STARTED = -30_000;
 
 const instance = { id: 'containerd://1', startedAt: wallAt(STARTED) };
-/** Ended at `at`, by the status: in whole seconds. */
+/** Ended at `at`, by the status: in whole seconds, and by a clock that is a little ahead. */
 const endedAt = (at: Instant, fields: Partial<EndedInstance> = {}): EndedInstance => ({
   ...instance,
-  finishedAt: wallAt(Math.floor(at / 1000) * 1000),
+  finishedAt: wallAt(Math.floor(at / 1000) * 1000 + 1000),
   reason: 'Error',
   ...fields,
 });
@@ -209,7 +209,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
       'EndMadeUp',
       seenEnded(8500, endedAt(8500, { finishedAt: undefined })),
     ],
-    ['it has renewed after the end', 'OtherInstance', seenEnded(8500, endedAt(6000))],
+    ['it has renewed after the end', 'OtherInstance', seenEnded(8500, endedAt(5000))],
     [
       'it has renewed before the container began to run',
       'OtherInstance',
@@ -235,6 +235,13 @@ describe('the end of a holder is not proven (rule 17)', () => {
       .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
       .sees(makeLease('a').lasting(15), 0);
     expect(endIn(input, seenEnded(500))).toEqual({ kind: 'unproven', missing: 'HolderNeverRenewed' });
+  });
+
+  test('if the holder renewed in the second of the end, unless a later second has another run', () => {
+    const end = endedAt(7500);
+    expect(endIn(renewing(), seenEnded(8500, end))).toEqual({ kind: 'unproven', missing: 'RenewedAtEnd' });
+    const again = statusWith({ ended: [end], running: other('containerd://2', 9000) });
+    expect(endIn(renewing(), again)).toMatchObject({ kind: 'ends' });
   });
 
   test('if the holder itself acquired the Lease before the container began to run', () => {

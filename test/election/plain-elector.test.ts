@@ -22,7 +22,7 @@ import {
 const HOLDER = 'web-0_5c7a';
 const STARTED = -30_000;
 const ACQUIRED = 1000;
-const ENDED = 8500;
+const ENDED = 9500;
 
 const instance = { id: 'containerd://1', startedAt: wallAt(STARTED) };
 const main: PodContainer = { name: 'main', running: instance, ended: [] };
@@ -37,7 +37,7 @@ const pod: Pod = {
 function endedPod(change: Partial<Pod> = {}, seenAt: Instant = STARTED): ObservedPod {
   const before = observePod(undefined, { ...pod, ...change }, seenAt);
   const [first = main, ...others] = before.pod.containers;
-  const end = { ...instance, finishedAt: wallAt(8000), reason: 'Error' };
+  const end = { ...instance, finishedAt: wallAt(9000), reason: 'Error' };
   const containers = [{ ...first, running: undefined, ended: [end] }, ...others];
   return observePod(before, { ...before.pod, containers }, ENDED);
 }
@@ -185,7 +185,11 @@ describe('the Lease of a plain elector that has ended (rule 17)', () => {
     const { reason, actions } = decidedAt(ended, ENDED + 1000);
     expect(reason).toBe('HolderEnded');
     expect(actions).toMatchObject([
-      { kind: 'UpdateLease', resourceVersion: '8000', change: { kind: 'release', renewTime: wallAt(9500) } },
+      {
+        kind: 'UpdateLease',
+        resourceVersion: '8000',
+        change: { kind: 'release', renewTime: wallAt(10_500) },
+      },
     ]);
   });
 
@@ -200,7 +204,7 @@ describe('the Lease of a plain elector that has ended (rule 17)', () => {
 
   test('is left alone without the setting', () => {
     const off = heldPlainly().settings({ isCrashEvidenceUsed: false });
-    expect(decidedAt(off.with({ holderPods: { pods: [endedPod()] } }), 9600)).toMatchObject({
+    expect(decidedAt(off.with({ holderPods: { pods: [endedPod()] } }), 10_600)).toMatchObject({
       ...{ reason: 'NoCandidates', actions: [] },
     });
   });
@@ -223,7 +227,7 @@ describe('the Lease of a plain elector that has ended (rule 17)', () => {
           }),
         at,
       );
-    const decision = decidedAt(input.with({ holderPods: { pods: [endedPod()] } }), 9600);
+    const decision = decidedAt(input.with({ holderPods: { pods: [endedPod()] } }), 10_600);
     expect(decision).toMatchObject({ reason: 'PlainElector', actions: [] });
     expect(decision.requeue).toEqual({ kind: 'at', time: 61_000 });
   });

@@ -41,7 +41,7 @@ async function explain({
   };
   const lease = makeLease('web-0_1')
     .lasting(15)
-    .renewedAt(8000)
+    .renewedAt(7500)
     .with({
       ...{ namespace: 'shop', strategy: undefined, acquireTime: wallAt(0) },
       ...{ isAcquireTimeRenewers: true, ...fields },
