@@ -412,7 +412,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'container.ended[0]',
   ]),
   mutant('ends-by-any-container', 'takes a holder for ended when any container of its Pod has', [
-    'election/holder-end.ts',
+    'election/holder-binding.ts',
     'return pod.containers.length === 1 ? pod.containers[0] : undefined;',
     'return pod.containers.findLast(({ ended }) => ended.length > 0) ?? pod.containers[0];',
   ]),
