@@ -29,6 +29,7 @@ const chart = [
   'chart',
   'chart-crd',
   'crash-evidence',
+  'crash-evidence-plain',
   'leader-label',
   'lock-namespace',
   'moving',

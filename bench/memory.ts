@@ -15,15 +15,18 @@ import { type MeasuredStart, measureStart } from '../test/e2e/figures/measured-s
 import { writeTable } from '../test/e2e/figures/written-figures.ts';
 import { defaultSettings } from '../test/support/election-builders.ts';
 import { startFilledPlane } from './filled-plane.ts';
+import { measurePods } from './pod-memory.ts';
 
 // What Leases and candidates cost in memory, `npm run bench -- memory`, 10 minutes: first each of them by itself, when everything
 // is listed and then changes twice, as over a watch; it fails when that is more than one may cost. Then the built program with
 // real API servers' Leases, 5 candidates for each: how soon it is ready, for how long that holds the event loop, and what memory
-// it has. `--objects 2000` leaves that out, and has so many Leases.
+// it has. `--objects 2000` leaves that out, and has so many Leases. `--pods 10000` measures only what watched Pods cost, for crash
+// evidence; it fails when that is more than one may cost.
 
 const { values } = parseArgs({
   options: {
     objects: { type: 'string' },
+    pods: { type: 'string' },
     leases: { type: 'string', default: '0,100,1000,10000' },
     rounds: { type: 'string', default: '3' },
     /** How long an active coordinator rests before its memory is read, in seconds. */
@@ -35,6 +38,8 @@ const CANDIDATES = 5 * LEASES;
 /** So many candidates come in one piece of a compressed answer. */
 const PIECE = 60;
 const MAX_BYTES = 1200;
+/** 10,000 Pods in 20 MB. */
+const MAX_POD_BYTES = 2000;
 const STARTED_AT = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
 
 const collectGarbage = globalThis.gc;
@@ -127,6 +132,15 @@ function fill<T>(
     }
   }
   return store;
+}
+
+if (values.pods !== undefined) {
+  const count = Number(values.pods);
+  const perPod = await measurePods(count, heapUsed);
+  const total = `${((count * perPod) / 2 ** 20).toFixed(1)} MiB in all`;
+  process.stdout.write(`${count} Pods: ${perPod.toFixed(0)} bytes each, ${total}\n`);
+  if (perPod > MAX_POD_BYTES) process.stderr.write(`that is more than ${MAX_POD_BYTES} bytes\n`);
+  process.exit(perPod > MAX_POD_BYTES ? 1 : 0);
 }
 
 const records = new ElectionRecords(defaultSettings);

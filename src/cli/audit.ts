@@ -8,7 +8,7 @@ import {
   shortSeconds,
 } from '../inspection/audit.ts';
 import { observeForAudit, type UnreadPart } from '../inspection/audit-observation.ts';
-import type { CrashEvidence, Sureness } from '../inspection/audit-pods.ts';
+import { type CrashEvidence, PLAIN_LEASES_ASK, type Sureness } from '../inspection/audit-pods.ts';
 import type { Severity } from '../inspection/findings.ts';
 import { counted, listed } from '../inspection/wording.ts';
 import type { AuditSettings } from '../settings/inspection-settings.ts';
@@ -198,7 +198,8 @@ const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
   HostNetwork: 'the identity names a node and not a Pod: set it to <pod name>_<uuid>',
   NoOwnerReference: 'set an ownerReference to the Pod on the LeaseCandidate',
   NoHostInIdentity: 'set the identity to <pod name>_<uuid>, as client-go does by default',
-  NoAcquireTime: 'the Lease has no acquireTime',
+  SeveralPods: 'several Pods have the hostname in the identity',
+  NoAcquireTime: 'the elector does not write acquireTime',
   HostProcesses: 'the Pod has hostPID',
   SharedProcesses: 'the Pod has shareProcessNamespace',
   ContainerUnknown:
@@ -209,7 +210,9 @@ const OBSTACLES: Readonly<Partial<Record<CrashEvidence, string>>> = {
 function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout): readonly string[] {
   const held = leases.filter(({ state }) => state === 'held');
   const byEvidence = Map.groupBy(held, ({ crashEvidence }) => crashEvidence);
-  const applies = byEvidence.get('Applies')?.length ?? 0;
+  const applying = byEvidence.get('Applies') ?? [];
+  const applies = applying.length;
+  const hasPlain = applying.some(({ elector }) => elector === 'plain');
   const obstacles = (Object.keys(OBSTACLES) as CrashEvidence[]).flatMap((evidence) => {
     const those = byEvidence.get(evidence) ?? [];
     const names = listed(those.map(({ namespace, name }) => `${namespace}/${name}`));
@@ -224,6 +227,7 @@ function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout
       columns,
       FINDING_INDENT,
     ),
+    ...(hasPlain ? [wrapped(PLAIN_LEASES_ASK, columns, FINDING_INDENT)] : []),
     ...obstacles.map((obstacle) => wrapped(obstacle, columns, FINDING_INDENT)),
   ];
 }

@@ -1,4 +1,5 @@
 import { type LockHolder, readLock } from '../inspection/evidence.ts';
+import { accountForEvidence, type ConditionAccount } from '../inspection/evidence-account.ts';
 import { accountFor, type LeaseAccount, type StrategyAccount } from '../inspection/lease-account.ts';
 import type { RankedCandidate } from '../inspection/lease-status.ts';
 import type { Rehearsal } from '../inspection/rehearsal.ts';
@@ -27,7 +28,10 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
       readLock(connection.client, connection.clock, settings.lockNamespace),
     ]);
     warnAboutSkew(connection.clock, host);
-    const account = accountFor(election, lock, now);
+    const evidence = settings.isCrashEvidenceUsed
+      ? await accountForEvidence(connection.client, election.input, now)
+      : undefined;
+    const account = accountFor(election, lock, now, evidence);
     print(account, settings.output, host, () => accountText(account, layoutFor(host)));
     return exitCode.ok;
   });
@@ -49,7 +53,7 @@ export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[]
 const INDENT = '  ';
 
 function accountText(account: LeaseAccount, layout: Layout): string {
-  const { status, strategy, coordinator, blockers, candidates, ifLeaderDied } = account;
+  const { status, strategy, coordinator, blockers, candidates, ifLeaderDied, crashEvidence } = account;
   const { paint, columns } = layout;
   const paragraph = (text: string, bullet = '') => wrapped(text, columns, INDENT, bullet);
   const section = (title: string, lines: readonly string[]) => ['', paint('strong', title), ...lines];
@@ -75,6 +79,7 @@ function accountText(account: LeaseAccount, layout: Layout): string {
           ...stepLines(ifLeaderDied, paint),
         ])
       : []),
+    ...(crashEvidence ? section('Crash evidence (rule 17)', conditionLines(crashEvidence, layout)) : []),
     ...section(
       'What stands in the way',
       blockers.length === 0
@@ -154,6 +159,21 @@ function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): r
   return tableLines([[...title, 'STATE', 'RENEWED', 'WHY'], ...rows], paint);
 }
 
+const ASSUMED =
+  'The proof also needs a coordinator that has seen the container while it ran and, for a plain elector, has seen the Pod before the holder acquired the Lease.';
+
+function conditionLines(
+  conditions: readonly ConditionAccount[],
+  { paint, columns }: Layout,
+): readonly string[] {
+  const rows = conditions.map(({ condition, holds, why }): readonly Cell[] => [
+    `${INDENT}${condition}`,
+    holds === undefined ? 'unknown' : { text: holds ? 'yes' : 'no', style: holds ? 'good' : 'warning' },
+    why,
+  ]);
+  return [...tableLines(rows, paint), wrapped(ASSUMED, columns, INDENT)];
+}
+
 function strategySentences({
   resolved,
   askedBy,
@@ -180,6 +200,7 @@ function endOf({ holder: name, reason, isSettled, tookMs }: Rehearsal): string {
   if (holder !== '') return `${holder} leads in the end (${reason}).`;
   switch (reason) {
     case 'NoCandidates':
+    case 'PlainElector':
       return `No candidate is there to lead in the end (${reason}); a program that takes Leases by itself may.`;
     case 'ThirdPartyStrategy':
       return `Another controller says who leads in the end (${reason}).`;

@@ -15,6 +15,7 @@ import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { unhurried } from '../support/event-loop.ts';
 import type { ObserveController, WatchedResource } from './controller-event.ts';
+import { EvidenceWatch } from './crash-evidence.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
   type ElectionsSurvey,
@@ -23,7 +24,6 @@ import {
   surveyElections,
 } from './elections-survey.ts';
 import type { OwnLock } from './lock/lock-record.ts';
-import { PodWatch } from './pods.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
 import { Scheduler } from './scheduler.ts';
 import { createActionWriter } from './sender.ts';
@@ -56,7 +56,7 @@ export class ElectionController {
   readonly #leases: NamespacedReflectors<Lease>;
   readonly #candidates: CandidateSourcesWatch;
   /** Undefined unless the controller uses crash evidence (rule 17). */
-  readonly #pods: PodWatch | undefined;
+  readonly #evidence: EvidenceWatch | undefined;
   /** Namespaces that were synced at least once; '' stands for all namespaces. */
   readonly #known = new Set<string>();
   readonly #takeOver: TakeOver;
@@ -65,8 +65,8 @@ export class ElectionController {
   constructor(parts: ElectionControllerParts) {
     const { client, clock, settings, namespaces, observe } = parts;
     this.#parts = parts;
-    this.#records = new ElectionRecords(settings, (uid) => this.#pods?.find(uid));
-    this.#pods = settings.isCrashEvidenceUsed ? this.#podWatch() : undefined;
+    this.#evidence = settings.isCrashEvidenceUsed ? this.#evidenceWatch() : undefined;
+    this.#records = new ElectionRecords(settings, this.#evidence);
     this.#leases = new NamespacedReflectors(namespaces, (namespace) => this.#leaseReflector(namespace));
     this.#takeOver = new TakeOver({
       clock,
@@ -105,7 +105,7 @@ export class ElectionController {
   start(): void {
     this.#leases.start();
     this.#candidates.start();
-    this.#pods?.start();
+    this.#evidence?.start();
   }
 
   /** Stops all writes. Resolves when none is in flight. Watching continues until {@link stop}. */
@@ -115,7 +115,7 @@ export class ElectionController {
 
   async stop(): Promise<void> {
     await this.drain();
-    await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#pods?.stop()]);
+    await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#evidence?.stop()]);
   }
 
   /** Call this when the process becomes the coordinator. `own` is its lock, if there is one. */
@@ -138,7 +138,12 @@ export class ElectionController {
 
   /** Enqueues every Lease of the known namespaces. */
   #enqueueAll(): void {
-    for (const keys of [this.#records.contestedLeases(), this.#records.leasesWithOwnPreference()]) {
+    const leases = [
+      this.#records.contestedLeases(),
+      this.#records.leasesWithOwnPreference(),
+      this.#records.leasesAskingForEvidence(),
+    ];
+    for (const keys of leases) {
       for (const key of keys) if (this.knows(splitLeaseKey(key).namespace)) this.scheduler.add(key);
     }
   }
@@ -253,15 +258,16 @@ export class ElectionController {
     });
   }
 
-  #podWatch(): PodWatch {
+  #evidenceWatch(): EvidenceWatch {
     const { client, clock, namespaces, observe } = this.#parts;
-    return new PodWatch({
+    return new EvidenceWatch({
       client,
       clock,
       namespaces,
-      onChange: (uid) => {
-        for (const key of this.#records.leasesOfPod(uid)) this.scheduler.add(key);
+      onPodChange: (pod) => {
+        for (const key of this.#records.leasesOfPod(pod)) this.scheduler.add(key);
       },
+      onNamespaceChange: (namespace) => this.#records.seeNamespace(namespace),
       onError: (error, context) => observe({ type: 'watchFailed', error, context }),
     });
   }
@@ -278,7 +284,10 @@ export class ElectionController {
     this.#parts.observe({ type: 'seen', key, isRenewalOnly: isRenewal });
     this.#takeOver.see(key);
     if (type === 'deleted' && this.scheduler.forgetIfGone(key)) return;
-    const isRelevant = this.#records.hasCandidates(key) || object.isPreferredHolderOurs;
+    const isRelevant =
+      this.#records.hasCandidates(key) ||
+      object.isPreferredHolderOurs ||
+      (!isRenewal && this.#records.isAskingForEvidence(key));
     // The end of the first list enqueues every Lease.
     if (isRelevant && !isRoutine && !initial) this.scheduler.add(key);
   }

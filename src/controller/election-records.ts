@@ -2,7 +2,7 @@ import { type LeaseKey, leaseKey, splitLeaseKey } from '../coordination/lease-ke
 import { matterUntil } from '../election/beliefs.ts';
 import { type CandidateObservation, observeCandidate } from '../election/candidate-observation.ts';
 import { type Beginning, observeBeginning, observeNewcomer } from '../election/former-holders.ts';
-import type { ObservedPod } from '../election/holder-end.ts';
+import { hostInIdentity, hostnamesOf, type Pod } from '../election/holder-binding.ts';
 import { allBeliefs, type LeaseMemory, noMemory } from '../election/lease-memory.ts';
 import type {
   CandidateSource,
@@ -16,6 +16,7 @@ import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
 import { versionOf } from '../election/strategies.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
+import type { EvidenceSource } from './crash-evidence.ts';
 import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
@@ -41,12 +42,16 @@ export class ElectionRecords {
 
   /** The Leases with a candidate in a Pod, by the Pod's uid (rule 17). */
   readonly #leasesOfPods = new Map<string, Set<LeaseKey>>();
-  readonly #podOf: (uid: string) => ObservedPod | undefined;
+  /** The Leases that ask for crash evidence about a plain elector, by the host in its identity (rule 17). */
+  readonly #leasesOfHosts = new Map<string, Set<LeaseKey>>();
+  /** The host of each such Lease. */
+  readonly #hosts = new Map<LeaseKey, string>();
+  readonly #evidence: EvidenceSource | undefined;
 
-  /** @param podOf returns the Pod with a uid; undefined if Pods are not watched */
-  constructor(settings: ElectionSettings, podOf: (uid: string) => ObservedPod | undefined = () => undefined) {
+  /** @param evidence undefined if Pods are not watched */
+  constructor(settings: ElectionSettings, evidence?: EvidenceSource) {
     this.#settings = settings;
-    this.#podOf = podOf;
+    this.#evidence = evidence;
   }
 
   /**
@@ -64,6 +69,7 @@ export class ElectionRecords {
       this.updateMemory(key, (memory) => observeNewcomer(memory, lease, now.monotonic));
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
+    if (this.#evidence) this.#indexHost(key, lease);
     this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings, coordinatingSince));
     this.#forgetIfGone(key, now);
   }
@@ -119,14 +125,15 @@ export class ElectionRecords {
   /** Returns the input of a decision about one Lease. */
   gather(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
-    const holderPod = this.#podOfHolder(this.observed(key, memory.record?.holder ?? ''));
+    const { namespace, name } = splitLeaseKey(key);
+    const holder = this.observed(key, memory.record?.holder ?? '');
     return {
-      ...splitLeaseKey(key),
+      ...{ namespace, name },
       lease: this.#leases.get(key),
       memory,
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
       ...(this.#twins.has(key) && { twins: [...(this.#twins.get(key)?.values() ?? [])] }),
-      ...(holderPod && { holderPod }),
+      ...this.#evidenceOf(key, holder),
       ...(this.#hiddenUntil.size > 0 && { hiddenUntil: Math.max(...this.#hiddenUntil.values()) }),
       dropsFields: this.#dropsFields,
       settings: this.#settings,
@@ -137,26 +144,69 @@ export class ElectionRecords {
   gatherHolder(key: LeaseKey): ElectionInput {
     const memory = this.#memories.get(key) ?? noMemory;
     const holder = this.observed(key, memory.record?.holder ?? '');
-    const holderPod = this.#podOfHolder(holder);
     return {
       ...splitLeaseKey(key),
       lease: this.#leases.get(key),
       memory,
       candidates: holder ? [holder] : [],
-      ...(holderPod && { holderPod }),
+      ...this.#evidenceOf(key, holder),
       dropsFields: this.#dropsFields,
       settings: this.#settings,
     };
   }
 
-  /** The Leases with a candidate in the Pod with this uid. */
-  leasesOfPod(uid: string): Iterable<LeaseKey> {
-    return this.#leasesOfPods.get(uid) ?? [];
+  /** The Leases with a candidate in the Pod, and those that ask for evidence and whose plain elector may run there. */
+  *leasesOfPod(pod: Pod): IterableIterator<LeaseKey> {
+    yield* this.#leasesOfPods.get(pod.uid) ?? [];
+    for (const host of hostnamesOf(pod)) yield* this.#leasesOfHosts.get(host) ?? [];
   }
 
-  #podOfHolder(holder: ObservedCandidate | undefined): ObservedPod | undefined {
-    const pod = holder?.candidate.pod;
-    return pod && this.#podOf(pod.uid);
+  /** The Leases that ask for crash evidence about the plain elector that holds them (rule 17). */
+  leasesAskingForEvidence(): IterableIterator<LeaseKey> {
+    return this.#hosts.keys();
+  }
+
+  isAskingForEvidence(key: LeaseKey): boolean {
+    return this.#hosts.has(key);
+  }
+
+  /** Call this when a Namespace has begun or stopped to ask for crash evidence. */
+  seeNamespace(namespace: string): void {
+    for (const [key, lease] of this.#leases) if (lease.namespace === namespace) this.#indexHost(key, lease);
+  }
+
+  #indexHost(key: LeaseKey, lease: Lease | undefined): void {
+    const isAsked = lease && (lease.asksForEvidence || this.#evidence?.isAskedBy(lease.namespace));
+    const host = isAsked ? hostInIdentity(lease.holderIdentity) : undefined;
+    const former = this.#hosts.get(key);
+    if (host === former) return;
+    if (former !== undefined) {
+      const keys = this.#leasesOfHosts.get(former);
+      if (keys?.delete(key) && keys.size === 0) this.#leasesOfHosts.delete(former);
+      this.#hosts.delete(key);
+    }
+    if (host === undefined) return;
+    this.#hosts.set(key, host);
+    this.#leasesOfHosts.set(host, (this.#leasesOfHosts.get(host) ?? new Set()).add(key));
+  }
+
+  #evidenceOf(
+    key: LeaseKey,
+    holder: ObservedCandidate | undefined,
+  ): Pick<ElectionInput, 'holderPods' | 'isEvidenceAskedByNamespace'> {
+    if (!this.#evidence) return {};
+    const host = this.#hosts.get(key);
+    const uid = holder?.candidate.pod?.uid;
+    const owner = uid === undefined ? undefined : this.#evidence.find(uid);
+    const holderPods = owner
+      ? { pods: [owner] }
+      : host === undefined
+        ? undefined
+        : this.#evidence.onHost(host);
+    return {
+      ...(holderPods && { holderPods }),
+      ...(this.#evidence.isAskedBy(splitLeaseKey(key).namespace) && { isEvidenceAskedByNamespace: true }),
+    };
   }
 
   /** Whether the Lease, a candidate or a memory of them is stored. */

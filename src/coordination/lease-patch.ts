@@ -48,6 +48,8 @@ function changedFields(change: LeaseChange): RequestBody {
         ...grantFields({ ...change, holder: FENCE }),
         leaseTransitions: change.leaseTransitions,
       };
+    case 'release':
+      return grantFields({ holder: '', renewTime: change.renewTime, leaseDurationSeconds: 1 });
     case 'clearPreferredHolder':
       return { preferredHolder: null };
     case 'strategy':

@@ -21,6 +21,14 @@ export const PARTICIPANT_FIELD_MANAGER = 'coordinated-leader-election-participan
 /** The annotation on a LeaseCandidate, a Lease or a Pod with the name of the leading program's container (rule 17). */
 export const CONTAINER_ANNOTATION = `${GROUP}/container`;
 
+/** The annotation on a Lease or a Namespace that asks for crash evidence about plain electors (rule 17). */
+export const EVIDENCE_ANNOTATION = `${GROUP}/crash-evidence`;
+
+/** Whether a Lease or a Namespace asks for crash evidence about plain electors. */
+export function asksForEvidence(object: KubernetesObject): boolean {
+  return textField(annotationsOf(object), EVIDENCE_ANNOTATION) === 'enabled';
+}
+
 /** The annotations for fields that the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
@@ -57,6 +65,7 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
       areOfOne(managedFields, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),
     ...(isHeld && isAcquireTimeRenewers(managedFields) && { isAcquireTimeRenewers: true }),
     ...(leadingContainer !== undefined && { leadingContainer }),
+    ...(asksForEvidence(object) && { asksForEvidence: true }),
   };
   return withNotes(fields, notesOn(object));
 }

@@ -1,9 +1,9 @@
-import type { ContainerInstance, EndedInstance, Pod, PodContainer } from '../election/holder-end.ts';
+import type { ContainerInstance, EndedInstance, Pod, PodContainer } from '../election/holder-binding.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { CONTAINER_ANNOTATION } from './lease.ts';
 import { parseMicroTime } from './micro-time.ts';
-import { annotationsOf, commonText, specOf, textField } from './raw-object.ts';
+import { annotationsOf, commonText, keptText, specOf, textField } from './raw-object.ts';
 
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
@@ -17,7 +17,9 @@ export function decodePod(object: KubernetesObject): Pod {
   const spec = specOf(object);
   const annotations = annotationsOf(object);
   const status = isJsonObject(object['status']) ? object['status'] : {};
-  const statuses = [...objectsIn(status, 'containerStatuses'), ...objectsIn(status, 'initContainerStatuses')];
+  const statuses = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].flatMap(
+    (name) => objectsIn(status, name),
+  );
   // A restartable init container runs at the same time as the other containers.
   const sidecars = objectsIn(spec, 'initContainers').filter(
     ({ restartPolicy }) => restartPolicy === 'Always',
@@ -26,12 +28,18 @@ export function decodePod(object: KubernetesObject): Pod {
     namespace: commonText(metadata.namespace ?? '', undefined),
     name: metadata.name,
     uid: metadata.uid ?? '',
+    hostname: keptText(hostnameOf(spec, metadata.name), metadata.name),
+    isOnHostNetwork: spec['hostNetwork'] === true,
     isMirror: MIRROR_ANNOTATION in annotations,
     hasHostPid: spec['hostPID'] === true,
     sharesProcessNamespace: spec['shareProcessNamespace'] === true,
     leadingContainer: textField(annotations, CONTAINER_ANNOTATION) || undefined,
     defaultContainer: textField(annotations, DEFAULT_CONTAINER_ANNOTATION) || undefined,
-    containers: [...objectsIn(spec, 'containers'), ...sidecars].map((container) => {
+    containers: [
+      ...objectsIn(spec, 'containers'),
+      ...sidecars,
+      ...objectsIn(spec, 'ephemeralContainers'),
+    ].map((container) => {
       const name = commonText(textField(container, 'name') ?? '', undefined);
       return containerOf(
         name,
@@ -39,6 +47,18 @@ export function decodePod(object: KubernetesObject): Pod {
       );
     }),
   };
+}
+
+/** Maximum length of a hostname. The kubelet truncates a longer Pod name. */
+const LONGEST_HOSTNAME = 63;
+
+function hostnameOf(spec: JsonObject, podName: string): string {
+  return textField(spec, 'hostnameOverride') ?? textField(spec, 'hostname') ?? shortHostname(podName);
+}
+
+/** Returns the hostname of a Pod with this name, as the kubelet makes it. */
+export function shortHostname(podName: string): string {
+  return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
 }
 
 function containerOf(name: string, status: JsonObject = {}): PodContainer {

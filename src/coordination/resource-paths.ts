@@ -2,7 +2,7 @@ import type { CandidateApiVersion } from './candidate-sources.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1';
 
-/** The paths of Leases, LeaseCandidates and Pods; an empty namespace means all namespaces. */
+/** The paths of Leases, LeaseCandidates, Pods and Namespaces; an empty namespace means all namespaces. */
 export const resourcePaths = {
   /** The list of resources in the API group of Leases. Every authenticated user may read it. */
   leaseApi: LEASES,
@@ -14,6 +14,7 @@ export const resourcePaths = {
   candidate: (apiVersion: CandidateApiVersion, namespace: string, name: string) =>
     `${resourcePaths.candidates(apiVersion, namespace)}/${encodeURIComponent(name)}`,
   pods: (namespace: string) => `/api/v1${inNamespace(namespace)}/pods`,
+  namespaces: '/api/v1/namespaces',
   pod: (namespace: string, name: string) => `${resourcePaths.pods(namespace)}/${encodeURIComponent(name)}`,
 };
 

@@ -1,11 +1,19 @@
-import { pingTo, removeOwnPreference } from './actions.ts';
+import { pingTo, removeOwnPreference, updateLease } from './actions.ts';
 import { decideHeld } from './decide-held.ts';
 import { decideHousekeeping } from './decide-housekeeping.ts';
 import { decideVacant } from './decide-vacant.ts';
 import type { Action, Decision } from './decision.ts';
 import { coordinatorLease, earliestAfter, isLeaseName, type Now } from './model.ts';
 import { isPingPending, priorityEnd, type Verdict } from './verdict.ts';
-import { type ElectionInput, isHeld, isVacant, surveyElection, type View } from './view.ts';
+import {
+  type ElectionInput,
+  holderEndIn,
+  isEvidenceAsked,
+  isHeld,
+  isVacant,
+  surveyElection,
+  type View,
+} from './view.ts';
 
 /** Decides what to do about one Lease. A pure function: the caller applies the decision. */
 export function decideElection(input: ElectionInput, now: Now): Decision {
@@ -24,11 +32,27 @@ export function decideElection(input: ElectionInput, now: Now): Decision {
 
 function decideVerdict(view: View): Verdict {
   if (view.standings.every(({ state }) => state === 'Deleting')) {
-    return { reason: 'NoCandidates', actions: removeOwnPreference(view) };
+    return decidePlainElector(view) ?? { reason: 'NoCandidates', actions: removeOwnPreference(view) };
   }
   if (isHeld(view)) return decideHeld(view);
   if (isVacant(view)) return decideVacant(view);
   throw new TypeError('a Lease is either held or vacant');
+}
+
+/**
+ * Empties the Lease of a plain elector as soon as there is proof that the elector has ended: the elector that looks next
+ * takes the Lease (rule 17).
+ */
+function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
+  if (!tenure.lease || !isEvidenceAsked(input)) return undefined;
+  const reason = 'PlainElector';
+  if (holderEndIn(input)?.kind !== 'ends') return { reason };
+  if (tenure.kind === 'held') return { reason, recheckAt: [tenure.expiresAt] };
+  if (tenure.need !== 'HolderEnded') return { reason };
+  // Another former holder may still believe that it leads (rule 8).
+  if (tenure.reservation) return { reason, recheckAt: [tenure.reservation.until] };
+  const release = updateLease(input, tenure.lease, { kind: 'release', renewTime: now.wall });
+  return { reason: 'HolderEnded', actions: [release] };
 }
 
 const order: Record<Action['kind'], number> = {

@@ -65,6 +65,11 @@ export type LeaseChange =
       readonly leaseDurationSeconds: number;
       readonly leaseTransitions: number;
     }
+  /**
+   * Writes holderIdentity '', acquireTime, renewTime and leaseDurationSeconds 1, as a release by client-go does: the
+   * plain elector that held the Lease has ended (rule 17).
+   */
+  | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
   /** Writes strategy, an absent holderIdentity as '', and removes a preferredHolder of ours. */
@@ -155,6 +160,8 @@ export const REASONS = {
 
   // No election is possible, or another controller decides:
   NoCandidates: 'There is no candidate for this Lease.',
+  PlainElector:
+    'The Lease has no candidates and asks for crash evidence: plain electors take it by themselves.',
   NoLiveCandidates: 'No candidate shows that it is alive.',
   NoElectableCandidates: 'No candidate has the two semantic versions that the strategy compares.',
   StrategyConflict: 'Candidates ask for conflicting strategies.',

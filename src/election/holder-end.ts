@@ -1,76 +1,24 @@
-import { isGrantUnrenewed, type LeaseMemory } from './lease-memory.ts';
-import type { Instant, Lease, LeaseCandidate, MicroTime } from './model.ts';
-
-/** The part of a Pod that shows the end of a holder (rule 17). The node stamps all times, in whole seconds. */
-export interface Pod {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  /** The kubelet created the Pod from a file. Its status says nothing about a candidate with another uid. */
-  readonly isMirror: boolean;
-  readonly hasHostPid: boolean;
-  readonly sharesProcessNamespace: boolean;
-  /** The container of the leading program, according to this project's annotation on the Pod. */
-  readonly leadingContainer: string | undefined;
-  /** The container that kubectl uses by default, according to kubectl's annotation on the Pod. */
-  readonly defaultContainer: string | undefined;
-  /** All containers that keep running, including restartable init containers. */
-  readonly containers: readonly PodContainer[];
-}
-
-export interface PodContainer {
-  readonly name: string;
-  /** The instance that is running now. */
-  readonly running: ContainerInstance | undefined;
-  /** The two latest instances that have ended. */
-  readonly ended: readonly EndedInstance[];
-}
-
-/** One run of a container. A restart creates another instance with another id. */
-export interface ContainerInstance {
-  readonly id: string;
-  readonly startedAt: MicroTime | undefined;
-}
-
-export interface EndedInstance extends ContainerInstance {
-  readonly finishedAt: MicroTime | undefined;
-  readonly reason: string;
-}
-
-/** A Pod, and the observations of its containers by this process. */
-export interface ObservedPod {
-  readonly pod: Pod;
-  /** The ids of the instances that this process has seen running. */
-  readonly seenRunning: ReadonlySet<string>;
-  /** When this process first saw that an instance has ended, by id. */
-  readonly endSeenAt: ReadonlyMap<string, Instant>;
-}
-
-/** Returns the Pod as seen at `at`, after `previous`. Keeps only instances that the status still contains. */
-export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Instant): ObservedPod {
-  const known = previous?.pod.uid === pod.uid ? previous : undefined;
-  const running = pod.containers.flatMap((container) => container.running?.id ?? []);
-  const ended = pod.containers.flatMap((container) => container.ended.map(({ id }) => id));
-  return {
-    pod,
-    seenRunning: new Set([...running, ...ended.filter((id) => known?.seenRunning.has(id))]),
-    endSeenAt: new Map(ended.map((id) => [id, known?.endSeenAt.get(id) ?? at])),
-  };
-}
+import {
+  bindToContainer,
+  type EndedInstance,
+  type Holding,
+  MISSING_BINDINGS,
+  type PossiblePods,
+} from './holder-binding.ts';
+import { type HolderRecord, isGrantUnrenewed, type LeaseMemory } from './lease-memory.ts';
+import type { Instant, Lease, MicroTime } from './model.ts';
 
 /** Why there is no proof that a holder has ended. Each reason has a sentence that explains it. */
 export const MISSING_PROOFS = {
-  NoPod: 'The LeaseCandidate of the holder names no Pod as its owner.',
-  PodUnknown: 'The Pod of the holder is not known: it is gone, or the coordinator may not read it.',
-  MirrorPod: 'The Pod is a mirror Pod: the kubelet runs it from a file.',
-  SharedProcesses:
-    'The Pod has hostPID or shareProcessNamespace: a process of a container may outlive the container.',
-  ContainerUnknown: 'The Pod has several containers, and no annotation names the one that leads.',
+  ...MISSING_BINDINGS,
+  PodTooNew:
+    'The coordinator has not seen the only Pod with that hostname before the holder acquired the Lease.',
   ContainerRuns: 'The container has not ended.',
   NeverSeenRunning: 'The coordinator has not seen the container that ended while it was running.',
   EndMadeUp: 'The status has no time or no true reason of the end: the kubelet did not see it.',
   HolderNeverRenewed: 'The holder has not renewed the Lease itself.',
   OtherInstance: 'Another run of the container may have written the last renewal.',
+  RenewedAtEnd: 'The last renewal is from the second of the end: a later run may have written it.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
@@ -84,28 +32,29 @@ export type HolderEnd =
   | { readonly kind: 'unproven'; readonly missing: MissingProof };
 
 /** Everything that the proof depends on. */
-export interface EndEvidence {
-  readonly lease: Lease;
+export interface EndEvidence extends Holding {
   readonly memory: LeaseMemory;
-  /** The holder's candidate. */
-  readonly candidate: LeaseCandidate | undefined;
-  /** The Pod in the candidate's ownerReferences. */
-  readonly pod: ObservedPod | undefined;
+  /** The Pod in the candidate's ownerReferences, or the Pods with the hostname in the identity of a plain elector. */
+  readonly possible: PossiblePods;
 }
 
 /**
  * Returns when there is proof that the holder of a Lease has ended (rule 17). The letters (a) to (e) are those of the
  * rule.
  */
-export function judgeHolderEnd({ lease, memory, candidate, pod: observed }: EndEvidence): HolderEnd {
+export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
+  const { lease, memory, candidate, possible } = evidence;
   // (a) Bound: the holder is a process in one container of one Pod.
-  if (candidate?.pod === undefined) return unproven('NoPod');
-  if (observed === undefined || observed.pod.uid !== candidate.pod.uid) return unproven('PodUnknown');
-  const { pod } = observed;
-  if (pod.isMirror) return unproven('MirrorPod');
-  if (pod.hasHostPid || pod.sharesProcessNamespace) return unproven('SharedProcesses');
-  const container = leadingContainerOf(candidate, lease, pod);
-  if (container === undefined) return unproven('ContainerUnknown');
+  const binding = bindToContainer(
+    evidence,
+    possible.pods.map(({ pod }) => pod),
+  );
+  if (binding.kind === 'unbound') return unproven(binding.missing);
+  const { pod, container, isSure } = binding;
+  const observed = possible.pods.find((each) => each.pod === pod);
+  if (observed === undefined) return unproven('NoPod');
+  if (candidate === undefined && !isOlderThanTerm(observed.seenAt, possible.sharedAt, memory.record))
+    return unproven('PodTooNew');
 
   // (b) Exited: the kubelet has seen the end of an instance that was running before.
   const { record } = memory;
@@ -129,32 +78,31 @@ export function judgeHolderEnd({ lease, memory, candidate, pod: observed }: EndE
   const acquireTime = lease.isAcquireTimeRenewers ? lease.acquireTime : undefined;
   if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))
     return unproven('OtherInstance');
+  const hasRunSince = others.some(({ id, startedAt = 0n }) => id !== instance.id && startedAt > renewTime);
+  if (!hasRunSince && renewTime >= (instance.finishedAt ?? 0n)) return unproven('RenewedAtEnd');
 
   // (d) Silent: if the binding were wrong, the live holder would have renewed. (e) Settled: the holder's last
   // requests have arrived.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
-  const isSure = pod.containers.length === 1 || namedContainer(candidate, lease, pod) !== undefined;
-  const at = Math.max(endSeenAt, record.since) + silenceMs(record.renewedEveryMs, isSure);
+  const at = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
   return { kind: 'ends', at, instance };
+}
+
+/**
+ * Whether the Pod of a plain elector was known before the holder acquired the Lease, and no other Pod had its hostname
+ * since. A Pod that is gone may have had the same hostname, and its process may live on.
+ */
+function isOlderThanTerm(
+  seenAt: Instant,
+  sharedAt: Instant = Number.NEGATIVE_INFINITY,
+  record: HolderRecord | undefined,
+): boolean {
+  const acquiredAfter = record?.acquiredAfter ?? Number.NEGATIVE_INFINITY;
+  return seenAt < acquiredAfter && sharedAt < acquiredAfter;
 }
 
 function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
-}
-
-/** Returns the container of the leading program: the annotation names it, or it is the only one (rule 17). */
-export function leadingContainerOf(
-  candidate: LeaseCandidate | undefined,
-  lease: Lease,
-  pod: Pod,
-): PodContainer | undefined {
-  const named = namedContainer(candidate, lease, pod) ?? pod.defaultContainer;
-  if (named !== undefined) return pod.containers.find(({ name }) => name === named);
-  return pod.containers.length === 1 ? pod.containers[0] : undefined;
-}
-
-function namedContainer(candidate: LeaseCandidate | undefined, lease: Lease, pod: Pod): string | undefined {
-  return candidate?.leadingContainer ?? lease.leadingContainer ?? pod.leadingContainer;
 }
 
 /** Returns renewTime if the holder has written it: only then the clock of the holder's node stamped it. */
@@ -187,7 +135,9 @@ const MAX_SILENCE_MS = 5000;
 /** Minimum required silence, in ms: until then, requests of the ended holder may arrive. */
 const SETTLED_MS = 1000;
 
-function silenceMs(renewedEveryMs: number | undefined, isSure: boolean): number {
-  const silence = Math.max(SETTLED_MS, renewedEveryMs ?? USUAL_RENEWAL_MS);
+function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {
+  // If the container is not sure and no interval was seen, only the expiry proves that the holder is silent.
+  const everyMs = renewedEveryMs ?? (isSure ? USUAL_RENEWAL_MS : durationMs);
+  const silence = Math.max(SETTLED_MS, everyMs);
   return isSure ? Math.min(silence, MAX_SILENCE_MS) : silence;
 }

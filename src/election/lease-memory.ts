@@ -24,6 +24,11 @@ export interface HolderRecord {
   readonly durationMs: number;
   /** The longest observed time between two renewals, in milliseconds; undefined if unknown (rule 17). */
   readonly renewedEveryMs?: number | undefined;
+  /**
+   * The holder acquired the Lease after this moment; undefined if this process has not seen another state of the Lease
+   * before (rule 17).
+   */
+  readonly acquiredAfter?: Instant | undefined;
   /** Set if the Lease was granted because this holder has ended: it has no belief (rule 17). */
   readonly hasEnded?: true;
 }

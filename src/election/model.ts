@@ -84,6 +84,8 @@ export interface Lease {
   readonly isAcquireTimeRenewers?: true;
   /** The container of the leading program in the holder's Pod, according to our annotation (rule 17). */
   readonly leadingContainer?: string;
+  /** True if our annotation asks for crash evidence about a plain elector (rule 17). */
+  readonly asksForEvidence?: true;
   /** True if a coordinator or the writer of `renewTime` wrote `leaseDurationSeconds`, according to field ownership. */
   readonly isDurationHolders?: true;
   /** True if a participant of this project wrote `renewTime`, according to field ownership. */
@@ -167,6 +169,9 @@ export const FENCE = `fence.${GROUP}`;
 
 /** The default lock, the same as that of the built-in controller. It has no election (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
+
+/** The namespace of the nodes' heartbeats. */
+export const NODE_LEASES = 'kube-node-lease';
 
 const LONGEST_NAME = 253;
 const DNS_SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;

@@ -68,6 +68,7 @@ function preferredAfter(
     case 'strategy':
       return change.removesPreferredHolder ? undefined : preferredHolder;
     case 'fence':
+    case 'release':
       return preferredHolder;
   }
 }

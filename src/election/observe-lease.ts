@@ -59,7 +59,7 @@ export function observeLease(
     record.renewTime === lease.renewTime &&
     record.leaseDurationSeconds === lease.leaseDurationSeconds;
   if (isUnchanged) return withOtherFields(told, lease);
-  const written = recordOf(lease, holder, at, settings, record);
+  const written = recordOf(lease, holder, at, settings, record, coordinatingSince !== undefined);
   if (holder === '') return observeEmptied(told, lease, written, coordinatingSince);
   return observeHeld(told, lease, written, isOwnGrant, coordinatingSince !== undefined);
 }
@@ -325,6 +325,7 @@ function recordOf(
   since: Instant,
   settings: ElectionSettings,
   former: HolderRecord | undefined,
+  isListed: boolean,
 ): HolderRecord {
   const { renewTime, leaseDurationSeconds, leaseTransitions, preferredHolder } = lease;
   const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;
@@ -337,15 +338,32 @@ function recordOf(
     preferredHolder,
     since,
     durationMs,
-    ...(settings.isCrashEvidenceUsed && { renewedEveryMs: renewedEveryMs(lease, since, former) }),
+    ...(settings.isCrashEvidenceUsed && {
+      renewedEveryMs: renewedEveryMs(lease, since, former),
+      acquiredAfter: acquiredAfter(lease, since, former, isListed),
+    }),
   };
 }
 
 /** Returns the longest time between two renewals of the holder. Does not include the time to take up a grant. */
 function renewedEveryMs(lease: Lease, at: Instant, former: HolderRecord | undefined): number | undefined {
   if (former?.holder !== lease.holderIdentity || former?.leaseUid !== lease.uid) return undefined;
-  if (former.renewTime === lease.acquireTime) return undefined;
+  if (former.renewTime === lease.acquireTime && !lease.isAcquireTimeRenewers) return undefined;
   return Math.max(former.renewedEveryMs ?? 0, at - former.since);
+}
+
+/** Returns the last moment at which this process knew that the holder had not acquired the Lease yet. */
+function acquiredAfter(
+  { uid, holderIdentity }: Lease,
+  at: Instant,
+  former: HolderRecord | undefined,
+  isListed: boolean,
+): Instant | undefined {
+  const isSameLease = former?.leaseUid === uid;
+  if (isSameLease && former.holder === holderIdentity) return former.acquiredAfter;
+  // A list may show a change that is as old as the last state before it.
+  if (isListed) return isSameLease ? former.since : undefined;
+  return at;
 }
 
 /** Detects that a plain elector's renewal has removed preferredHolder and strategy (rule 7). */

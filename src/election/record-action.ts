@@ -110,7 +110,7 @@ export function recordRefusal<K extends Known>(known: K, action: Action): K {
 /** Records a write to a Lease that is not a grant. */
 function recordChange(memory: LeaseMemory, action: UpdateLease, answer: Lease, at: Instant): LeaseMemory {
   const { change } = action;
-  if (change.kind === 'fence') return memory;
+  if (change.kind === 'fence' || change.kind === 'release') return memory;
   if (change.kind === 'clearPreferredHolder') {
     if (!change.hasFailed) return memory;
     return { ...memory, failedPreemptions: again(memory.failedPreemptions, at) };

@@ -1,7 +1,8 @@
 import { backoffDelayMs } from '../support/backoff.ts';
 import { type Reservation, reservationFor, withoutBelief } from './beliefs.ts';
 import { type CandidateObservation, isSilent, liveUntil, sinceRenewalMs } from './candidate-observation.ts';
-import { type HolderEnd, judgeHolderEnd, type ObservedPod } from './holder-end.ts';
+import { isPlainlyHeld, type PossiblePods } from './holder-binding.ts';
+import { type HolderEnd, judgeHolderEnd } from './holder-end.ts';
 import {
   blockingBeliefs,
   expiryOf,
@@ -39,8 +40,10 @@ export interface ElectionInput {
   readonly candidates: readonly ObservedCandidate[];
   /** Second candidates with the same name: they take no part, but are pinged too (rule 13). */
   readonly twins?: readonly ObservedCandidate[] | undefined;
-  /** The Pod of the holder's candidate, if Pods are watched (rule 17). */
-  readonly holderPod?: ObservedPod | undefined;
+  /** The Pods that may run the holder, if Pods are watched (rule 17). */
+  readonly holderPods?: PossiblePods | undefined;
+  /** Whether the Namespace asks for crash evidence about plain electors (rule 17). */
+  readonly isEvidenceAskedByNamespace?: boolean;
   /** Until when candidates may be missing, because the server no longer serves a source that had candidates (rule 13). */
   readonly hiddenUntil?: Instant | undefined;
   /** Whether the server drops strategy and preferredHolder (rule 14); undefined before an answer. */
@@ -164,10 +167,21 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
 
 /** Returns whether the holder has provably ended, and when; undefined if unexamined (rule 17). */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
-  const { lease, memory, candidates, holderPod, settings } = input;
+  const { lease, memory, candidates, holderPods: possible = { pods: [] }, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;
   const holder = candidates.find(({ candidate }) => candidate.name === memory.record?.holder);
-  return judgeHolderEnd({ lease, memory, candidate: holder?.candidate, pod: holderPod });
+  return judgeHolderEnd({
+    ...{ lease, memory, candidate: holder?.candidate, hasCandidates: candidates.length > 0, possible },
+    isAskedByNamespace: input.isEvidenceAskedByNamespace ?? false,
+  });
+}
+
+/** Whether crash evidence is asked for about the plain electors of the Lease, and used (rule 17). */
+export function isEvidenceAsked(input: ElectionInput): boolean {
+  const { lease, candidates, settings, isEvidenceAskedByNamespace } = input;
+  const isAsked = lease?.asksForEvidence || isEvidenceAskedByNamespace;
+  if (!lease || !settings.isCrashEvidenceUsed || !isAsked) return false;
+  return isPlainlyHeld({ lease, hasCandidates: candidates.length > 0 });
 }
 
 /** True if a holder that has not taken up its grant is gone or does not answer. */

@@ -2,7 +2,14 @@ import { decodeLease } from '../coordination/lease.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { timeField } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import type { Instant, Lease, LeaseCandidate, MicroTime, Now } from '../election/model.ts';
+import {
+  type Instant,
+  type Lease,
+  type LeaseCandidate,
+  type MicroTime,
+  NODE_LEASES,
+  type Now,
+} from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { runWatch } from '../kubernetes/list-watch.ts';
@@ -71,7 +78,6 @@ export interface AuditRequest {
   readonly onWatch: (leases: number) => void;
 }
 
-const NODE_LEASES = 'kube-node-lease';
 /** Each API server renews a Lease with this label, to show the other servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
 /** Small, because Pods are large. */

@@ -1,14 +1,19 @@
 import { IDENTITY_PREFIX } from '../controller/lock/lock-record.ts';
-import { decodePod } from '../coordination/pod.ts';
+import { EVIDENCE_ANNOTATION } from '../coordination/lease.ts';
+import { decodePod, shortHostname } from '../coordination/pod.ts';
 import { specOf, textField, timeField } from '../coordination/raw-object.ts';
-import { leadingContainerOf, type Pod } from '../election/holder-end.ts';
+import {
+  bindToContainer,
+  hostInIdentity,
+  hostnamesOf,
+  leadingContainerOf,
+  type MissingBinding,
+  type Pod,
+} from '../election/holder-binding.ts';
 import { coordinatorLease, type Lease, type LeaseCandidate, type MicroTime } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
-
-/** Maximum length of a hostname. The kubelet truncates a longer Pod name. */
-const LONGEST_HOSTNAME = 63;
 
 /** Maximum number of words between hyphens that are examined: an identity may be any text. */
 const MAX_WORDS = 32;
@@ -16,14 +21,8 @@ const MAX_WORDS = 32;
 /** The part of a Pod that the audit reads. */
 export interface AuditedPod extends Pod {
   readonly createdAt: MicroTime | undefined;
-  /**
-   * The hostname as identities contain it: the Pod's hostname, or the Pod's name if the program reads it from its
-   * environment.
-   */
-  readonly hostname: string;
   /** Empty if the Pod is not scheduled. */
   readonly node: string;
-  readonly isOnHostNetwork: boolean;
   /** Whether all its containers have ended for good, for example after an eviction. */
   readonly hasEnded: boolean;
   /** The workload of this replica, such as `Deployment web`; undefined if there is none. */
@@ -38,9 +37,7 @@ export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
   return {
     ...decodePod(raw),
     createdAt: timeField(metadata, 'creationTimestamp'),
-    hostname: textField(spec, 'hostname') ?? hostnameOf(metadata.name),
     node: textField(spec, 'nodeName') ?? '',
-    isOnHostNetwork: spec['hostNetwork'] === true,
     hasEnded: ['Succeeded', 'Failed'].includes(textField(status, 'phase') ?? ''),
     workload: workloadOf(metadata['ownerReferences']),
   };
@@ -50,11 +47,19 @@ export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
 export class PodIndex {
   readonly #byUid = new Map<string, AuditedPod>();
   readonly #byHostname: ReadonlyMap<string, readonly AuditedPod[]>;
+  readonly #byAnyHostname = new Map<string, AuditedPod[]>();
   readonly #byNode: ReadonlyMap<string, readonly AuditedPod[]>;
   readonly #byWorkload: ReadonlyMap<string, readonly AuditedPod[]>;
 
   constructor(pods: readonly AuditedPod[]) {
-    for (const pod of pods) this.#byUid.set(pod.uid, pod);
+    for (const pod of pods) {
+      this.#byUid.set(pod.uid, pod);
+      for (const hostname of hostnamesOf(pod)) {
+        const sharing = this.#byAnyHostname.get(hostname) ?? [];
+        sharing.push(pod);
+        this.#byAnyHostname.set(hostname, sharing);
+      }
+    }
     this.#byHostname = Map.groupBy(pods, ({ hostname }) => hostname);
     this.#byNode = Map.groupBy(
       pods.filter(({ isOnHostNetwork, hasEnded }) => isOnHostNetwork && !hasEnded),
@@ -74,6 +79,11 @@ export class PodIndex {
   withHostname(hostname: string, namespace: string): AuditedPod | undefined {
     const pods = this.#byHostname.get(hostname) ?? [];
     return pods.find((pod) => pod.namespace === namespace) ?? (pods.length === 1 ? pods[0] : undefined);
+  }
+
+  /** Returns the Pods of all namespaces with this hostname or name. */
+  sharing(hostname: string): readonly AuditedPod[] {
+    return this.#byAnyHostname.get(hostname) ?? [];
   }
 
   /** Returns the Pods of the namespace with hostNetwork, on the node with this hostname. */
@@ -140,7 +150,7 @@ function bindByUid({ lease, candidate }: Holding, pods: PodIndex): HolderBinding
   const named = PARTICIPANT_IDENTITY.exec(lease.holderIdentity ?? '')?.groups;
   if (!named) return undefined;
   const { name = '', uid = '' } = named;
-  const pod = pods.withHostname(hostnameOf(name), lease.namespace);
+  const pod = pods.withHostname(shortHostname(name), lease.namespace);
   if (pod?.name === name && pod.uid.startsWith(uid)) return bound('uid', pod);
   if (!lease.isRenewedByParticipant || pod?.name !== name) return undefined;
   return { ...unbound('uid'), gone: `${name} is gone: a later Pod has its name` };
@@ -149,7 +159,7 @@ function bindByUid({ lease, candidate }: Holding, pods: PodIndex): HolderBinding
 function bindByName({ lease }: Holding, pods: PodIndex): HolderBinding | undefined {
   const { holderIdentity = '', acquireTime, namespace } = lease;
   const pod = podNamesIn(holderIdentity)
-    .map((name) => pods.withHostname(hostnameOf(name), namespace))
+    .map((name) => pods.withHostname(shortHostname(name), namespace))
     .find((found) => found !== undefined);
   if (!pod) return undefined;
   const isYounger =
@@ -210,10 +220,6 @@ function podNamesIn(identity: string): readonly string[] {
   return words.map((_, index) => words.slice(0, words.length - index).join('-'));
 }
 
-function hostnameOf(podName: string): string {
-  return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
-}
-
 /** The node may have only the first label of the hostname as its name, or the other way round. */
 function isSameHost(node: string, hostname: string): boolean {
   return node === hostname || firstLabel(node) === hostname || node === firstLabel(hostname);
@@ -249,36 +255,30 @@ export type CrashEvidence =
   | 'NoHolder'
   | 'CoordinatorLock'
   | 'PodsUnknown'
-  | 'NoPod'
-  | 'PodInOtherNamespace'
-  | 'MirrorPod'
-  | 'HostNetwork'
-  | 'NoOwnerReference'
-  | 'NoHostInIdentity'
-  | 'NoAcquireTime'
-  | 'HostProcesses'
-  | 'SharedProcesses'
-  | 'ContainerUnknown';
+  | Exclude<MissingBinding, 'NotAsked'>;
 
-/** Returns whether the end of the holder's container could prove that the holder has ended. */
+/** What the Lease of a plain elector needs in addition, so that crash evidence applies. */
+export const PLAIN_LEASES_ASK = `A Lease of a plain elector, or its Namespace, also needs the annotation ${EVIDENCE_ANNOTATION}: enabled.`;
+
+/**
+ * Returns whether the end of the holder's container could prove that the holder has ended (rule 17). For a plain elector,
+ * the Lease or its Namespace must ask for this.
+ * @param hasCandidates whether the Lease has candidates
+ */
 export function crashEvidenceFor(
-  { lease }: Holding,
-  { sureness, pod, container }: HolderBinding,
-  elector: 'plain' | 'coordinated' | 'participant',
+  holding: Holding,
+  hasCandidates: boolean,
+  pods: PodIndex | undefined,
 ): CrashEvidence {
-  if (sureness === 'unknown') return 'PodsUnknown';
-  if (!pod) return sureness === 'node' ? 'HostNetwork' : 'NoPod';
-  if (pod.namespace !== lease.namespace) return 'PodInOtherNamespace';
-  if (pod.isMirror) return 'MirrorPod';
-  if (sureness === 'node') return 'HostNetwork';
-  if (sureness !== 'owner') {
-    if (elector !== 'plain') return 'NoOwnerReference';
-    // Without the random part, a restarted container has the same identity as before.
-    const isHostAndRandom = lease.holderIdentity?.startsWith(`${pod.hostname}_`);
-    if (!isHostAndRandom) return 'NoHostInIdentity';
-    if (lease.acquireTime === undefined) return 'NoAcquireTime';
-  }
-  if (pod.hasHostPid) return 'HostProcesses';
-  if (pod.sharesProcessNamespace) return 'SharedProcesses';
-  return container === undefined ? 'ContainerUnknown' : 'Applies';
+  if (pods === undefined) return 'PodsUnknown';
+  const { lease, candidate } = holding;
+  const owner = candidate?.pod && pods.withUid(candidate.pod.uid);
+  const possible = owner ? [owner] : pods.sharing(hostInIdentity(lease.holderIdentity) ?? '');
+  const found = bindToContainer({ ...holding, hasCandidates, isAskedByNamespace: true }, possible);
+  if (found.kind === 'bound' || found.missing === 'NotAsked') return 'Applies';
+  // The identity may be that of a node.
+  const { pod, sureness } = bindHolder(holding, pods);
+  if (found.missing !== 'NoPod' || sureness === 'owner') return found.missing;
+  if (pod?.isMirror) return 'MirrorPod';
+  return sureness === 'node' ? 'HostNetwork' : 'NoPod';
 }

@@ -207,7 +207,7 @@ function auditLease(
         ? standbysAmong(candidates, holder, now.wall - CANDIDATE_VALIDITY)
         : pod && pods?.replicasBeside(pod),
     leaseTransitions: lease.leaseTransitions,
-    crashEvidence: evidenceFor(elector, holding, binding),
+    crashEvidence: evidenceFor(elector, holding, candidates.length > 0, pods),
   };
   const findings = findingsOn({ watched, binding, record, hasCandidates: candidates.length > 0, now });
   return { ...record, findings };
@@ -267,10 +267,11 @@ function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, si
 function evidenceFor(
   elector: Elector | undefined,
   holding: Parameters<typeof crashEvidenceFor>[0],
-  binding: HolderBinding,
+  hasCandidates: boolean,
+  pods: PodIndex | undefined,
 ): CrashEvidence {
   if (elector === undefined) return 'NoHolder';
-  return elector === 'coordinator' ? 'CoordinatorLock' : crashEvidenceFor(holding, binding, elector);
+  return elector === 'coordinator' ? 'CoordinatorLock' : crashEvidenceFor(holding, hasCandidates, pods);
 }
 
 /** Returns the findings, most severe first. */

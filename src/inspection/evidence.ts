@@ -60,7 +60,7 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   const rights = [
     ...rightsFor(lockNamespace),
     ...(leaderLabel ? labelRights : []),
-    ...(isCrashEvidenceUsed ? podStatusRights : []),
+    ...(isCrashEvidenceUsed ? evidenceRights : []),
   ];
   const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
   const [user, everywhere, lock, otherLocks, trial, missingEverywhere] = await Promise.all([
@@ -78,6 +78,8 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
     missingEverywhere.map((right) => ({ namespace, ...right })),
   );
   const hasMoreHere = missingHere.length < missingEverywhere.length;
+  // A coordinator that is limited to namespaces does not read Namespaces.
+  const neededHere = missingHere.filter(({ resource }) => resource !== 'namespaces');
   const gitVersion = version?.['gitVersion'];
   return {
     serverVersion: typeof gitVersion === 'string' ? gitVersion : '',
@@ -91,7 +93,7 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
     lockNamespace,
     otherLocks,
     trial,
-    missingRights: neededFor(elections?.candidateApis, hasMoreHere ? missingHere : missingEverywhere),
+    missingRights: neededFor(elections?.candidateApis, hasMoreHere ? neededHere : missingEverywhere),
     serverAheadMs: clock.serverAheadMs,
   };
 }
@@ -99,7 +101,7 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
 export interface Right {
   /** Empty for the core group. */
   readonly group: 'coordination.k8s.io' | typeof GROUP | '';
-  readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods';
+  readonly resource: 'leases' | 'leasecandidates' | 'events' | 'pods' | 'namespaces';
   readonly verb: string;
   /** Set if elections do not need the permission. */
   readonly purpose?: 'labels' | 'crashEvidence';
@@ -130,13 +132,21 @@ export const rightsFor = (lockNamespace: string): readonly Right[] => [
   ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
 ];
 
-export const labelRights = rightsOnPods('labels', 'list', 'patch');
+/** The permissions for leader labels. */
+export const labelRights = rightsOn('pods', 'labels', 'list', 'patch');
 
 /** The permissions to detect that a leader's container has ended (rule 17). */
-export const podStatusRights = rightsOnPods('crashEvidence', 'list', 'watch');
+export const evidenceRights = [
+  ...rightsOn('pods', 'crashEvidence', 'list', 'watch'),
+  ...rightsOn('namespaces', 'crashEvidence', 'list', 'watch'),
+];
 
-function rightsOnPods(purpose: NonNullable<Right['purpose']>, ...verbs: readonly string[]): readonly Right[] {
-  return verbs.map((verb): Right => ({ group: '', resource: 'pods', verb, purpose }));
+function rightsOn(
+  resource: 'pods' | 'namespaces',
+  purpose: NonNullable<Right['purpose']>,
+  ...verbs: readonly string[]
+): readonly Right[] {
+  return verbs.map((verb): Right => ({ group: '', resource, verb, purpose }));
 }
 
 /** Describes a permission. Adds the API group only if it is this project's own. */

@@ -5,6 +5,7 @@ import type { LeaseCandidate, Now } from '../election/model.ts';
 import { surveyElection } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import type { LockHolder } from './evidence.ts';
+import type { ConditionAccount } from './evidence-account.ts';
 import { checkCandidates, checkPriorities, type ObservedAt } from './findings.ts';
 import {
   assumeAnswers,
@@ -47,10 +48,17 @@ export interface LeaseAccount {
   readonly coordinator: LockHolder;
   readonly blockers: readonly Blocker[];
   readonly ifLeaderDied: Rehearsal | undefined;
+  /** The conditions of crash evidence; undefined if they were not asked for, or if the holder is not silent. */
+  readonly crashEvidence: readonly ConditionAccount[] | undefined;
 }
 
 /** Explains a Lease, using the controller's own decision function. */
-export function accountFor(election: ObservedElection, coordinator: LockHolder, now: Now): LeaseAccount {
+export function accountFor(
+  election: ObservedElection,
+  coordinator: LockHolder,
+  now: Now,
+  crashEvidence?: LeaseAccount['crashEvidence'],
+): LeaseAccount {
   const { input, rawLease } = election;
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
@@ -68,6 +76,7 @@ export function accountFor(election: ObservedElection, coordinator: LockHolder, 
     coordinator,
     blockers: blockersOf(decision, candidates, coordinator, { elections: [election], now }),
     ifLeaderDied: holder === undefined ? undefined : rehearse(input, now, [{ kind: 'crash', name: holder }]),
+    crashEvidence,
   };
 }
 

@@ -266,7 +266,11 @@ class Rehearsing {
     if (tenure.kind === 'held') {
       if (this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined) return false;
       if (this.#decision.reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease)) return true;
-    } else if (['NoCandidates', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(this.#decision.reason)) {
+    } else if (
+      ['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(
+        this.#decision.reason,
+      )
+    ) {
       return true;
     }
     return this.#at >= this.#newsAt + QUIET_MS;
@@ -311,6 +315,7 @@ function stepOf(action: Action): string | undefined {
       if (change.kind === 'grant') return `${change.grant.holder} is given the Lease`;
       if (change.kind === 'prefer') return `${change.preferredHolder} becomes preferredHolder`;
       if (change.kind === 'clearPreferredHolder') return 'preferredHolder is removed';
+      if (change.kind === 'release') return 'the Lease is emptied';
       if (change.kind === 'fence') return 'a fence takes the place of the holder';
       return `the Lease names the strategy ${change.strategy}`;
     }

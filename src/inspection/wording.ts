@@ -32,6 +32,7 @@ const awaited: Readonly<Record<Exclude<Reason, keyof typeof nextSteps>, string |
   AwaitingAcks: 'candidates to answer',
   AwaitingFormerHolder: 'its last holder, who may still believe that it leads',
   LeaseFenced: 'the time to pass in which its former holder may still believe that it leads',
+  PlainElector: undefined,
   NoCandidates: 'candidates',
   NoLiveCandidates: 'a candidate to answer or renew',
   NoElectableCandidates: 'a candidate that can lead',

@@ -102,7 +102,18 @@ export const statusSettings = {
   ],
 } satisfies SettingsTable<StatusSettings>;
 
-const explainRows = { ...inspectionRows, ...lockRow, ...outputRow('json', 'yaml') };
+const explainRows = {
+  ...inspectionRows,
+  ...lockRow,
+  ...inGroup(JUDGEMENT, {
+    isCrashEvidenceUsed: {
+      ...run.isCrashEvidenceUsed,
+      description:
+        'for a silent holder, say which conditions of crash evidence hold; reads Pods and the Namespace',
+    },
+  }),
+  ...outputRow('json', 'yaml'),
+};
 
 export const explainSettings: SettingsTable<SettingsOf<typeof explainRows>> = {
   envPrefix: 'CLE_EXPLAIN',

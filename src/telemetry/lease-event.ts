@@ -122,6 +122,12 @@ function describeAction(action: Action, decision: Decision, input: ElectionInput
         reason: 'HolderFenced',
         message: `${input.lease?.holderIdentity ?? ''} renewed on beside ${input.lease?.preferredHolder ?? ''}: a fence takes its place for ${change.leaseDurationSeconds} s`,
       };
+    case 'release':
+      return {
+        type: 'Normal',
+        reason: 'HolderEnded',
+        message: `Emptied the Lease of ${input.lease?.holderIdentity ?? ''}. ${REASONS.HolderEnded}`,
+      };
     case 'grant':
       return undefined;
   }

@@ -28,7 +28,8 @@ namespace, and \`<name>:reader\` to whoever may see its candidates. As ClusterRo
 [lists Leases and Pods](../../docs/cli.md#audit); it needs no release of this chart.
 
 With \`config.leaderLabel\` there is one role more: to list and patch Pods, for a label that follows each leader. With
-\`crashEvidence.enabled\` there is one more: to get, list and watch Pods, to notice that a leader's container has ended.
+\`crashEvidence.enabled\` there is one more: to get, list and watch Pods, to notice that a leader's container has ended, and
+without \`namespaces\` also to list and watch Namespaces, which may ask for this.
 
 A FlowSchema gives Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator and for
 ServiceAccounts in their namespaces.

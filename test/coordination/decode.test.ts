@@ -80,6 +80,15 @@ describe('a Lease', () => {
     expect(decodeLease({ metadata, spec: {} }).holderIdentity).toBeUndefined();
   });
 
+  test.each([
+    ['enabled', true],
+    ['true', undefined],
+    ['', undefined],
+  ])('asks for crash evidence by the annotation "%s": %s', (value, want) => {
+    const annotations = { 'coordinated-leader-election.dev/crash-evidence': value };
+    expect(decodeLease({ metadata: { ...metadata, annotations }, spec: {} }).asksForEvidence).toBe(want);
+  });
+
   test('takes an empty preferredHolder for none, as client-go does', () => {
     expect(decodeLease({ metadata, spec: { preferredHolder: '' } }).preferredHolder).toBeUndefined();
   });

@@ -91,6 +91,12 @@ const changes: readonly {
     wantRemoved: ['preferredHolder'],
   },
   {
+    name: 'a release, as client-go writes it',
+    change: { kind: 'release', renewTime: grant.renewTime },
+    wantSet: { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: TIME, renewTime: TIME },
+    wantRemoved: [],
+  },
+  {
     name: 'a fence',
     change: { kind: 'fence', renewTime: grant.renewTime, leaseDurationSeconds: 15, leaseTransitions: 4 },
     wantSet: {

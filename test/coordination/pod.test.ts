@@ -47,15 +47,25 @@ describe('a Pod (rule 17)', () => {
     expect(containers).toMatchObject([{ running: undefined, ended: [{ reason: 'OOMKilled' }] }]);
   });
 
-  test('counts restartable init containers among its containers, and no others', () => {
+  test('counts restartable init containers and ephemeral ones among its containers, and no others', () => {
     const { containers } = podWith({
       containers: [{ name: 'main' }],
+      ephemeralContainers: [{ name: 'debugger' }],
       initContainers: [{ name: 'migrate' }, { name: 'proxy', restartPolicy: 'Always' }],
     });
-    expect(containers.map(({ name }) => name)).toEqual(['main', 'proxy']);
+    expect(containers.map(({ name }) => name)).toEqual(['main', 'proxy', 'debugger']);
   });
 
   test.for<[name: string, spec: object, annotations: object, want: object]>([
+    ['its name as hostname', {}, {}, { hostname: 'web-0', isOnHostNetwork: false }],
+    ['another hostname', { hostname: 'web' }, {}, { hostname: 'web' }],
+    [
+      'a hostname that overrides all others',
+      { hostname: 'web', hostnameOverride: 'x' },
+      {},
+      { hostname: 'x' },
+    ],
+    ['the network of its node', { hostNetwork: true }, {}, { isOnHostNetwork: true }],
     ['hostPID', { hostPID: true }, {}, { hasHostPid: true }],
     ['shared processes', { shareProcessNamespace: true }, {}, { sharesProcessNamespace: true }],
     ['being a mirror Pod', {}, { 'kubernetes.io/config.mirror': 'hash' }, { isMirror: true }],

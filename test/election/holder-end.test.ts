@@ -3,12 +3,12 @@ import { decideElection } from '../../src/election/decide.ts';
 import { grantOf } from '../../src/election/decision.ts';
 import {
   type EndedInstance,
-  type HolderEnd,
   type ObservedPod,
   observePod,
   type Pod,
   type PodContainer,
-} from '../../src/election/holder-end.ts';
+} from '../../src/election/holder-binding.ts';
+import type { HolderEnd } from '../../src/election/holder-end.ts';
 import type { Instant, Lease, LeaseCandidate } from '../../src/election/model.ts';
 import { recordSending } from '../../src/election/record-action.ts';
 import { holderEndIn } from '../../src/election/view.ts';
@@ -25,10 +25,10 @@ const POD = { name: 'a-0', uid: 'uid-of-pod-a' };
 const STARTED = -30_000;
 
 const instance = { id: 'containerd://1', startedAt: wallAt(STARTED) };
-/** Ended at `at`, by the status: in whole seconds. */
+/** Ended at `at`, by the status: in whole seconds, and by a clock that is a little ahead. */
 const endedAt = (at: Instant, fields: Partial<EndedInstance> = {}): EndedInstance => ({
   ...instance,
-  finishedAt: wallAt(Math.floor(at / 1000) * 1000),
+  finishedAt: wallAt(Math.floor(at / 1000) * 1000 + 1000),
   reason: 'Error',
   ...fields,
 });
@@ -36,6 +36,8 @@ const running: PodContainer = { name: 'main', running: instance, ended: [] };
 const pod: Pod = {
   namespace: 'kube-system',
   ...POD,
+  hostname: POD.name,
+  isOnHostNetwork: false,
   isMirror: false,
   hasHostPid: false,
   sharesProcessNamespace: false,
@@ -80,7 +82,8 @@ function renewing(lease: Partial<Lease> = {}, candidate: Partial<LeaseCandidate>
 }
 
 const endIn = (input: InputBuilder, holderPod: ObservedPod | undefined): HolderEnd | undefined =>
-  holderEndIn(input.with({ holderPod }).build());
+  holderEndIn(input.with(holderPod ? podsOf(holderPod) : {}).build());
+const podsOf = (...pods: readonly ObservedPod[]) => ({ holderPods: { pods } });
 
 describe('the end of a holder is proven (rule 17)', () => {
   test('when its container has ended and one renewal was left out', () => {
@@ -161,10 +164,10 @@ describe('the end of a holder is not proven (rule 17)', () => {
   };
 
   test.for<[name: string, missing: string, pod: ObservedPod | undefined]>([
-    ['its Pod is not known, which a deletion may mean', 'PodUnknown', undefined],
-    ['a later Pod has its name', 'PodUnknown', seenEnded(8500, endedAt(8500), { uid: 'another' })],
+    ['its Pod is not known, which a deletion may mean', 'NoPod', undefined],
+    ['a later Pod has its name', 'NoPod', seenEnded(8500, endedAt(8500), { uid: 'another' })],
     ['the kubelet runs the Pod from a file', 'MirrorPod', seenEnded(8500, undefined, { isMirror: true })],
-    ['its Pod has hostPID', 'SharedProcesses', seenEnded(8500, undefined, { hasHostPid: true })],
+    ['its Pod has hostPID', 'HostProcesses', seenEnded(8500, undefined, { hasHostPid: true })],
     [
       'the containers share their processes',
       'SharedProcesses',
@@ -206,7 +209,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
       'EndMadeUp',
       seenEnded(8500, endedAt(8500, { finishedAt: undefined })),
     ],
-    ['it has renewed after the end', 'OtherInstance', seenEnded(8500, endedAt(6000))],
+    ['it has renewed after the end', 'OtherInstance', seenEnded(8500, endedAt(5000))],
     [
       'it has renewed before the container began to run',
       'OtherInstance',
@@ -223,7 +226,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
 
   test('if the candidate names no Pod', () => {
     const input = renewing({}, { pod: undefined as never });
-    expect(endIn(input, seenEnded(8500))).toEqual({ kind: 'unproven', missing: 'NoPod' });
+    expect(endIn(input, seenEnded(8500))).toEqual({ kind: 'unproven', missing: 'NoOwnerReference' });
   });
 
   test('if the holder has not renewed itself: a grant has the time of the coordinator', () => {
@@ -232,6 +235,13 @@ describe('the end of a holder is not proven (rule 17)', () => {
       .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
       .sees(makeLease('a').lasting(15), 0);
     expect(endIn(input, seenEnded(500))).toEqual({ kind: 'unproven', missing: 'HolderNeverRenewed' });
+  });
+
+  test('if the holder renewed in the second of the end, unless a later second has another run', () => {
+    const end = endedAt(7500);
+    expect(endIn(renewing(), seenEnded(8500, end))).toEqual({ kind: 'unproven', missing: 'RenewedAtEnd' });
+    const again = statusWith({ ended: [end], running: other('containerd://2', 9000) });
+    expect(endIn(renewing(), again)).toMatchObject({ kind: 'ends' });
   });
 
   test('if the holder itself acquired the Lease before the container began to run', () => {
@@ -249,7 +259,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
 });
 
 describe('the Lease of a holder that has ended (rule 17)', () => {
-  const ended = renewing().with({ holderPod: seenEnded(8500) });
+  const ended = renewing().with(podsOf(seenEnded(8500)));
   const decidedAt = (input: InputBuilder, at: Instant) => decideElection(input.build(), makeNow(at));
 
   test('goes to another candidate at the moment of the proof, not at its expiry', () => {
@@ -301,7 +311,7 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
           .with({ resourceVersion: `a${at}` }),
         at,
       );
-    const decision = decidedAt(input.with({ holderPod: seenEnded(8500) }), 12_000);
+    const decision = decidedAt(input.with(podsOf(seenEnded(8500))), 12_000);
     expect(decision.tenure).toMatchObject({
       kind: 'vacant',
       need: 'HolderEnded',

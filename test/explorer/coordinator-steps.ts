@@ -1,4 +1,5 @@
 import { type Decision, grantIn, type PingCandidate } from '../../src/election/decision.ts';
+import { observePod } from '../../src/election/holder-binding.ts';
 import type { Lease, LeaseCandidate, Now } from '../../src/election/model.ts';
 import { describeActions } from '../support/sim-election.ts';
 import * as rules from './rules.ts';
@@ -121,6 +122,7 @@ function restart(world: World, index: number, setting: Setting): World {
   const now = nowOf(world, index);
   return change(world, index, {
     known: rules.list(setting.rules, settingsOf(setting.scenario), world.lease, world.candidates, now),
+    pods: world.pods.map(({ reported }) => observePod(undefined, reported, now.monotonic)),
     news: [],
     answer: undefined,
     expected: undefined,
@@ -177,7 +179,11 @@ function* decisions(world: World, index: number, setting: Setting): Generator<St
   const now = nowOf(world, index);
   const isNeverSeen = isUnseen && !known.lease;
   const current = isNeverSeen ? rules.noteUnseen(known, now) : known;
-  const decision = setting.rules.decide(current, now);
+  const { pods = [] } = world.coordinators[index] ?? {};
+  const decision = setting.rules.decide(
+    pods.length > 0 ? { ...current, holderPods: { pods } } : current,
+    now,
+  );
   const noted = rules.noteDecision(current, decision, now);
   if (decision.actions.length === 0 && noted.memory === known.memory) return;
   yield carryOut(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { PodContainer } from '../../src/election/holder-binding.ts';
 import { explore } from './explore.ts';
 import { modelOf } from './model.ts';
 import { Sink, shape } from './normalize.ts';
@@ -19,8 +20,9 @@ const sleeper: Scenario = {
   faults: { sleeps: 1 },
 };
 
-function explored(scenario: Scenario, wrong: Partial<Rules> = {}) {
-  return explore(modelOf(scenario, { ...realRules, ...wrong }));
+function explored(scenario: Scenario, wrong: Partial<Rules> = {}, mostStates?: number) {
+  const model = modelOf(scenario, { ...realRules, ...wrong });
+  return explore(model, mostStates === undefined ? {} : { mostStates });
 }
 
 describe('the explorer', () => {
@@ -59,6 +61,58 @@ describe('the explorer', () => {
       },
     );
     expect(violation?.text).toMatch(/the Lease is given to [ab] while [ab] leads/);
+  });
+
+  describe('with a kubelet (rule 17)', () => {
+    /** Far from all: a report may come at any time. */
+    const MOST_STATES = 20_000;
+    const faults = { crashes: 1, falseEnds: 1, sleeps: 1 };
+    const housed: Scenario = { ...sleeper, hasKubelet: true, isAtomic: true, faults };
+    /** Decides by containers that `change` has made of those that were reported. */
+    const deciding = (change: (container: PodContainer) => PodContainer): Partial<Rules> => ({
+      decide: (known, now) => {
+        const pods = known.holderPods?.pods.map(({ pod, ...seen }) => ({
+          ...seen,
+          pod: { ...pod, containers: pod.containers.map(change) },
+        }));
+        return realRules.decide(pods ? { ...known, holderPods: { pods } } : known, now);
+      },
+    });
+
+    test('finds nothing wrong with the rules, and sees Leases that are given away before they expire', () => {
+      let grants = 0;
+      const counting: Partial<Rules> = {
+        decide: (known, now) => {
+          const decision = realRules.decide(known, now);
+          if (decision.reason === 'HolderEnded') grants++;
+          return decision;
+        },
+      };
+      expect(explored(housed, counting, MOST_STATES).violation).toBeUndefined();
+      expect(grants).toBeGreaterThan(0);
+    });
+
+    test('finds a coordinator that believes in an end that the kubelet has made up', () => {
+      const believing = deciding((container) => ({
+        ...container,
+        ended: container.ended.map((end) => ({ ...end, reason: 'Error' })),
+      }));
+      expect(explored(housed, believing, MOST_STATES).violation?.text).toBe(
+        'the Lease is given to b while a leads',
+      );
+    });
+
+    test('finds a coordinator that takes the end of a former run for that of the holder', () => {
+      const mistaken = deciding((container) => ({
+        ...container,
+        running: undefined,
+        ended: container.ended.map((end) => ({ ...end, finishedAt: 1n << 62n })),
+      }));
+      const scenario = { ...housed, faults: { crashes: 1, sleeps: 1 } };
+      expect(explored(scenario, mistaken, MOST_STATES).violation?.text).toBe(
+        'the Lease is given to b while a leads',
+      );
+    });
   });
 
   test('takes one course each time', () => {

@@ -7,6 +7,8 @@ export class Sink {
   length = 0;
   /** Set for one state in many: whether all fields of its objects are known is looked at then. */
   isChecking = false;
+  /** Whether times of Leases matter beside those of containers (rule 17). */
+  hasPods = false;
   #nowMs = 0;
   #baseNumber = 0;
   #states = 0;

@@ -256,6 +256,7 @@ export function areAllWritesCompareAndSwap(): boolean {
     { kind: 'grant', grant, leaseTransitions: 1, strategy },
     { kind: 'prefer', preferredHolder: 'a', strategy },
     { kind: 'fence', renewTime: 1n, leaseDurationSeconds: 10, leaseTransitions: 1 },
+    { kind: 'release', renewTime: 1n },
     { kind: 'clearPreferredHolder', hasFailed: false },
     { kind: 'strategy', strategy, isHolderAbsent: false, removesPreferredHolder: false },
   ];

@@ -40,6 +40,8 @@ export interface Scenario {
   readonly settleMs?: number;
   /** Whether the server drops `strategy` and `preferredHolder`, as with its feature gate off. */
   readonly dropsFields?: true;
+  /** True: programs run in Pods. A kubelet starts a container again that has crashed, and coordinators watch Pods (rule 17). */
+  readonly hasKubelet?: true;
   readonly faults: Partial<Faults>;
   /** Whom vandals write into the Lease: any other name, by default. What happens unseen nobody can make up for. */
   readonly thieves?: 'stranger';
@@ -69,6 +71,7 @@ export const NO_FAULTS: Faults = {
   pauses: 0,
   lags: 0,
   slips: 0,
+  falseEnds: 0,
 };
 
 /** One tick for an answer to a ping, two for a grant. Candidates are valid for longer than anything here lasts. */
@@ -79,8 +82,11 @@ const settings: ElectionSettings = {
   candidateGcAfterMs: 1e9,
 };
 
-export function settingsOf({ settleMs = 0 }: Pick<Scenario, 'settleMs'>): ElectionSettings {
-  return { ...settings, settleMs };
+export function settingsOf({
+  settleMs = 0,
+  hasKubelet,
+}: Pick<Scenario, 'settleMs' | 'hasKubelet'>): ElectionSettings {
+  return { ...settings, settleMs, isCrashEvidenceUsed: hasKubelet ?? false };
 }
 
 /** What the steps of a world depend on, beside the world. */

@@ -1,4 +1,5 @@
 import { disturbsUntil } from '../../src/election/beliefs.ts';
+import type { ObservedPod, Pod } from '../../src/election/holder-binding.ts';
 import { allBeliefs, type LeaseMemory } from '../../src/election/lease-memory.ts';
 import {
   count,
@@ -13,7 +14,7 @@ import {
   token,
   transitions,
 } from './normalize.ts';
-import { LOCK_TICKS, TICK_MS, type World } from './world.ts';
+import { LOCK_TICKS, TICK_MS, type World, wallTickOf } from './world.ts';
 
 /**
  * What each field of a world is. Instants further back than here are taken for the same: two states that differ in nothing
@@ -35,6 +36,17 @@ function tickAt(memoryTicks: number): Kind<number | undefined> {
 
 const attempts = shape({ count: count(6), lastAt: attempted });
 
+/** A moment on the clock of a node, as the times of containers have it: in ticks from now. */
+function wallTick(value: bigint | undefined, sink: Sink): void {
+  instant(4 * TICK_MS)(value === undefined ? value : TICK_MS * wallTickOf(value), sink);
+}
+
+/** A time of a Lease: where there are Pods, it is compared with those of their containers. */
+function leaseTime(value: bigint | undefined, sink: Sink): void {
+  token(value, sink);
+  if (sink.hasPods) wallTick(value, sink);
+}
+
 const notes = shape({ strategy: plain, preferredHolder: plain });
 
 const lease = shape({
@@ -51,12 +63,13 @@ const lease = shape({
   isStrategyNoted: plain,
   leaseDurationSeconds: plain,
   leaseTransitions: transitions,
-  acquireTime: token,
-  renewTime: token,
+  acquireTime: leaseTime,
+  renewTime: leaseTime,
   isReleasedByParticipant: plain,
   isRenewedByParticipant: plain,
   isUnrenewedGrant: plain,
   isAcquireTimeHolders: plain,
+  isAcquireTimeRenewers: plain,
   isDurationHolders: plain,
 });
 
@@ -70,6 +83,7 @@ const grant = shape({
   hasPreferredFailed: plain,
   leaseDurationSeconds: plain,
   isReturn: plain,
+  hasFormerEnded: plain,
 });
 
 const belief = shape({
@@ -92,6 +106,10 @@ const memoryFields = shape({
     preferredHolder: plain,
     since: recently,
     durationMs: plain,
+    renewedEveryMs: plain,
+    // It matters for plain electors only.
+    acquiredAfter: ignored,
+    hasEnded: plain,
   }),
   wasHeld: plain,
   yieldedTo: plain,
@@ -210,8 +228,28 @@ const action = shape({
   change,
 });
 
+const instance = shape({ id: token, startedAt: wallTick, finishedAt: wallTick, reason: plain });
+
+/** The only container of a Pod; all else about a Pod never changes. */
+const pod: Kind<Pod> = ({ containers: [container] }, sink) => {
+  instance(container?.running, sink);
+  listOf(instance)(container?.ended, sink);
+};
+
+const observedPod: Kind<ObservedPod> = (value, sink) => {
+  pod(value.pod, sink);
+  const [container] = value.pod.containers;
+  for (const { id } of container?.ended ?? []) {
+    plain(value.seenRunning.has(id), sink);
+    recently(value.endSeenAt.get(id), sink);
+  }
+};
+
+const podState = shape({ running: instance, ended: listOf(instance), reported: pod });
+
 const coordinator = shape({
   known,
+  pods: listOf(observedPod),
   clockTicks: ignored,
   news: listOf(lease),
   answer: shape({ action, sentTick: tickAt(4), outcome: plain, lease, hasDropped: plain }),
@@ -234,6 +272,7 @@ const faults = shape({
   pauses: plain,
   lags: plain,
   slips: plain,
+  falseEnds: plain,
 });
 
 const clientGo = shape({
@@ -307,6 +346,7 @@ const world = shape({
   candidates: listOf(candidate),
   programs: listOf(program),
   coordinators: listOf(coordinator),
+  pods: listOf(podState),
   active: plain,
   activeSince: tickAt(LOCK_TICKS),
   faults,
@@ -318,6 +358,7 @@ const world = shape({
 /** Takes a world down in a form that is the same for all worlds of which the same may come. */
 export function writeWorld(value: World, sink: Sink): void {
   sink.begin(value.tick * TICK_MS, value.lease?.leaseTransitions ?? 0);
+  sink.hasPods = value.pods.length > 0;
   world(value, sink);
   // What a list shows is judged by whether a coordinator has been active since it saw the last record.
   const activeAt = value.activeSince * TICK_MS;

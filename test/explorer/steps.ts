@@ -1,5 +1,7 @@
+import { observePod } from '../../src/election/holder-binding.ts';
 import { coordinatorSteps, isBusy, putCandidate, renewCandidate, takeOver } from './coordinator-steps.ts';
 import * as clientGo from './elector-steps.ts';
+import { endContainer, kubeletSteps, podUid, startedPod } from './kubelet-steps.ts';
 import * as participant from './participant-steps.ts';
 import { edited, list, makeCandidate, makeLease, nothingKnown } from './rules.ts';
 import { NO_FAULTS, type ProgramPlan, type Scenario, type Setting, settingsOf } from './scenario.ts';
@@ -31,6 +33,7 @@ export function* steps(world: World, setting: Setting): Generator<Step> {
   for (const [index, program] of world.programs.entries()) {
     if (program.life === 'up') yield* programSteps(world, index, program, setting);
     yield* lifeSteps(world, index, program, setting);
+    yield* kubeletSteps(world, index, program);
   }
   yield* lockSteps(world, setting);
   if (world.active === 'builtIn') yield* builtInSteps(world);
@@ -81,7 +84,11 @@ function* lifeSteps(world: World, index: number, program: Program, { scenario }:
   if (faults.crashes > 0 && mayFail)
     yield {
       choice: `${name} crashes`,
-      world: put({ ...spend(world, 'crashes'), unledTicks: 0 }, index, makeProgram(scenario, index, 'down')),
+      world: endContainer(
+        put({ ...spend(world, 'crashes'), unledTicks: 0 }, index, makeProgram(scenario, index, 'down')),
+        index,
+        program,
+      ),
     };
   if (canSlip) yield slip(world, index, program);
   if (faults.stops > 0) {
@@ -135,6 +142,7 @@ function start(world: World, index: number, scenario: Scenario): World {
   const made = makeCandidate(name ?? '', version, wall);
   return putCandidate(put(world, index, makeProgram(scenario, index, 'up')), {
     ...made,
+    ...(scenario.hasKubelet && { pod: { name: made.name, uid: podUid(made.name) } }),
     renewTime: nowIn(world, clockTicks).wall,
   });
 }
@@ -295,6 +303,7 @@ export function initialWorld(setting: Setting): World {
     programs: programs.map((_, index) => makeProgram(scenario, index, 'down')),
     coordinators: Array.from({ length: coordinators }, (_, index) => ({
       known: nothingKnown(settings),
+      pods: [],
       clockTicks: scenario.coordinatorClocks?.[index] ?? 0,
       news: [],
       answer: undefined,
@@ -302,6 +311,7 @@ export function initialWorld(setting: Setting): World {
       listsByTick: undefined,
       hasRelisted: false,
     })),
+    pods: [],
     active: firstActive ?? 0,
     activeSince: Number.NEGATIVE_INFINITY,
     faults: NO_FAULTS,
@@ -312,11 +322,15 @@ export function initialWorld(setting: Setting): World {
   let world = bare;
   for (const [index, plan] of programs.entries())
     if (!plan.isLate) world = start(later(world), index, scenario);
+  const begun = world;
+  const pods = scenario.hasKubelet ? begun.programs.map((program) => startedPod(begun, program)) : [];
   // The coordinators have listed.
   world = {
     ...world,
+    pods,
     coordinators: world.coordinators.map((coordinator) => ({
       ...coordinator,
+      pods: pods.map(({ reported }) => observePod(undefined, reported, nowIn(begun).monotonic)),
       known: list(rules, settings, world.lease, world.candidates, nowIn(world, coordinator.clockTicks)),
     })),
   };

@@ -1,5 +1,7 @@
 import type { Action, CreateLease, UpdateLease } from '../../src/election/decision.ts';
+import type { ObservedPod } from '../../src/election/holder-binding.ts';
 import type { Lease, LeaseCandidate, MicroTime, Now } from '../../src/election/model.ts';
+import type { PodState } from './kubelet-steps.ts';
 import { type Known, type LeaseSight, type TermView, withNotes, withoutNotes } from './rules.ts';
 
 /** All time passes in ticks of this length. Durations of the rules are whole ticks. */
@@ -31,6 +33,8 @@ export interface World {
   readonly candidates: readonly LeaseCandidate[];
   readonly programs: readonly Program[];
   readonly coordinators: readonly Coordinator[];
+  /** The Pods of the programs, in their order; empty where there is no kubelet. */
+  readonly pods: readonly PodState[];
   /** Which coordinator holds the lock; `builtIn`: the one built into the API server does. */
   readonly active: number | 'builtIn';
   /** Since when. */
@@ -91,12 +95,16 @@ export interface Faults {
   readonly lags: number;
   /** The monotonic clock of a program falls behind by a tick, once at the most for each. */
   readonly slips: number;
+  /** A kubelet loses sight of a container that runs, and reports an end that it has made up. */
+  readonly falseEnds: number;
 }
 
 /** One of this project's coordinators. */
 export interface Coordinator {
   /** What it knows; the candidates are those of the world, in their order. */
   readonly known: Known;
+  /** What it has seen of the Pods of the world, in their order. */
+  readonly pods: readonly ObservedPod[];
   /** By how many ticks its clock on the wall is ahead. */
   readonly clockTicks: number;
   /** Changes of the Lease that its watch has still to show; undefined: the watch is broken. */
@@ -196,7 +204,12 @@ export function nowIn({ tick, serial }: World, clockTicks = 0): Now {
 
 /** How many ticks ago a wall clock showed this. */
 export function ticksSince({ tick }: World, wall: MicroTime): number {
-  return tick - Math.floor(Number(wall - WALL_START) / (TICK_MS * 1000));
+  return tick - wallTickOf(wall);
+}
+
+/** The tick at which a wall clock that is right shows this. */
+export function wallTickOf(wall: MicroTime): number {
+  return Math.floor(Number(wall - WALL_START) / (TICK_MS * 1000));
 }
 
 export function withItem<T>(items: readonly T[], index: number, item: T): readonly T[] {
@@ -258,6 +271,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
     isUnrenewedGrant: _unrenewed,
     isAcquireTimeHolders: _acquired,
     isDurationHolders: _duration,
+    isAcquireTimeRenewers: _acquiring,
     ...fields
   } = withoutNotes(lease);
   const { holderIdentity, renewTime, acquireTime, leaseDurationSeconds } = owners;
@@ -278,6 +292,10 @@ function withOwners(lease: Lease, owners: Owners): Lease {
     ...(isHeld &&
       acquireTime !== undefined &&
       acquireTime === holderIdentity && { isAcquireTimeHolders: true }),
+    ...(isHeld &&
+      acquireTime !== 'coordinator' &&
+      acquireTime !== undefined &&
+      acquireTime === renewTime && { isAcquireTimeRenewers: true }),
   };
   return withNotes(told, lease.notes);
 }

@@ -42,12 +42,18 @@ export function makePod(parts: PodParts): AuditedPod {
   return decodeAuditedPod(rawPod(parts));
 }
 
+/** As an elector of client-go owns the fields of its Lease. */
+const managedFields = [
+  { manager: 'web', fieldsV1: { 'f:spec': { 'f:acquireTime': {}, 'f:renewTime': {} } } },
+];
+
 /** A Lease as the API server sends it, acquired at instant 0, for 15 s. */
 export function rawLease(spec: object = {}, metadata: object = {}): KubernetesObject {
   return {
     metadata: {
       ...{ namespace: 'shop', name: 'web', uid: 'uid-of-lease', resourceVersion: '1' },
       creationTimestamp: stampAt(0),
+      managedFields,
       ...metadata,
     },
     spec: {

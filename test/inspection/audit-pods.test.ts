@@ -7,7 +7,7 @@ import {
   PodIndex,
   type Sureness,
 } from '../../src/inspection/audit-pods.ts';
-import { makeCandidate, makeLease, wallAt } from '../support/election-builders.ts';
+import { makeCandidate, makeLease, OLDEST, wallAt } from '../support/election-builders.ts';
 import { makePod, type PodParts } from './audit-builders.ts';
 
 const UID = '1234abcd-0000-4000-8000-000000000000';
@@ -15,7 +15,14 @@ const LONG = `web-${'x'.repeat(70)}-7d8f6b5c9-x2x4z`;
 
 function holding(holderIdentity: string, fields: Partial<Lease> = {}, ownerUid?: string) {
   const lease = makeLease(holderIdentity)
-    .with({ namespace: 'shop', name: 'web', acquireTime: wallAt(0), ...fields })
+    .with({
+      namespace: 'shop',
+      name: 'web',
+      strategy: undefined,
+      acquireTime: wallAt(0),
+      isAcquireTimeRenewers: true,
+      ...fields,
+    })
     .build();
   const owned = makeCandidate(holderIdentity).with({ pod: { name: 'web-0', uid: ownerUid ?? '' } });
   return { lease, candidate: ownerUid === undefined ? undefined : owned.build() };
@@ -247,16 +254,16 @@ describe('crash evidence', () => {
     identity?: string;
     fields?: Partial<Lease>;
     ownerUid?: string;
-    elector?: Parameters<typeof crashEvidenceFor>[2];
+    hasCandidates?: boolean;
   }>([
     { name: 'a plain elector in its Pod', want: 'Applies' },
     {
       name: 'a participant with its Pod as owner',
       ownerUid: 'uid-of-web-0',
-      elector: 'participant',
+      hasCandidates: true,
       want: 'Applies',
     },
-    { name: 'a candidate without an owner', elector: 'coordinated', want: 'NoOwnerReference' },
+    { name: 'a candidate without an owner', hasCandidates: true, want: 'NoOwnerReference' },
     { name: 'no Pod', identity: 'elsewhere_1', want: 'NoPod' },
     { name: 'a Pod of another namespace', pod: { namespace: 'a' }, want: 'PodInOtherNamespace' },
     { name: 'a static Pod', pod: { annotations: { 'kubernetes.io/config.mirror': 'x' } }, want: 'MirrorPod' },
@@ -274,15 +281,29 @@ describe('crash evidence', () => {
       pod: { spec: { shareProcessNamespace: true } },
       want: 'SharedProcesses',
     },
+    { name: 'a Lease that names a strategy', fields: { strategy: OLDEST }, want: 'NoOwnerReference' },
+    {
+      name: 'an acquireTime of another writer',
+      fields: { isAcquireTimeRenewers: undefined as never },
+      want: 'NoAcquireTime',
+    },
     { name: 'several containers', pod: { containers: ['app', 'proxy'] }, want: 'ContainerUnknown' },
-  ])('for $name: $want', ({ pod = {}, identity = 'web-0_1', fields, ownerUid, elector = 'plain', want }) => {
-    const index = new PodIndex([makePod({ name: 'web-0', ...pod })]);
-    const held = holding(identity, fields, ownerUid);
-    expect(crashEvidenceFor(held, bindHolder(held, index), elector)).toBe(want);
+  ])(
+    'for $name: $want',
+    ({ pod = {}, identity = 'web-0_1', fields, ownerUid, hasCandidates = false, want }) => {
+      const index = new PodIndex([makePod({ name: 'web-0', ...pod })]);
+      const held = holding(identity, fields, ownerUid);
+      expect(crashEvidenceFor(held, hasCandidates, index)).toBe(want);
+    },
+  );
+
+  test('is doubted where a Pod of another namespace has the same hostname', () => {
+    const pods = [{ name: 'web-0' }, { name: 'db-0', namespace: 'a', spec: { hostname: 'web-0' } }];
+    const index = new PodIndex(pods.map(makePod));
+    expect(crashEvidenceFor(holding('web-0_1'), false, index)).toBe('SeveralPods');
   });
 
   test('is unknown without the right to list Pods', () => {
-    const held = holding('web-0_1');
-    expect(crashEvidenceFor(held, bindHolder(held, undefined), 'plain')).toBe('PodsUnknown');
+    expect(crashEvidenceFor(holding('web-0_1'), false, undefined)).toBe('PodsUnknown');
   });
 });

@@ -5,7 +5,7 @@ import {
 } from '../../src/coordination/candidate-sources.ts';
 import { FENCE, GROUP } from '../../src/election/model.ts';
 import { diagnose } from '../../src/inspection/diagnosis.ts';
-import { type Evidence, labelRights, podStatusRights } from '../../src/inspection/evidence.ts';
+import { type Evidence, evidenceRights, labelRights } from '../../src/inspection/evidence.ts';
 import { type RunbookName, runbookPath } from '../../src/inspection/findings.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
@@ -93,13 +93,13 @@ describe('a diagnosis', () => {
   });
 
   test('says what a coordinator lacks that may not watch Pods', () => {
-    const missingRights = podStatusRights.filter(({ verb }) => verb === 'watch');
+    const missingRights = evidenceRights.filter(({ verb }) => verb === 'watch');
     const found = diagnose({ ...well, missingRights }).filter(({ check }) => check === 'Permissions');
     expect(found).toMatchObject([
       { severity: 'ok' },
       {
         severity: 'warning',
-        what: 'admin may not: watch pods.',
+        what: 'admin may not: watch pods, watch namespaces.',
         meaning: expect.stringContaining('only when it expires'),
         advice: expect.stringMatching(/--set crashEvidence\.enabled=true\.$/),
       },

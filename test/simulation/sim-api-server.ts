@@ -32,8 +32,8 @@ interface Target {
 
 const PATH =
   /^\/apis\/(coordination\.k8s\.io|coordinated-leader-election\.dev)\/(v\w+)(?:\/namespaces\/([^/]+))?\/(leases|leasecandidates)(?:\/([^/]+))?$/;
-/** Pods are only listed and watched. */
-const PODS = /^\/api\/v1(?:\/namespaces\/([^/]+))?\/pods$/;
+/** Pods and Namespaces are only listed and watched. */
+const CORE = /^\/api\/v1(?:\/namespaces\/([^/]+))?\/(pods|namespaces)$/;
 const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
@@ -69,6 +69,7 @@ export class SimApiServer {
     leasecandidates: new Set(),
     customcandidates: new Set(),
     pods: new Set(),
+    namespaces: new Set(),
   };
   /** What its watch cache has not shown yet; undefined while it keeps up. */
   #unseen: SimChange[] | undefined;
@@ -196,6 +197,7 @@ export class SimApiServer {
   #serves({ resource, version }: Target): boolean {
     switch (resource) {
       case 'pods':
+      case 'namespaces':
         return true;
       case 'leases':
         return version === 'v1';
@@ -306,8 +308,9 @@ const targets = new Map<string, Target>();
 function targetOf(path: string): Target | undefined {
   const known = targets.get(path);
   if (known) return known;
-  const [, podsOf] = PODS.exec(path) ?? [];
-  if (PODS.test(path)) return { version: 'v1', resource: 'pods', namespace: podsOf ?? '', name: '' };
+  const [, coreNamespace = '', core] = CORE.exec(path) ?? [];
+  if (core !== undefined)
+    return { version: 'v1', resource: core as SimResource, namespace: coreNamespace, name: '' };
   const [, group, version = '', namespace = '', plural, name = ''] = PATH.exec(path) ?? [];
   if (plural === undefined) return undefined;
   const resource = group === GROUP ? 'customcandidates' : (plural as SimResource);
@@ -348,7 +351,7 @@ function assertTimes(spec: JsonObject, ...fields: readonly string[]): void {
   }
 }
 
-const RENEWED = ['renewTime', 'leaseDurationSeconds'];
+const RENEWED = ['renewTime', 'acquireTime', 'leaseDurationSeconds'];
 
 /** Who has set preferredHolder and the fields of `others`, and who has emptied holderIdentity. */
 function ownersOf(

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock } from '../../src/support/clock.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 
-export type SimResource = 'leases' | 'leasecandidates' | 'customcandidates' | 'pods';
+export type SimResource = 'leases' | 'leasecandidates' | 'customcandidates' | 'pods' | 'namespaces';
 
 /** One change, as a watch tells of it. */
 export interface SimChange {
@@ -27,6 +27,7 @@ export class SimStore {
     leases: new Map(),
     leasecandidates: new Map(),
     pods: new Map(),
+    namespaces: new Map(),
   };
   readonly #listeners = new Set<(change: SimChange) => void>();
   /** Everything after `#historyFrom`, one change for each revision. */
@@ -92,12 +93,13 @@ export class SimStore {
 
   /** Takes a backup: restoring it undoes, untold, all that is written from now on, revisions included. */
   backUp(): () => void {
-    const { leases, leasecandidates, customcandidates, pods } = this.#objects;
+    const { leases, leasecandidates, customcandidates, pods, namespaces } = this.#objects;
     const objects = {
       leases: new Map(leases),
       leasecandidates: new Map(leasecandidates),
       customcandidates: new Map(customcandidates),
       pods: new Map(pods),
+      namespaces: new Map(namespaces),
     };
     const { revision } = this;
     return () => {

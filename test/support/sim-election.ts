@@ -594,6 +594,8 @@ function describeChange(change: LeaseChange): string {
       return `prefer ${change.preferredHolder}, ${change.strategy}`;
     case 'fence':
       return `fence the Lease for ${change.leaseDurationSeconds} s, transition ${change.leaseTransitions}`;
+    case 'release':
+      return 'empty the Lease';
     case 'clearPreferredHolder':
       return 'remove preferredHolder';
     case 'strategy':

@@ -56,7 +56,7 @@ describe('a decision that changed something', () => {
   });
 
   test.for([
-    { isCrashEvidenceUsed: true, want: expect.stringMatching(/^NoPod: /) },
+    { isCrashEvidenceUsed: true, want: expect.stringMatching(/^NoOwnerReference: /) },
     { isCrashEvidenceUsed: false, want: undefined },
   ])(
     'says why a Lease had to expire, where Pods are watched: $isCrashEvidenceUsed',

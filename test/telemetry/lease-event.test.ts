@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
-import { REASONS } from '../../src/election/decision.ts';
-import { MAX_NAMED, nameCandidates, nameSome } from '../../src/telemetry/lease-event.ts';
+import { type Action, REASONS } from '../../src/election/decision.ts';
+import { changeEvents, MAX_NAMED, nameCandidates, nameSome } from '../../src/telemetry/lease-event.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
-import { makeCandidate, makeInput, makeNow, OLDEST } from '../support/election-builders.ts';
+import {
+  makeCandidate,
+  makeInput,
+  makeLease,
+  makeNow,
+  OLDEST,
+  wallAt,
+} from '../support/election-builders.ts';
 import { makeLedWorld, makeReportedWorld } from './make-reported.ts';
 
 const KEY = 'default/scheduler';
@@ -19,6 +26,26 @@ async function makePreferringWorld() {
 }
 
 describe('an Event on a Lease', () => {
+  test('tells whose Lease was emptied, as it has ended (rule 17)', () => {
+    const input = makeInput().sees(makeLease('web-0_5c7a'), 0).build();
+    const release: Action = {
+      ...{ kind: 'UpdateLease', uid: 'u', resourceVersion: '1' },
+      change: { kind: 'release', renewTime: wallAt(0) },
+    };
+    const decision = {
+      ...decideElection(input, makeNow(0)),
+      reason: 'HolderEnded',
+      actions: [release],
+    } as const;
+    expect(changeEvents(decision, input, undefined)).toMatchObject([
+      {
+        type: 'Normal',
+        reason: 'HolderEnded',
+        message: expect.stringContaining('Lease of web-0_5c7a. The status'),
+      },
+    ]);
+  });
+
   test('names the Lease that was made, and who leads by what strategy for what reason', async () => {
     const { world, events } = makeReportedWorld();
     await world.start();

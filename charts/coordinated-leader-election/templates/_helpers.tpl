@@ -121,11 +121,19 @@ candidates events leases{{ if has true (list .Values.config.leaderLabel) }} pods
   verbs: [list, patch]
 {{- end }}
 
-{{/* The status of a leader's Pod tells that its container has ended. Pods are only read. */}}
+{{/*
+The status of a leader's Pod tells that its container has ended. Pods are only read. An annotation on a Namespace asks for this about
+plain electors; a Role in a namespace cannot grant to read it.
+*/}}
 {{- define "coordinated-leader-election.rules.pod-status" -}}
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
+{{- if not .Values.namespaces }}
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end }}
 {{- end }}
 
 {{/*

@@ -412,13 +412,22 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'container.ended[0]',
   ]),
   mutant('ends-by-any-container', 'takes a holder for ended when any container of its Pod has', [
-    'election/holder-end.ts',
+    'election/holder-binding.ts',
     'return pod.containers.length === 1 ? pod.containers[0] : undefined;',
     'return pod.containers.findLast(({ ended }) => ended.length > 0) ?? pod.containers[0];',
   ]),
-  mutant('ends-twin-run', 'takes a holder for ended although the next run of its container may lead', [
-    'election/holder-end.ts',
-    "if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))\n    return unproven('OtherInstance');",
-    '',
-  ]),
+  mutant(
+    'ends-twin-run',
+    'takes a holder for ended although the next run of its container may lead',
+    [
+      'election/holder-end.ts',
+      "if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))\n    return unproven('OtherInstance');",
+      '',
+    ],
+    [
+      'election/holder-end.ts',
+      "if (!hasRunSince && renewTime >= (instance.finishedAt ?? 0n)) return unproven('RenewedAtEnd');",
+      '',
+    ],
+  ),
 ];

@@ -2,6 +2,9 @@
 // LeaderElector, in a process that can be killed and frozen. It says on standard output, as JSON lines, what it believes
 // and since when, by the machine's monotonic clock.
 //
+// With -plain it is an elector that knows nothing of coordination: it has no LeaseCandidate, and the identity that
+// controller-runtime makes.
+//
 // It ends with 1 when it has lost its Lease, as Kubernetes's own programs do. On SIGTERM it stops leading, releases the
 // Lease if it still holds it, and ends with 0.
 package main
@@ -19,6 +22,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection"
@@ -30,6 +34,7 @@ type options struct {
 	kubeconfig, namespace, lease, name  string
 	binaryVersion, emulationVersion     string
 	leaseDuration, renewDeadline, retry time.Duration
+	plain                               bool
 }
 
 func main() {
@@ -43,6 +48,7 @@ func main() {
 	flag.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "how long the Lease lasts")
 	flag.DurationVar(&o.renewDeadline, "renew-deadline", 10*time.Second, "when to give up renewing")
 	flag.DurationVar(&o.retry, "retry-period", 2*time.Second, "between two looks at the Lease")
+	flag.BoolVar(&o.plain, "plain", false, "elect without a coordinator, as <hostname>_<uuid>")
 	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
@@ -57,6 +63,13 @@ func run(o options) error {
 	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	if err != nil {
 		return err
+	}
+	if o.plain {
+		hostname, err := os.Hostname()
+		if err != nil {
+			return err
+		}
+		o.name = hostname + "_" + string(uuid.NewUUID())
 	}
 	config.UserAgent = o.name
 	// The watch of the LeaseCandidate outlives any timeout of requests: it needs a client of its own, as in Kubernetes.
@@ -74,12 +87,14 @@ func run(o options) error {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	candidate, _, err := leaderelection.NewCandidate(candidateClient, o.namespace, o.name, o.lease, o.binaryVersion,
-		o.emulationVersion, coordinationv1.OldestEmulationVersion)
-	if err != nil {
-		return err
+	if !o.plain {
+		candidate, _, err := leaderelection.NewCandidate(candidateClient, o.namespace, o.name, o.lease, o.binaryVersion,
+			o.emulationVersion, coordinationv1.OldestEmulationVersion)
+		if err != nil {
+			return err
+		}
+		go candidate.Run(ctx)
 	}
-	go candidate.Run(ctx)
 
 	electing, stopElecting := context.WithCancel(ctx)
 	asked := make(chan os.Signal, 1)
@@ -113,7 +128,7 @@ func electorConfig(o options, client kubernetes.Interface, r *recorder) leaderel
 		LeaseDuration: o.leaseDuration,
 		RenewDeadline: o.renewDeadline,
 		RetryPeriod:   o.retry,
-		Coordinated:   true,
+		Coordinated:   !o.plain,
 		Name:          o.lease,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { r.leads() },

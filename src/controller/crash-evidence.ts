@@ -1,0 +1,160 @@
+import { asksForEvidence } from '../coordination/lease.ts';
+import { decodePod } from '../coordination/pod.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
+import {
+  hostnamesOf,
+  type ObservedPod,
+  observePod,
+  type Pod,
+  type PossiblePods,
+} from '../election/holder-binding.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { Reflector, type ReflectorErrorContext, type ReflectorEvent } from '../kubernetes/reflector.ts';
+import type { Clock, Instant } from '../support/clock.ts';
+import { NamespacedReflectors } from './watches.ts';
+
+/** Callbacks must not throw. */
+export interface EvidenceWatchParts {
+  readonly client: KubernetesClient;
+  readonly clock: Clock;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  /** A container of the Pod has ended, or runs again. */
+  readonly onPodChange: (pod: Pod) => void;
+  /** A Namespace asks for crash evidence about its plain electors, or no longer does. */
+  readonly onNamespaceChange: (namespace: string) => void;
+  readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
+}
+
+/** What an {@link EvidenceWatch} knows. */
+export interface EvidenceSource {
+  /** Returns the Pod with this uid, and the observations of this process. */
+  find(uid: string): ObservedPod | undefined;
+  /** Returns the Pods of all watched namespaces with this hostname or name. */
+  onHost(hostname: string): PossiblePods;
+  /** Whether the Namespace asks for crash evidence about its plain electors. */
+  isAskedBy(namespace: string): boolean;
+}
+
+/** The Pods with one hostname. */
+interface HostEntry {
+  readonly uids: readonly string[];
+  /** When several Pods last had the hostname; undefined: never since the first of them came. */
+  readonly sharedAt: Instant | undefined;
+}
+
+interface ObservedNamespace {
+  readonly name: string;
+  readonly isAsking: boolean;
+}
+
+/**
+ * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for it (rule 17). Elections
+ * do not wait for it: without Pods, Leases simply expire. With a limit to some namespaces, only annotations of Leases
+ * count: the coordinator then has no permission to watch Namespaces.
+ */
+export class EvidenceWatch implements EvidenceSource {
+  readonly #parts: EvidenceWatchParts;
+  readonly #pods: NamespacedReflectors<ObservedPod>;
+  readonly #namespaces: Reflector<ObservedNamespace> | undefined;
+  readonly #byUid = new Map<string, ObservedPod>();
+  readonly #hosts = new Map<string, HostEntry>();
+  readonly #asking = new Set<string>();
+
+  constructor(parts: EvidenceWatchParts) {
+    this.#parts = parts;
+    this.#pods = new NamespacedReflectors(parts.namespaces, (namespace) => this.#podReflector(namespace));
+    this.#namespaces = parts.namespaces.length === 0 ? this.#namespaceReflector() : undefined;
+  }
+
+  find(uid: string): ObservedPod | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  onHost(hostname: string): PossiblePods {
+    const { uids, sharedAt } = this.#hosts.get(hostname) ?? { uids: [], sharedAt: undefined };
+    return { pods: uids.flatMap((uid) => this.#byUid.get(uid) ?? []), sharedAt };
+  }
+
+  isAskedBy(namespace: string): boolean {
+    return this.#asking.has(namespace);
+  }
+
+  start(): void {
+    this.#pods.start();
+    this.#namespaces?.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#pods.stop(), this.#namespaces?.stop()]);
+  }
+
+  #podReflector(namespace: string): Reflector<ObservedPod> {
+    const { client, clock, onError } = this.#parts;
+    return new Reflector({
+      client,
+      clock,
+      path: resourcePaths.pods(namespace),
+      decode: (raw, previous) => observePod(previous, decodePod(raw), clock.now()),
+      handler: (event) => this.#onPod(event),
+      onError,
+    });
+  }
+
+  #onPod({ type, object, previous }: ReflectorEvent<ObservedPod>): void {
+    const { pod } = object;
+    if (previous && previous.pod.uid !== pod.uid) this.#drop(previous.pod);
+    if (type === 'deleted') {
+      // The deletion of a Pod does not prove that the holder has ended (rule 17).
+      this.#drop(pod);
+      return;
+    }
+    if (!this.#byUid.has(pod.uid)) for (const host of hostnamesOf(pod)) this.#join(host, pod.uid);
+    this.#byUid.set(pod.uid, object);
+    if (!previous || haveChanged(previous, object)) this.#parts.onPodChange(pod);
+  }
+
+  #join(host: string, uid: string): void {
+    const { uids, sharedAt } = this.#hosts.get(host) ?? { uids: [], sharedAt: undefined };
+    this.#hosts.set(host, { uids: [...uids, uid], sharedAt });
+  }
+
+  #drop(pod: Pod): void {
+    this.#byUid.delete(pod.uid);
+    for (const host of hostnamesOf(pod)) {
+      const left = this.#hosts.get(host)?.uids.filter((uid) => uid !== pod.uid) ?? [];
+      // The process of a deleted Pod may live on, so the hostname counts as shared until now.
+      if (left.length > 0) this.#hosts.set(host, { uids: left, sharedAt: this.#parts.clock.now() });
+      else this.#hosts.delete(host);
+    }
+  }
+
+  #namespaceReflector(): Reflector<ObservedNamespace> {
+    const { client, clock, onError } = this.#parts;
+    return new Reflector({
+      client,
+      clock,
+      path: resourcePaths.namespaces,
+      decode: (raw) => ({ name: raw.metadata.name, isAsking: asksForEvidence(raw) }),
+      handler: (event) => this.#onNamespace(event),
+      onError,
+    });
+  }
+
+  #onNamespace({ type, object: { name, isAsking } }: ReflectorEvent<ObservedNamespace>): void {
+    const isNowAsking = isAsking && type !== 'deleted';
+    if (isNowAsking === this.#asking.has(name)) return;
+    if (isNowAsking) this.#asking.add(name);
+    else this.#asking.delete(name);
+    this.#parts.onNamespaceChange(name);
+  }
+}
+
+/** Whether the set of running or ended container instances has changed. Most changes of a Pod are in other fields. */
+function haveChanged(previous: ObservedPod, { pod, seenRunning, endSeenAt }: ObservedPod): boolean {
+  if (previous.pod.uid !== pod.uid) return true;
+  return (
+    [...seenRunning].some((id) => !previous.seenRunning.has(id)) ||
+    [...endSeenAt.keys()].some((id) => !previous.endSeenAt.has(id))
+  );
+}

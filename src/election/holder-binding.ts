@@ -1,0 +1,181 @@
+import { type Instant, type Lease, type LeaseCandidate, type MicroTime, NODE_LEASES } from './model.ts';
+
+/** The part of a Pod that shows the end of a holder (rule 17). The node stamps all times, in whole seconds. */
+export interface Pod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The hostname in the identities of client-go and controller-runtime. A Pod on the host network has its node's. */
+  readonly hostname: string;
+  readonly isOnHostNetwork: boolean;
+  /** The kubelet created the Pod from a file. Its status says nothing about a candidate with another uid. */
+  readonly isMirror: boolean;
+  readonly hasHostPid: boolean;
+  readonly sharesProcessNamespace: boolean;
+  /** The container of the leading program, according to this project's annotation on the Pod. */
+  readonly leadingContainer: string | undefined;
+  /** The container that kubectl uses by default, according to kubectl's annotation on the Pod. */
+  readonly defaultContainer: string | undefined;
+  /** All containers that keep running, including restartable init containers and ephemeral containers. */
+  readonly containers: readonly PodContainer[];
+}
+
+export interface PodContainer {
+  readonly name: string;
+  /** The instance that is running now. */
+  readonly running: ContainerInstance | undefined;
+  /** The two latest instances that have ended. */
+  readonly ended: readonly EndedInstance[];
+}
+
+/** One run of a container. A restart creates another instance with another id. */
+export interface ContainerInstance {
+  readonly id: string;
+  readonly startedAt: MicroTime | undefined;
+}
+
+export interface EndedInstance extends ContainerInstance {
+  readonly finishedAt: MicroTime | undefined;
+  readonly reason: string;
+}
+
+/** A Pod, and the observations of its containers by this process. */
+export interface ObservedPod {
+  readonly pod: Pod;
+  /** When this process first saw the Pod. */
+  readonly seenAt: Instant;
+  /** The ids of the instances that this process has seen running. */
+  readonly seenRunning: ReadonlySet<string>;
+  /** When this process first saw that an instance has ended, by id. */
+  readonly endSeenAt: ReadonlyMap<string, Instant>;
+}
+
+/** Returns the Pod as seen at `at`, after `previous`. Keeps only instances that the status still contains. */
+export function observePod(previous: ObservedPod | undefined, pod: Pod, at: Instant): ObservedPod {
+  const known = previous?.pod.uid === pod.uid ? previous : undefined;
+  const running = pod.containers.flatMap((container) => container.running?.id ?? []);
+  const ended = pod.containers.flatMap((container) => container.ended.map(({ id }) => id));
+  return {
+    pod,
+    seenAt: known?.seenAt ?? at,
+    seenRunning: new Set([...running, ...ended.filter((id) => known?.seenRunning.has(id))]),
+    endSeenAt: new Map(ended.map((id) => [id, known?.endSeenAt.get(id) ?? at])),
+  };
+}
+
+/** The Pods that may run a holder. */
+export interface PossiblePods {
+  readonly pods: readonly ObservedPod[];
+  /** When several Pods last had the hostname in the identity of a plain elector; undefined: never. */
+  readonly sharedAt?: Instant | undefined;
+}
+
+/** Why a holder is not bound to one container of one Pod: condition (a) of rule 17. */
+export const MISSING_BINDINGS = {
+  NoOwnerReference: 'The holder has no LeaseCandidate that names a Pod as its owner.',
+  NoHostInIdentity: 'The identity of the holder is not <hostname>_<random part>, as client-go makes it.',
+  NoAcquireTime: 'The elector of the holder has not written acquireTime.',
+  NoPod: 'The Pod of the holder is not known: it is gone, or the coordinator may not read it.',
+  SeveralPods: 'Several Pods have the hostname that the identity contains.',
+  PodInOtherNamespace: 'The Pod is in another namespace than the Lease.',
+  HostNetwork: 'The Pod has hostNetwork: other Pods have the same hostname.',
+  MirrorPod: 'The Pod is a mirror Pod: the kubelet runs it from a file.',
+  HostProcesses: 'The Pod has hostPID: a process of a container may outlive the container.',
+  SharedProcesses: 'The Pod has shareProcessNamespace: a process of a container may outlive the container.',
+  ContainerUnknown: 'The Pod has several containers, and no annotation names the one that leads.',
+  NotAsked: 'Neither the Lease nor its Namespace has the annotation that asks for crash evidence.',
+} as const satisfies Readonly<Record<string, string>>;
+
+export type MissingBinding = keyof typeof MISSING_BINDINGS;
+
+/** The facts that bind a holder to a container. */
+export interface Holding {
+  readonly lease: Lease;
+  /** The holder's candidate. */
+  readonly candidate: LeaseCandidate | undefined;
+  /** Whether the Lease has any candidates. */
+  readonly hasCandidates: boolean;
+  /** Whether the Namespace asks for crash evidence. */
+  readonly isAskedByNamespace: boolean;
+}
+
+export type HolderBinding<P extends Pod> =
+  | {
+      readonly kind: 'bound';
+      readonly pod: P;
+      /** The container of the leading program. */
+      readonly container: PodContainer;
+      /** Whether it is the only container, or this project's annotation names it. */
+      readonly isSure: boolean;
+    }
+  | { readonly kind: 'unbound'; readonly missing: MissingBinding };
+
+/**
+ * Returns the container in which the holder of a Lease runs: condition (a) of rule 17.
+ * @param pods the Pod with the uid in the candidate, or all known Pods with the hostname in the identity
+ */
+export function bindToContainer<P extends Pod>(holding: Holding, pods: readonly P[]): HolderBinding<P> {
+  const { lease, candidate } = holding;
+  const pod = candidate?.pod ? pods.find(({ uid }) => uid === candidate.pod?.uid) : podOfPlain(holding, pods);
+  if (pod === undefined) return unbound('NoPod');
+  if (typeof pod === 'string') return unbound(pod);
+  if (pod.isMirror) return unbound('MirrorPod');
+  if (pod.hasHostPid) return unbound('HostProcesses');
+  if (pod.sharesProcessNamespace) return unbound('SharedProcesses');
+  const container = leadingContainerOf(candidate, lease, pod);
+  if (container === undefined) return unbound('ContainerUnknown');
+  if (candidate === undefined && !holding.isAskedByNamespace && !lease.asksForEvidence)
+    return unbound('NotAsked');
+  const isSure = pod.containers.length === 1 || namedContainer(candidate, lease, pod) !== undefined;
+  return { kind: 'bound', pod, container, isSure };
+}
+
+function unbound(missing: MissingBinding): HolderBinding<never> {
+  return { kind: 'unbound', missing };
+}
+
+/** Whether the Lease has no elections, so that its holder is a plain elector. Heartbeats of nodes have none either. */
+export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
+  const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
+  const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
+  return !isCoordinated && !isRenewedByParticipant && namespace !== NODE_LEASES;
+}
+
+/** Returns the Pod of a plain elector. Only its identity says where it runs, so any doubt counts. */
+function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | MissingBinding | undefined {
+  const { lease } = holding;
+  if (!isPlainlyHeld(holding)) return 'NoOwnerReference';
+  const host = hostInIdentity(lease.holderIdentity);
+  if (host === undefined) return 'NoHostInIdentity';
+  const [pod, other] = pods.filter((each) => hostnamesOf(each).includes(host));
+  if (other !== undefined) return 'SeveralPods';
+  if (pod === undefined) return undefined;
+  if (pod.namespace !== lease.namespace) return 'PodInOtherNamespace';
+  if (pod.isOnHostNetwork) return 'HostNetwork';
+  return lease.acquireTime !== undefined && lease.isAcquireTimeRenewers ? pod : 'NoAcquireTime';
+}
+
+/** Returns the host in `<host>_<random part>`, the format of client-go and controller-runtime. */
+export function hostInIdentity(identity: string | undefined): string | undefined {
+  return /^(?<host>[^_]+)_./.exec(identity ?? '')?.groups?.['host'];
+}
+
+/** Returns the hostnames that programs in a Pod may use: that of the Pod, and its name. */
+export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
+  return name === hostname ? [name] : [name, hostname];
+}
+
+/** Returns the container of the leading program: the annotation names it, or it is the only one (rule 17). */
+export function leadingContainerOf(
+  candidate: LeaseCandidate | undefined,
+  lease: Lease,
+  pod: Pod,
+): PodContainer | undefined {
+  const named = namedContainer(candidate, lease, pod) ?? pod.defaultContainer;
+  if (named !== undefined) return pod.containers.find(({ name }) => name === named);
+  return pod.containers.length === 1 ? pod.containers[0] : undefined;
+}
+
+function namedContainer(candidate: LeaseCandidate | undefined, lease: Lease, pod: Pod): string | undefined {
+  return candidate?.leadingContainer ?? lease.leadingContainer ?? pod.leadingContainer;
+}

@@ -1,0 +1,192 @@
+import { asksForEvidence } from '../coordination/lease.ts';
+import { decodePod } from '../coordination/pod.ts';
+import { resourcePaths } from '../coordination/resource-paths.ts';
+import {
+  bindToContainer,
+  hostInIdentity,
+  hostnamesOf,
+  MISSING_BINDINGS,
+  type ObservedPod,
+  observePod,
+  type Pod,
+} from '../election/holder-binding.ts';
+import {
+  type EndEvidence,
+  judgeHolderEnd,
+  MISSING_PROOFS,
+  type MissingProof,
+} from '../election/holder-end.ts';
+import type { Now } from '../election/model.ts';
+import { type ElectionInput, surveyTenure } from '../election/view.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import { isKubernetesObject } from '../kubernetes/objects.ts';
+import { humanDuration } from '../support/text.ts';
+import { listObjects } from './elections.ts';
+
+/** The conditions of crash evidence, in the order in which they are checked (rule 17). */
+const CONDITIONS = ['Bound', 'Exited', 'SameIncarnation', 'Silent'] as const;
+
+type Condition = (typeof CONDITIONS)[number];
+
+/** Whether a condition of crash evidence holds, and why. */
+export interface ConditionAccount {
+  readonly condition: Condition;
+  /** Undefined if an earlier condition does not hold, or if it is not known. */
+  readonly holds: boolean | undefined;
+  readonly why: string;
+}
+
+/**
+ * Says which conditions of crash evidence hold (rule 17). Undefined if the holder is not silent. Reads Pods and the
+ * Namespace once, and assumes that the coordinator has seen all Pods and containers since they exist.
+ */
+export async function accountForEvidence(
+  client: KubernetesClient,
+  input: ElectionInput,
+  now: Now,
+): Promise<readonly ConditionAccount[] | undefined> {
+  const { lease } = input;
+  if (!lease?.holderIdentity || !isHolderSilent(input, now)) return undefined;
+  try {
+    const [pods, isAskedByNamespace] = await Promise.all([
+      readPods(client, input),
+      isAskedBy(client, input.namespace),
+    ]);
+    return describeConditions(input, pods, isAskedByNamespace, now);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return accounts('Bound', undefined, `Pods could not be read: ${error.message}`);
+  }
+}
+
+/** Whether the holder has left out renewals, or has let the Lease expire. */
+function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
+  const tenure = surveyTenure(input, at);
+  return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
+}
+
+const PODS_PER_PAGE = 500;
+
+/** Reads the Pod of the holder's candidate, or all Pods with the hostname in the identity of a plain elector. */
+async function readPods(
+  client: KubernetesClient,
+  { namespace, lease, candidates }: ElectionInput,
+): Promise<readonly Pod[]> {
+  const holder = candidates.find(({ candidate }) => candidate.name === lease?.holderIdentity);
+  if (holder?.candidate.pod) {
+    const path = resourcePaths.pod(namespace, holder.candidate.pod.name);
+    const raw = await unlessRefused(client.request({ method: 'GET', path }), [404]);
+    return isKubernetesObject(raw) ? [decodePod(raw)] : [];
+  }
+  const host = hostInIdentity(lease?.holderIdentity);
+  if (host === undefined) return [];
+  const list = (of: string) =>
+    listObjects(client, {
+      path: resourcePaths.pods(of),
+      query: {},
+      decode: decodePod,
+      pageSize: PODS_PER_PAGE,
+    });
+  const { objects } = (await unlessRefused(list(''), [403])) ?? (await list(namespace));
+  return objects.filter((pod) => hostnamesOf(pod).includes(host));
+}
+
+async function isAskedBy(client: KubernetesClient, namespace: string): Promise<boolean> {
+  const path = `${resourcePaths.namespaces}/${encodeURIComponent(namespace)}`;
+  const raw = await unlessRefused(client.request({ method: 'GET', path }), [403, 404]);
+  return isKubernetesObject(raw) && asksForEvidence(raw);
+}
+
+function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 403 || error.status === 404);
+}
+
+async function unlessRefused<T>(read: Promise<T>, statuses: readonly number[]): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isRefusal(error) && statuses.includes(error.status)) return undefined;
+    throw error;
+  }
+}
+
+function describeConditions(
+  { lease, memory, candidates }: ElectionInput,
+  pods: readonly Pod[],
+  isAskedByNamespace: boolean,
+  now: Now,
+): readonly ConditionAccount[] {
+  const { record } = memory;
+  if (!lease || !record) return [];
+  const evidence: EndEvidence = {
+    lease,
+    memory: { ...memory, record: { ...record, acquiredAfter: Number.POSITIVE_INFINITY } },
+    candidate: candidates.find(({ candidate }) => candidate.name === record.holder)?.candidate,
+    hasCandidates: candidates.length > 0,
+    isAskedByNamespace,
+    possible: { pods: pods.map((pod) => asIfObserved(pod, now)) },
+  };
+  const end = judgeHolderEnd(evidence);
+  const binding = bindToContainer(evidence, pods);
+  const bound =
+    binding.kind === 'bound'
+      ? `container ${binding.container.name} of the Pod ${binding.pod.namespace}/${binding.pod.name}`
+      : '';
+  if (end.kind === 'unproven')
+    return accounts(conditionOf(end.missing), false, `${end.missing}: ${MISSING_PROOFS[end.missing]}`, bound);
+  const leftMs = end.at - now.monotonic;
+  const silent =
+    leftMs > 0
+      ? `for ${humanDuration(Math.ceil(leftMs / 1000))} more, the holder may renew`
+      : 'the holder has left out a renewal since';
+  return accounts(
+    'Silent',
+    leftMs <= 0,
+    silent,
+    bound,
+    `${end.instance.id} has ended: ${end.instance.reason}`,
+  );
+}
+
+/** The Pod as seen by a coordinator that has seen it since it was created, and each end at once. */
+function asIfObserved(pod: Pod, now: Now): ObservedPod {
+  const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
+  const ended = pod.containers.flatMap((container) => container.ended);
+  const instantOf = (wall = now.wall) => now.monotonic - Number(now.wall - wall) / 1000;
+  return {
+    ...observed,
+    seenRunning: new Set(ended.map(({ id }) => id)),
+    endSeenAt: new Map(ended.map(({ id, finishedAt }) => [id, instantOf(finishedAt)])),
+  };
+}
+
+const NOT_SAME_INCARNATION: readonly MissingProof[] = ['HolderNeverRenewed', 'OtherInstance', 'RenewedAtEnd'];
+
+function conditionOf(missing: MissingProof): Condition {
+  if (missing in MISSING_BINDINGS || missing === 'PodTooNew') return 'Bound';
+  return NOT_SAME_INCARNATION.includes(missing) ? 'SameIncarnation' : 'Exited';
+}
+
+/** Accounts for all conditions: those before `decisive` hold, and those after it are not known. */
+function accounts(
+  decisive: Condition,
+  holds: boolean | undefined,
+  why: string,
+  bound = '',
+  exited = 'the status has an end that the kubelet has seen',
+): readonly ConditionAccount[] {
+  const place = CONDITIONS.indexOf(decisive);
+  const reasons: Readonly<Record<Condition, string>> = {
+    Bound: bound,
+    Exited: exited,
+    SameIncarnation: 'that run of the container has written the last renewal',
+    Silent: '',
+  };
+  return CONDITIONS.map((condition, index) => {
+    if (index === place) return { condition, holds, why };
+    return index < place
+      ? { condition, holds: true, why: reasons[condition] }
+      : { condition, holds: undefined, why: '' };
+  });
+}
