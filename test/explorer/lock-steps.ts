@@ -137,7 +137,7 @@ function* workSteps(world: LockWorld, index: number, replica: Replica): Generato
 
 function see(world: LockWorld, replica: Replica, lease: StoredLock | undefined): Replica {
   const record = lease?.record;
-  const observation = observeLock(replica.observation, record, lockRules(replica), nowMs(world));
+  const observation = observeLock(replica.observation, record, nowMs(world));
   const seen = { ...replica, seen: lease, observation, isFresh: true, actFromIfRefused: undefined };
   if (record?.holder === replica.identity) return seen;
   const isForced = isRenewed(replica, world) && record?.holder === BUILT_IN;

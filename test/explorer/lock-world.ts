@@ -91,9 +91,9 @@ export interface BuiltIn {
 
 export const BUILT_IN = 'kube-apiserver';
 
-/** Whom a replica may oust, and how long its own claims last. */
+/** Whom a replica may oust. */
 export function lockRules({ identity }: Replica) {
-  return { identity, leaseDurationMs: BELIEF_TICKS * TICK_MS, takeOver: true };
+  return { identity, takeOver: true };
 }
 
 export function makeReplica(index: number, life: Replica['life']): Replica {

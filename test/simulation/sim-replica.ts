@@ -2,7 +2,7 @@ import { isApplied } from '../../src/controller/controller-event.ts';
 import { ElectionController } from '../../src/controller/election-controller.ts';
 import { CoordinatorLock } from '../../src/controller/lock/coordinator-lock.ts';
 import { replicaIdentity } from '../../src/controller/lock/lock-record.ts';
-import { DEFAULT_LOCK_TIMING } from '../../src/controller/lock/lock-settings.ts';
+import { RENEW_DEADLINE_MS } from '../../src/controller/lock/lock-settings.ts';
 import { createApiLockStorage, type LockStorage } from '../../src/controller/lock/lock-storage.ts';
 import { watchedNamespaces } from '../../src/coordination/resource-paths.ts';
 import type { Action, Decision, Reason } from '../../src/election/decision.ts';
@@ -169,13 +169,13 @@ export class SimReplica {
     };
     return {
       ...storage,
-      create: (lease, signal) => after(storage.create(lease, signal)),
-      update: (lease, signal) => after(storage.update(lease, signal)),
+      create: (lease) => after(storage.create(lease)),
+      update: (lease) => after(storage.update(lease)),
     };
   }
 
   #tellDuty(): void {
-    const untilMs = DEFAULT_LOCK_TIMING.renewDeadlineMs / this.process.rate;
+    const untilMs = RENEW_DEADLINE_MS / this.process.rate;
     this.#onDuty(this.isActive() ? this.#renewalSentAt + untilMs : undefined);
   }
 

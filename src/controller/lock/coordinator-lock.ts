@@ -11,21 +11,35 @@ import {
   type LockRules,
   observeLock,
 } from './lock-decision.ts';
-import { isForeign, type OwnLock, readLockRecord, release } from './lock-record.ts';
+import {
+  isForeign,
+  newLockLease,
+  type OwnLock,
+  type RecordChange,
+  readLockRecord,
+  release,
+  withRecord,
+} from './lock-record.ts';
 import {
   type CoordinatorLockOptions,
-  checkLockSettings,
-  DEFAULT_LOCK_TIMING,
   isSameState,
+  LEASE_DURATION_MS,
   LONGEST_WRITE_MS,
   type LockState,
-  type LockTiming,
+  RENEW_DEADLINE_MS,
+  RETRY_PERIOD_MS,
   stateOf,
 } from './lock-settings.ts';
-import { LockCalls } from './lock-storage.ts';
+import type { LockCall } from './lock-storage.ts';
 
 /** Random share of the retry period, so that replicas that started together do not call together. */
 const JITTER = 0.1;
+
+const FORCE_BACKOFF = {
+  initialMs: 2 * LEASE_DURATION_MS,
+  maxMs: 32 * LEASE_DURATION_MS,
+  resetAfterMs: 32 * LEASE_DURATION_MS,
+};
 
 /**
  * The lock that makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right before each
@@ -33,9 +47,7 @@ const JITTER = 0.1;
  */
 export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
-  readonly #timing: LockTiming;
   readonly #rules: LockRules;
-  readonly #calls: LockCalls;
   readonly #sleep: InterruptibleSleep;
   /** Delays repeated claims by force, so that two processes do not take the lock from each other all the time. */
   readonly #forceBackoff: Backoff;
@@ -69,26 +81,12 @@ export class CoordinatorLock {
   #running: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
-  /** @throws RangeError when the identity lacks our prefix or the timing is unsafe */
   constructor(options: CoordinatorLockOptions) {
-    const { clock, storage, identity, takeOver } = options;
+    const { clock, identity, takeOver } = options;
     this.#options = options;
-    this.#timing = { ...DEFAULT_LOCK_TIMING, ...options.timing };
-    checkLockSettings(identity, this.#timing);
     this.#sleep = new InterruptibleSleep(clock);
-    const { leaseDurationMs, callTimeoutMs } = this.#timing;
-    this.#calls = new LockCalls({
-      clock,
-      storage,
-      timeoutMs: callTimeoutMs,
-      onFailure: (call, error) => {
-        this.#fresh = false;
-        options.onEvent?.({ kind: 'callFailed', call, error });
-      },
-    });
-    this.#rules = { identity, leaseDurationMs, takeOver };
-    const maxMs = 32 * leaseDurationMs;
-    this.#forceBackoff = new Backoff({ initialMs: 2 * leaseDurationMs, maxMs, resetAfterMs: maxMs }, clock);
+    this.#rules = { identity, takeOver };
+    this.#forceBackoff = new Backoff(FORCE_BACKOFF, clock);
     this.#state = { kind: 'standby', since: clock.now() };
   }
 
@@ -123,7 +121,7 @@ export class CoordinatorLock {
   /** Does nothing if the lock was started or stopped before. */
   start(): void {
     if (this.#running !== undefined || this.#stopping) return;
-    this.#stopWatch = this.#options.storage.watch?.((lease) => this.#onWatch(lease));
+    this.#stopWatch = this.#options.storage.watch((lease) => this.#onWatch(lease));
     this.#running = this.#run();
   }
 
@@ -158,7 +156,7 @@ export class CoordinatorLock {
   /** Claims or renews the lock. Retries once after a conflict. Returns the time of the next attempt. */
   async #attempt(): Promise<Instant> {
     const { clock } = this.#options;
-    const next = clock.now() + this.#timing.retryPeriodMs * (1 + JITTER * clock.random());
+    const next = clock.now() + RETRY_PERIOD_MS * (1 + JITTER * clock.random());
     try {
       return Math.min(next, await this.#advance().catch((error) => this.#advanceAfter(error)));
     } catch {
@@ -194,7 +192,7 @@ export class CoordinatorLock {
 
   async #refresh(): Promise<void> {
     if (this.#fresh && this.#observation !== undefined) return;
-    this.#observe(await this.#calls.get());
+    this.#observe(await this.#call('get', this.#options.storage.get()));
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
@@ -205,9 +203,9 @@ export class CoordinatorLock {
     this.#contested = false;
     this.#mayHold = true;
     // If we crash before we act, the next holder must wait for the same former holder as we do.
-    const leaseDurationMs = Math.max(this.#timing.leaseDurationMs, this.#actFrom - sentAt);
+    const leaseDurationMs = Math.max(LEASE_DURATION_MS, this.#actFrom - sentAt);
     try {
-      const answer = await this.#calls.write(this.#lease, { holder: this.#rules.identity, leaseDurationMs });
+      const answer = await this.#write({ holder: this.#rules.identity, leaseDurationMs });
       if (!this.#contested) this.#observe(answer);
     } catch (error) {
       if (isConflict(error)) this.#actFromIfRefused = formerActFrom;
@@ -221,7 +219,7 @@ export class CoordinatorLock {
 
   /** Not before `#actFrom`: otherwise the next holder would also have to wait for the former holder. */
   #shouldLetGo(): boolean {
-    const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + this.#timing.renewDeadlineMs;
+    const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
   }
 
@@ -247,7 +245,7 @@ export class CoordinatorLock {
         throw error;
       });
     } catch {
-      // `#calls` has reported the error; the Lease expires.
+      // `#call` has reported the error; the Lease expires.
     }
   }
 
@@ -256,7 +254,27 @@ export class CoordinatorLock {
     await this.#refresh();
     if (this.#observation?.record?.holder !== this.#rules.identity) return;
     const settlingMs = this.#actFrom - this.#options.clock.now();
-    this.#observe(await this.#calls.write(this.#lease, release(this.#rules.identity, settlingMs)));
+    this.#observe(await this.#write(release(this.#rules.identity, settlingMs)));
+  }
+
+  /** Updates the Lease as last seen, or creates it if there is none. */
+  #write(change: Omit<RecordChange, 'wallTime'>): Promise<KubernetesObject> {
+    const { clock, storage } = this.#options;
+    const timed = { ...change, wallTime: clock.wallTime() };
+    return this.#lease === undefined
+      ? this.#call('create', storage.create(newLockLease(storage.lease, timed)))
+      : this.#call('update', storage.update(withRecord(this.#lease, timed)));
+  }
+
+  async #call<T>(call: LockCall, answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      // The state of the server is unknown.
+      this.#fresh = false;
+      this.#options.onEvent?.({ kind: 'callFailed', call, error });
+      throw error;
+    }
   }
 
   #onWatch(lease: KubernetesObject | undefined): void {
@@ -271,7 +289,7 @@ export class CoordinatorLock {
   #observe(lease: KubernetesObject | undefined): LockObservation {
     const { clock } = this.#options;
     const record = lease && readLockRecord(lease);
-    const observation = observeLock(this.#observation, record, this.#rules, clock.now());
+    const observation = observeLock(this.#observation, record, clock.now());
     this.#lease = lease;
     this.#observation = observation;
     this.#fresh = true;
@@ -296,7 +314,7 @@ export class CoordinatorLock {
 
   #isRenewed(): boolean {
     const { clock } = this.#options;
-    return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + this.#timing.renewDeadlineMs;
+    return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + RENEW_DEADLINE_MS;
   }
 
   /** Updates the state, now and again at the end of settling or at the renew deadline. */
@@ -309,7 +327,7 @@ export class CoordinatorLock {
     this.#cancelBoundary?.();
     if (this.#renewedAt !== undefined) {
       const { activeAt = Number.POSITIVE_INFINITY } = next;
-      const boundary = Math.min(activeAt, this.#renewedAt + this.#timing.renewDeadlineMs);
+      const boundary = Math.min(activeAt, this.#renewedAt + RENEW_DEADLINE_MS);
       this.#cancelBoundary = clock.setTimer(() => this.#refreshState(), Math.ceil(boundary - now));
     }
     if (isSameState(this.#state, next)) return;

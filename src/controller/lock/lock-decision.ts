@@ -1,10 +1,9 @@
 import type { Instant } from '../../support/clock.ts';
 import { isForeign, isReleased, type LockRecord } from './lock-record.ts';
+import { LEASE_DURATION_MS } from './lock-settings.ts';
 
 export interface LockRules {
   readonly identity: string;
-  /** Duration of our claims, in ms. Also used for records without a duration. */
-  readonly leaseDurationMs: number;
   /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
 }
@@ -41,12 +40,11 @@ export type LockDecision =
 export function observeLock(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
-  rules: LockRules,
   now: Instant,
 ): LockObservation {
   if (previous !== undefined && isSame(previous.record, record)) return { ...previous, record };
   const former = previous?.record;
-  const doubtedUntil = doubtAfter(previous, record, rules, now);
+  const doubtedUntil = doubtAfter(previous, record, now);
   const { formerHolderUntil = now } = previous ?? {};
   const seen = {
     record,
@@ -57,16 +55,12 @@ export function observeLock(
   };
   const isTaken = record !== undefined && (record.holder !== '' || isHoldersRelease(record, previous));
   if (isTaken && !isSetBack(record, former)) {
-    if (!isTakenEarly(previous, record, rules, now)) return seen;
-    return { ...seen, formerHolderUntil: now + durationOf(previous.record, rules) };
+    if (!isTakenEarly(previous, record, now)) return seen;
+    return { ...seen, formerHolderUntil: now + durationOf(previous.record) };
   }
   if (previous === undefined) return seen;
   // The duration counts from now: the holder may have renewed, unseen, just before the Lease was deleted or emptied.
-  const durationMs = Math.max(
-    rules.leaseDurationMs,
-    former?.leaseDurationMs ?? 0,
-    record?.leaseDurationMs ?? 0,
-  );
+  const durationMs = Math.max(LEASE_DURATION_MS, former?.leaseDurationMs ?? 0, record?.leaseDurationMs ?? 0);
   return { ...seen, formerHolderUntil: now + durationMs };
 }
 
@@ -78,13 +72,12 @@ export function observeLock(
 function isTakenEarly(
   previous: LockObservation | undefined,
   { holder }: LockRecord,
-  rules: LockRules,
   now: Instant,
 ): previous is LockObservation & { readonly record: LockRecord } {
   const former = previous?.record;
   if (!former || former.holder === '' || former.holder === holder) return false;
   if (holder === '' || !isForeign(holder)) return false;
-  return now < previous.seenAt + durationOf(former, rules);
+  return now < previous.seenAt + durationOf(former);
 }
 
 /** Whether the holder itself released an emptied lock. Our replicas release only their own lock. */
@@ -103,14 +96,13 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
-  rules: LockRules,
   now: Instant,
 ): Instant | undefined {
   const former = previous?.record;
   const isLost = former !== undefined && former.holder !== '' && former.holder !== record?.holder;
   const isReleasedByItself = record !== undefined && isHoldersRelease(record, previous);
   if (!isLost || !isForeign(former.holder) || isReleasedByItself) return previous?.doubtedUntil;
-  return Math.max(previous?.doubtedUntil ?? now, now + 2 * durationOf(former, rules));
+  return Math.max(previous?.doubtedUntil ?? now, now + 2 * durationOf(former));
 }
 
 /**
@@ -131,16 +123,16 @@ export function decideLock(
   }
   if (record.holder === rules.identity)
     return isDisputed ? { kind: 'claim', actFrom: formerHolderUntil } : { kind: 'renew' };
-  const foundMs = durationOf(record, rules);
+  const foundMs = durationOf(record);
   const expiresAt = seenAt + foundMs;
   if (now >= expiresAt) return { kind: 'claim', actFrom: now };
   if (!rules.takeOver || !isForeign(record.holder)) return { kind: 'wait', until: expiresAt };
   if (now < forceNotBefore) return { kind: 'wait', until: Math.min(expiresAt, forceNotBefore) };
-  return { kind: 'force', actFrom: now + Math.max(foundMs, rules.leaseDurationMs), ousted: record.holder };
+  return { kind: 'force', actFrom: now + Math.max(foundMs, LEASE_DURATION_MS), ousted: record.holder };
 }
 
-function durationOf(record: LockRecord, rules: LockRules): number {
-  return record.leaseDurationMs ?? rules.leaseDurationMs;
+function durationOf(record: LockRecord): number {
+  return record.leaseDurationMs ?? LEASE_DURATION_MS;
 }
 
 /** Whether leaseTransitions has decreased. Each new holder increases it, so the storage was restored from a backup. */

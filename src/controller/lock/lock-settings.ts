@@ -2,19 +2,14 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { isForeign } from './lock-record.ts';
 import type { LockCall, LockStorage } from './lock-storage.ts';
 
-/** The defaults are those of the built-in controller and of Kubernetes' components. */
-export interface LockTiming {
-  /** How long a claim or renewal is valid, in ms, whole seconds. Default: 15,000. */
-  readonly leaseDurationMs: number;
-  /**
-   * The holder stops acting when this time has passed since it sent its last successful renewal, in ms. Default: 10,000.
-   */
-  readonly renewDeadlineMs: number;
-  /** Interval of renewals, and of reads while another replica holds the lock, in ms. Default: 2,000. */
-  readonly retryPeriodMs: number;
-  /** Deadline of each call, in ms. Default: 3,000. */
-  readonly callTimeoutMs: number;
-}
+/** How long a claim or renewal is valid, in ms. This and the next two are those of Kubernetes' components. */
+export const LEASE_DURATION_MS = 15_000;
+/** The holder stops acting when this time has passed since it sent its last successful renewal, in ms. */
+export const RENEW_DEADLINE_MS = 10_000;
+/** Interval of renewals, and of reads while another replica holds the lock, in ms. */
+export const RETRY_PERIOD_MS = 2000;
+/** Deadline of each call, in ms. */
+export const CALL_TIMEOUT_MS = 3000;
 
 /** Events for the log, in addition to changes of the state. */
 export type LockEvent =
@@ -34,49 +29,24 @@ export interface CoordinatorLockOptions {
   readonly takeOver: boolean;
   /**
    * Whether this replica could coordinate if it had the lock. Default: true. While false, the replica does not claim the
-   * lock, and releases it after `renewDeadlineMs`.
+   * lock, and releases it after {@link RENEW_DEADLINE_MS}.
    */
   readonly canCoordinate?: () => boolean;
-  readonly timing?: Partial<LockTiming>;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;
   /** Must not throw. */
   readonly onEvent?: (event: LockEvent) => void;
 }
 
-export const DEFAULT_LOCK_TIMING: LockTiming = {
-  leaseDurationMs: 15_000,
-  renewDeadlineMs: 10_000,
-  retryPeriodMs: 2000,
-  callTimeoutMs: 3000,
-};
-
 /**
  * Deadline of each write that needs the lock, in ms.
  *
- * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most `renewDeadlineMs` after the
+ * This invariant keeps two coordinators from acting at once (rule 10): a write begins at most 10 s after the
  * holder sent its last successful renewal, and ends within this deadline. Other replicas see the renewal after it was
- * sent, so for them it expires more than `leaseDurationMs` after that moment. With the defaults 10 s + 3.5 s < 15 s. This
- * holds even if one clock is 5 % slow and the other 5 % fast: 13.5 s / 0.95 < 15 s / 1.05.
+ * sent, so for them it expires more than 15 s after that moment. 10 s + 3.5 s is less, even if one clock is 5 % slow and
+ * the other 5 % fast: 13.5 s / 0.95 < 15 s / 1.05.
  */
 export const LONGEST_WRITE_MS = 3500;
-
-/** @throws RangeError if two replicas could act at once, or if a replica could lose the lock although nothing failed. */
-export function checkLockSettings(identity: string, timing: LockTiming): void {
-  if (isForeign(identity)) throw new RangeError(`a replica's identity cannot be "${identity}"`);
-  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, callTimeoutMs } = timing;
-  if (leaseDurationMs % 1000 !== 0) throw new RangeError('leaseDurationMs must be whole seconds');
-  if (!(leaseDurationMs > renewDeadlineMs + LONGEST_WRITE_MS)) {
-    throw new RangeError(`leaseDurationMs must exceed renewDeadlineMs by more than ${LONGEST_WRITE_MS}`);
-  }
-  if (!(retryPeriodMs > 0 && callTimeoutMs > 0))
-    throw new RangeError('retryPeriodMs and callTimeoutMs must be positive');
-  if (!(renewDeadlineMs > retryPeriodMs + callTimeoutMs)) {
-    throw new RangeError(
-      'renewDeadlineMs must leave time for a retry: more than retryPeriodMs + callTimeoutMs',
-    );
-  }
-}
 
 /**
  * - `standby`: another of our replicas holds the lock, or no holder is known.

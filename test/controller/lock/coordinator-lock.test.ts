@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CoordinatorLock } from '../../../src/controller/lock/coordinator-lock.ts';
-import type { LockEvent, LockState, LockTiming } from '../../../src/controller/lock/lock-settings.ts';
+import type { LockEvent, LockState } from '../../../src/controller/lock/lock-settings.ts';
 import { SimProcess } from '../../simulation/sim-process.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { type SimFate, SimLockServer } from './sim-lock-server.ts';
@@ -16,7 +16,6 @@ interface LockOverrides {
   readonly hasWatch?: boolean;
   readonly watchDelayMs?: number;
   readonly fate?: () => SimFate;
-  readonly timing?: Partial<LockTiming>;
   /** Whose clock the lock goes by; the world's when absent. */
   readonly process?: SimProcess;
 }
@@ -30,7 +29,6 @@ function makeWorld() {
       takeOver = false,
       hasWatch = true,
       canCoordinate,
-      timing,
       process,
       ...connection
     } = overrides;
@@ -38,11 +36,10 @@ function makeWorld() {
     const events: LockEvent[] = [];
     const lock = new CoordinatorLock({
       clock: process ?? clock,
-      storage: server.connect({ clock, ...connection }, hasWatch),
+      storage: server.connect({ clock, ...(process && { caller: process }), ...connection }, hasWatch),
       identity,
       takeOver,
       ...(canCoordinate && { canCoordinate }),
-      ...(timing && { timing }),
       onChange: (state) => states.push(state),
       onEvent: (event) => events.push(event),
     });

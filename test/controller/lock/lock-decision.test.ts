@@ -12,7 +12,7 @@ function makeRecord(fields: Partial<LockRecord> = {}): LockRecord {
 }
 
 function makeRules(takeOver = true) {
-  return { identity: OURS, leaseDurationMs: 15_000, takeOver };
+  return { identity: OURS, takeOver };
 }
 
 describe('deciding about the lock (rule 10)', () => {
@@ -133,7 +133,7 @@ describe('observing the lock', () => {
     { name: 'another holder does too', record: makeRecord({ holder: BUILT_IN }), want: 50 },
     { name: 'another duration does too', record: makeRecord({ leaseDurationMs: 1 }), want: 50 },
   ])('$name', ({ record, want }) => {
-    expect(observeLock(first, record, makeRules(), 50)).toMatchObject({ record, seenAt: want });
+    expect(observeLock(first, record, 50)).toMatchObject({ record, seenAt: want });
   });
 
   test.each([
@@ -143,7 +143,7 @@ describe('observing the lock', () => {
   ])(
     'a Lease that was $name is remembered as its holder’s as long as that may believe in it',
     ({ record, want }) => {
-      expect(observeLock(first, record, makeRules(), 50).formerHolderUntil).toBe(want);
+      expect(observeLock(first, record, 50).formerHolderUntil).toBe(want);
     },
   );
 
@@ -155,7 +155,7 @@ describe('observing the lock', () => {
     'a Lease that a backup of the storage has made $name again is remembered as its last holder’s as long as that may believe in it',
     ({ record }) => {
       const since = { record: makeRecord({ leaseTransitions: 5 }), seenAt: 10 };
-      expect(observeLock(since, record, makeRules(), 50).formerHolderUntil).toBe(15_050);
+      expect(observeLock(since, record, 50).formerHolderUntil).toBe(15_050);
     },
   );
 
@@ -168,17 +168,17 @@ describe('observing the lock', () => {
       record: undefined,
     },
   ])('a Lease that was $name may have had a holder meanwhile that was never seen', ({ former, record }) => {
-    const before = observeLock(first, former, makeRules(), 50);
-    expect(observeLock(before, record, makeRules(), 60).formerHolderUntil).toBe(15_060);
+    const before = observeLock(first, former, 50);
+    expect(observeLock(before, record, 60).formerHolderUntil).toBe(15_060);
   });
 
   test('a Lease of our own that was deleted may have been claimed by another before', () => {
     const own = { record: makeRecord({ holder: OURS }), seenAt: 10 };
-    expect(observeLock(own, undefined, makeRules(), 50).formerHolderUntil).toBe(15_050);
+    expect(observeLock(own, undefined, 50).formerHolderUntil).toBe(15_050);
   });
 
   test('a Lease that never was is nobody’s', () => {
-    expect(observeLock(undefined, undefined, makeRules(), 50)).toEqual({ record: undefined, seenAt: 50 });
+    expect(observeLock(undefined, undefined, 50)).toEqual({ record: undefined, seenAt: 50 });
   });
 });
 
@@ -189,7 +189,7 @@ test('a lock of ours is renewed, and not claimed again, once its former holder c
 });
 
 const OTHER = `${IDENTITY_PREFIX}two`;
-const rules = { identity: `${IDENTITY_PREFIX}three`, leaseDurationMs: 15_000, takeOver: true };
+const rules = { identity: `${IDENTITY_PREFIX}three`, takeOver: true };
 const SECONDS = 1000;
 
 let renewals = 0;
@@ -209,7 +209,7 @@ function seen(
 ): LockObservation {
   const first: LockObservation = { record: undefined, seenAt: 0 };
   return records.reduce<LockObservation>(
-    (known, [at, record]) => observeLock(known, record, rules, at * SECONDS),
+    (known, [at, record]) => observeLock(known, record, at * SECONDS),
     first,
   );
 }

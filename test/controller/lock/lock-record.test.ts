@@ -4,10 +4,8 @@ import {
   newLockLease,
   readLockRecord,
   release,
-  replicaIdentity,
   withRecord,
 } from '../../../src/controller/lock/lock-record.ts';
-import { checkLockSettings, DEFAULT_LOCK_TIMING } from '../../../src/controller/lock/lock-settings.ts';
 import { isNotNewer } from '../../../src/kubernetes/objects.ts';
 
 const WALL = 1_767_225_600_123_456n;
@@ -134,60 +132,6 @@ test.each([
 test('a holder lets go at once, or lets the lock expire once nobody else can act any more', () => {
   expect(release('me', 0)).toEqual({ holder: '', leaseDurationMs: 1000 });
   expect(release('me', 1)).toEqual({ holder: 'me', leaseDurationMs: 1 });
-});
-
-describe('settings', () => {
-  const identity = replicaIdentity('host', '0b9c');
-
-  test('take the timing of Kubernetes’ own components', () => {
-    expect(() => checkLockSettings(identity, DEFAULT_LOCK_TIMING)).not.toThrow();
-  });
-
-  test('refuse an identity that would look like the built-in’s', () => {
-    const refused = new RangeError('a replica\'s identity cannot be "host_0b9c"');
-    expect(() => checkLockSettings('host_0b9c', DEFAULT_LOCK_TIMING)).toThrow(refused);
-  });
-
-  test.each([
-    {
-      name: 'a lease that a last write could outlive',
-      timing: { leaseDurationMs: 13_000 },
-      want: 'leaseDurationMs must exceed renewDeadlineMs by more than 3500',
-    },
-    {
-      name: 'a lease that ends as a last write may',
-      timing: { renewDeadlineMs: 11_500 },
-      want: 'leaseDurationMs must exceed renewDeadlineMs by more than 3500',
-    },
-    {
-      name: 'a duration that the Lease cannot carry',
-      timing: { leaseDurationMs: 15_500 },
-      want: 'leaseDurationMs must be whole seconds',
-    },
-    {
-      name: 'a deadline that one slow call would exceed',
-      timing: { callTimeoutMs: 8000 },
-      want: 'renewDeadlineMs must leave time for a retry: more than retryPeriodMs + callTimeoutMs',
-    },
-    {
-      name: 'no pause between calls',
-      timing: { retryPeriodMs: 0 },
-      want: 'retryPeriodMs and callTimeoutMs must be positive',
-    },
-    {
-      name: 'no time for a call',
-      timing: { callTimeoutMs: 0 },
-      want: 'retryPeriodMs and callTimeoutMs must be positive',
-    },
-    {
-      name: 'numbers that are none',
-      timing: { renewDeadlineMs: Number.NaN },
-      want: 'leaseDurationMs must exceed renewDeadlineMs by more than 3500',
-    },
-  ])('refuse $name', ({ timing, want }) => {
-    const timed = { ...DEFAULT_LOCK_TIMING, ...timing };
-    expect(() => checkLockSettings(identity, timed)).toThrow(new RangeError(want));
-  });
 });
 
 test.each([

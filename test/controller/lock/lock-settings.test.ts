@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import {
-  DEFAULT_LOCK_TIMING,
+  CALL_TIMEOUT_MS,
   isSameState,
+  LEASE_DURATION_MS,
   LONGEST_WRITE_MS,
   type LockState,
+  RENEW_DEADLINE_MS,
+  RETRY_PERIOD_MS,
   stateOf,
 } from '../../../src/controller/lock/lock-settings.ts';
 
@@ -52,6 +55,9 @@ const SLOW = 0.95;
 const FAST = 1.05;
 
 test('a write of who has just lost the lock ends before another acts, though its clock runs slow and the other’s fast', () => {
-  const { leaseDurationMs, renewDeadlineMs } = DEFAULT_LOCK_TIMING;
-  expect((renewDeadlineMs + LONGEST_WRITE_MS) / SLOW).toBeLessThan(leaseDurationMs / FAST);
+  expect((RENEW_DEADLINE_MS + LONGEST_WRITE_MS) / SLOW).toBeLessThan(LEASE_DURATION_MS / FAST);
+});
+
+test('a holder that fails to renew once has time for another attempt', () => {
+  expect(RETRY_PERIOD_MS + CALL_TIMEOUT_MS).toBeLessThan(RENEW_DEADLINE_MS);
 });

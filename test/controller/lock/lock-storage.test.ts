@@ -27,18 +27,16 @@ function makeLock(holder = 'a', fields: Readonly<Record<string, unknown>> = {}):
   };
 }
 
-const { signal } = new AbortController();
-
 describe('the lock on an API server', () => {
   test('is undefined while there is no Lease', async () => {
-    await expect(makeStorage().storage.get(signal)).resolves.toBeUndefined();
+    await expect(makeStorage().storage.get()).resolves.toBeUndefined();
   });
 
   test('is made, read and changed with all that is unknown in it', async () => {
     const { storage } = makeStorage();
-    const created = await storage.create(makeLock('a', { future: 'kept' }), signal);
-    await expect(storage.get(signal)).resolves.toEqual(created);
-    const updated = await storage.update({ ...created, spec: { holderIdentity: 'b' } }, signal);
+    const created = await storage.create(makeLock('a', { future: 'kept' }));
+    await expect(storage.get()).resolves.toEqual(created);
+    const updated = await storage.update({ ...created, spec: { holderIdentity: 'b' } });
     expect(updated).toMatchObject({ future: 'kept', spec: { holderIdentity: 'b' } });
   });
 
@@ -46,10 +44,10 @@ describe('the lock on an API server', () => {
     'refuses a late %s with the status of a conflict',
     async (call) => {
       const { api, storage } = makeStorage();
-      const created = await storage.create(makeLock(), signal);
+      const created = await storage.create(makeLock());
       const lease = api.lease(KEY);
       if (lease) api.store.update('leases', lease, { ...lease, spec: { holderIdentity: 'b' } });
-      await expect(storage[call](created, signal)).rejects.toMatchObject({ status: 409 });
+      await expect(storage[call](created)).rejects.toMatchObject({ status: 409 });
     },
   );
 
@@ -58,7 +56,7 @@ describe('the lock on an API server', () => {
     const connection = new SimConnection(new SimApiServer(clock), new SimProcess(clock), 'us', {
       fate: () => ({ outcome: 500 }),
     });
-    await expect(createApiLockStorage(connection, clock, LEASE, () => {}).get(signal)).rejects.toMatchObject({
+    await expect(createApiLockStorage(connection, clock, LEASE, () => {}).get()).rejects.toMatchObject({
       status: 500,
     });
   });
@@ -67,15 +65,16 @@ describe('the lock on an API server', () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ metadata: { name: LEASE.name } });
     const storage = createApiLockStorage(client, new VirtualClock(), LEASE, () => {});
-    await storage.get(signal);
-    await storage.create(makeLock(), signal);
-    await storage.update(makeLock(), signal);
+    await storage.get();
+    await storage.create(makeLock());
+    await storage.update(makeLock());
     const query = { fieldManager: 'coordinated-leader-election' };
+    const deadlineMs = 3000;
     const body = makeLock();
     expect(client.requests).toEqual([
-      { method: 'GET', path: PATH, signal },
-      { method: 'POST', path: PATH.replace(/\/[^/]+$/, ''), body, query, signal },
-      { method: 'PUT', path: PATH, body, query, signal },
+      { method: 'GET', path: PATH, deadlineMs },
+      { method: 'POST', path: PATH.replace(/\/[^/]+$/, ''), body, query, deadlineMs },
+      { method: 'PUT', path: PATH, body, query, deadlineMs },
     ]);
   });
 
@@ -83,7 +82,7 @@ describe('the lock on an API server', () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ kind: 'Status' });
     const storage = createApiLockStorage(client, new VirtualClock(), LEASE, () => {});
-    await expect(storage.update(makeLock(), signal)).rejects.toThrow('answered without a Lease');
+    await expect(storage.update(makeLock())).rejects.toThrow('answered without a Lease');
   });
 });
 
@@ -91,15 +90,15 @@ describe('the watch of the lock', () => {
   test('tells of this one Lease, its end included, until it is stopped', async () => {
     const { clock, api, connection, storage } = makeStorage();
     const seen: unknown[] = [];
-    const stop = storage.watch?.((lease) => seen.push(lease?.['spec']));
+    const stop = storage.watch((lease) => seen.push(lease?.['spec']));
     await clock.advance(0);
-    const created = await storage.create(makeLock('a'), signal);
+    const created = await storage.create(makeLock('a'));
     api.handle('test', {
       method: 'POST',
       path: PATH.replace(/\/[^/]+$/, ''),
       body: { metadata: { name: 'another' }, spec: {} },
     });
-    await storage.update({ ...created, spec: { holderIdentity: 'b' } }, signal);
+    await storage.update({ ...created, spec: { holderIdentity: 'b' } });
     const lease = api.lease(KEY);
     if (lease) api.store.remove('leases', lease);
     await clock.advance(0);
@@ -108,10 +107,10 @@ describe('the watch of the lock', () => {
       { holderIdentity: 'b' },
       undefined,
     ]);
-    stop?.();
+    stop();
     await clock.advance(0);
     expect(connection.openWatches).toBe(0);
-    await storage.create(makeLock('c'), signal);
+    await storage.create(makeLock('c'));
     await clock.advance(1000);
     expect(seen).toHaveLength(3);
   });
@@ -119,10 +118,10 @@ describe('the watch of the lock', () => {
   test('goes on after it was broken, without losing what happened meanwhile', async () => {
     const { clock, connection, storage } = makeStorage();
     const seen: unknown[] = [];
-    storage.watch?.((lease) => seen.push(lease?.['spec']));
+    storage.watch((lease) => seen.push(lease?.['spec']));
     await clock.advance(0);
     connection.breakWatches();
-    await storage.create(makeLock('a'), signal);
+    await storage.create(makeLock('a'));
     await clock.advance(1000);
     expect(seen).toEqual([{ holderIdentity: 'a', leaseDurationSeconds: 15 }]);
   });
@@ -135,10 +134,10 @@ describe('a lock that is released and taken by another in one breath', () => {
       (name) => `coordinated-leader-election_${name}`,
     );
     const renewTime = 'then';
-    await storage.create(
-      { ...makeLock(former), spec: { holderIdentity: former, leaseDurationSeconds: 15, renewTime } },
-      signal,
-    );
+    await storage.create({
+      ...makeLock(former),
+      spec: { holderIdentity: former, leaseDurationSeconds: 15, renewTime },
+    });
     const lock = new CoordinatorLock({ clock, storage, identity: ours ?? '', takeOver: true });
     lock.start();
     await clock.advance(1000);

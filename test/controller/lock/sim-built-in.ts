@@ -66,8 +66,7 @@ export class SimBuiltIn {
   }
 
   async #acquireOrRenew(): Promise<boolean> {
-    if (!(this.isActive() && this.#lease))
-      this.#lease = await this.#withDeadline((signal) => this.#storage.get(signal));
+    if (!(this.isActive() && this.#lease)) this.#lease = await this.#withDeadline(this.#storage.get());
     const lease = this.#lease;
     const spec = (lease?.['spec'] ?? {}) as Readonly<Record<string, unknown>>;
     const record = JSON.stringify(spec);
@@ -93,19 +92,19 @@ export class SimBuiltIn {
         renewTime: `${this.#identity} ${this.#renewals++}`,
       },
     };
-    this.#lease = await this.#withDeadline((signal) =>
-      lease ? this.#storage.update(renewed, signal) : this.#storage.create(renewed, signal),
+    this.#lease = await this.#withDeadline(
+      lease ? this.#storage.update(renewed) : this.#storage.create(renewed),
     );
     this.#seen = JSON.stringify(this.#lease['spec']);
     this.#seenAt = this.#clock.now();
     return true;
   }
 
-  async #withDeadline<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #withDeadline<T>(answer: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     const cancel = this.#clock.setTimer(() => reject(new Error('no answer')), CALL_TIMEOUT_MS);
     try {
-      return await Promise.race([request(new AbortController().signal), promise]);
+      return await Promise.race([answer, promise]);
     } finally {
       cancel();
     }

@@ -1,3 +1,4 @@
+import { CALL_TIMEOUT_MS } from '../../../src/controller/lock/lock-settings.ts';
 import type { LockStorage } from '../../../src/controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../../../src/election/model.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
@@ -25,6 +26,8 @@ export interface SimFate {
 
 export interface SimConnection {
   readonly clock: Clock;
+  /** Whose clock the deadlines of calls go by; the network's when absent. */
+  readonly caller?: Clock;
   /** Decides about each request; by default all arrive and are answered at once. */
   readonly fate?: () => SimFate;
   /** How long events of the watch travel, in milliseconds; undefined: there is no watch. */
@@ -63,8 +66,12 @@ export class SimLockServer {
     this.#tell();
   }
 
-  connect({ clock, fate = () => ({}), watchDelayMs = 0 }: SimConnection, hasWatch = true): LockStorage {
-    const request = async <T>(name: string, carryOut: () => T): Promise<T> => {
+  connect(
+    { clock, caller = clock, fate = () => ({}), watchDelayMs = 0 }: SimConnection,
+    hasWatch = true,
+  ): LockStorage {
+    const request = <T>(name: string, carryOut: () => T): Promise<T> => inTime(caller, send(name, carryOut));
+    const send = async <T>(name: string, carryOut: () => T): Promise<T> => {
       const { requestMs = 0, answerMs = 0, outcome } = fate();
       if (requestMs > 0) await pause(clock, requestMs);
       if (outcome === 'refused') throw refusal(500);
@@ -81,15 +88,13 @@ export class SimLockServer {
       get: () => request('get', () => this.#lease),
       create: (lease) => request('create', () => this.#create(lease)),
       update: (lease) => request('update', () => this.#update(lease)),
-      ...(hasWatch && {
-        watch: (onChange) => {
-          const watcher = (lease: KubernetesObject | undefined) => {
-            clock.setTimer(() => onChange(lease), watchDelayMs);
-          };
-          this.#watchers.add(watcher);
-          return () => this.#watchers.delete(watcher);
-        },
-      }),
+      watch: (onChange) => {
+        const watcher = (lease: KubernetesObject | undefined) => {
+          clock.setTimer(() => onChange(lease), watchDelayMs);
+        };
+        if (hasWatch) this.#watchers.add(watcher);
+        return () => this.#watchers.delete(watcher);
+      },
     };
   }
 
@@ -125,6 +130,17 @@ function settled<T>(work: () => T): () => T {
     return () => {
       throw error;
     };
+  }
+}
+
+/** Rejects when the deadline of a call passes without an answer. */
+async function inTime<T>(clock: Clock, answer: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const cancel = clock.setTimer(() => reject(new Error('no answer')), CALL_TIMEOUT_MS);
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    cancel();
   }
 }
 

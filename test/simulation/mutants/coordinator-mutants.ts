@@ -232,8 +232,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ),
   mutant('no-renew-deadline', 'goes on when it cannot renew its lock', [
     'controller/lock/coordinator-lock.ts',
-    'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + this.#timing.renewDeadlineMs;',
-    'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + 100 * this.#timing.renewDeadlineMs;',
+    'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + RENEW_DEADLINE_MS;',
+    'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + 100 * RENEW_DEADLINE_MS;',
   ]),
   mutant('lock-expires-early', 'takes the lock after half of its duration', [
     'controller/lock/lock-decision.ts',
@@ -242,7 +242,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('force-without-wait', 'acts at once when it has ousted another', [
     'controller/lock/lock-decision.ts',
-    'actFrom: now + Math.max(foundMs, rules.leaseDurationMs), ousted',
+    'actFrom: now + Math.max(foundMs, LEASE_DURATION_MS), ousted',
     'actFrom: now, ousted',
   ]),
   mutant('claim-answer-lost', 'forgets whom it ousted when the answer to its claim is lost', [
