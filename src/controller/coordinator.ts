@@ -142,7 +142,6 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     lockRefusal: refusal,
     start() {
       controller.start();
-      labels?.start();
       lock?.start();
       // The number of writes in flight never exceeds this.
       const connections = Math.min(CONNECTIONS, settings.workers);

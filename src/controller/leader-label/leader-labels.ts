@@ -28,7 +28,7 @@ export type LabelEvent =
     }
   /** The list of labelled Pods ended; `error` is undefined after a success. */
   | { readonly type: 'labelsListed'; readonly error: unknown }
-  /** The name of the Lease is not valid in a label key. Sent once for each Lease. */
+  /** The name of the Lease is not valid in a label key. Sent once for each Lease and term. */
   | { readonly type: 'unlabelable'; readonly key: LeaseKey };
 
 export interface LeaderLabelsParts {
@@ -51,8 +51,8 @@ export interface LeaderLabelsParts {
 interface Entry extends KnownLabels {
   /** The uid of the leader's Pod, if that Pod does not exist. */
   readonly missing: string | undefined;
+  /** Number of consecutive failures. After a failure, the next attempt is scheduled. */
   readonly failures: number;
-  readonly notBefore: Instant;
   /** While the holder renews, there is nothing to do. */
   readonly isSettled: boolean;
 }
@@ -70,7 +70,6 @@ const NOTHING: Entry = {
   holder: undefined,
   missing: undefined,
   failures: 0,
-  notBefore: Number.NEGATIVE_INFINITY,
   isSettled: false,
 };
 
@@ -85,23 +84,16 @@ export class LeaderLabels {
   readonly #busy = new Map<LeaseKey, Promise<void>>();
   readonly #again = new Set<LeaseKey>();
   #entries = new Map<LeaseKey, Entry>();
-  readonly #unlabelable = new Set<LeaseKey>();
   readonly #stopping = new AbortController();
   #isActive = false;
   /** Whether leftover labels are known. */
   #isSwept = false;
-  #isStarted = false;
   /** Number of consecutive failed searches. */
   #failures = 0;
 
   constructor(parts: LeaderLabelsParts) {
     this.#parts = parts;
     this.#due = new DueKeys({ clock: parts.clock, onDue: () => this.#work() });
-  }
-
-  start(): void {
-    this.#isStarted = true;
-    this.#work();
   }
 
   /** Requests in flight end when the client is closed. */
@@ -125,8 +117,8 @@ export class LeaderLabels {
 
   /** Call this when a Lease or one of its candidates changes. */
   seen(key: LeaseKey, isRenewalOnly: boolean): void {
-    if (!this.#isSwept || (isRenewalOnly && this.#entries.get(key)?.isSettled)) return;
-    this.#add(key);
+    const { isSettled = false, failures = 0 } = this.#entries.get(key) ?? {};
+    if (this.#isSwept && failures === 0 && !(isRenewalOnly && isSettled)) this.#add(key);
   }
 
   #add(key: LeaseKey): void {
@@ -134,7 +126,7 @@ export class LeaderLabels {
   }
 
   #work(): void {
-    while (this.#isStarted && this.#busy.size < MAX_AT_ONCE) {
+    while (this.#busy.size < MAX_AT_ONCE) {
       const key = this.#due.take()?.key;
       if (key === undefined) return;
       if (this.#busy.has(key)) this.#again.add(key);
@@ -187,32 +179,36 @@ export class LeaderLabels {
     this.#entries = found;
     this.#isSwept = true;
     // Includes the labels of deleted Leases, whose entries are then dropped.
-    for (const key of [...found.keys(), ...leases(), ...this.#unlabelable]) this.#add(key);
+    for (const key of [...found.keys(), ...leases()]) this.#add(key);
   }
 
   async #follow(key: LeaseKey): Promise<void> {
-    const { clock, mayWrite, knows, gather } = this.#parts;
+    const { clock, mayWrite, knows, gather, observe } = this.#parts;
     const { namespace, name } = splitLeaseKey(key);
     const entries = this.#entries;
     const entry = entries.get(key) ?? NOTHING;
     if (!this.#isSwept) return;
-    const isReady = mayWrite() && knows(namespace);
-    if (!isReady || clock.now() < entry.notBefore) {
-      this.#retryAt(key, isReady ? entry.notBefore : clock.now() + UNREADY_MS);
+    if (!mayWrite() || !knows(namespace)) {
+      this.#retryAt(key, clock.now() + UNREADY_MS);
       return;
     }
     const input = gather(key);
     const leadership = leadershipOf(input, clock.now());
     const labelKey = labelKeyOf(name);
     if (labelKey === undefined) {
-      this.#noteUnlabelable(key, input.lease === undefined, leadership);
+      if (input.lease === undefined) entries.delete(key);
+      if (!leadership?.pod || entry.isSettled) return;
+      entries.set(key, { ...NOTHING, isSettled: true });
+      observe({ type: 'unlabelable', key });
       return;
     }
     const done = await this.#write(key, labelKey, entry, leadership);
     const isNothing = done.carriers.length === 0 && done.failures === 0 && !done.isSettled;
     if (isNothing) entries.delete(key);
     else entries.set(key, done);
-    this.#retryAt(key, done.failures > 0 ? done.notBefore : leadership?.until);
+    const { failures } = done;
+    const backoffMs = backoffDelayMs(failures, BACKOFF, clock.random());
+    this.#retryAt(key, failures > 0 ? clock.now() + backoffMs : leadership?.until);
   }
 
   /** Writes the decided labels. Stops at the first failure. Returns the new entry. */
@@ -222,7 +218,7 @@ export class LeaderLabels {
     entry: Entry,
     leadership: Leadership | undefined,
   ): Promise<Entry> {
-    const { client, clock, mayWrite, observe } = this.#parts;
+    const { client, mayWrite, observe } = this.#parts;
     const { namespace } = splitLeaseKey(key);
     let { carriers, doubtful, missing } = entry;
     for (const write of decideLabels(entry, leadership)) {
@@ -239,19 +235,10 @@ export class LeaderLabels {
       } catch (error) {
         observe({ type: 'labelWritten', key, write, error });
         if (kind === 'add') doubtful = [...doubtful.filter(isOther), pod];
-        const failures = entry.failures + 1;
-        const notBefore = clock.now() + backoffDelayMs(failures, BACKOFF, clock.random());
-        return { ...entry, carriers, doubtful, missing, failures, notBefore, isSettled: false };
+        return { ...entry, carriers, doubtful, missing, failures: entry.failures + 1, isSettled: false };
       }
     }
     const isSettled = leadership !== undefined;
     return { ...NOTHING, carriers, doubtful, missing, holder: leadership?.holder, isSettled };
-  }
-
-  #noteUnlabelable(key: LeaseKey, isGone: boolean, leadership: Leadership | undefined): void {
-    if (isGone) this.#unlabelable.delete(key);
-    if (!leadership?.pod || this.#unlabelable.has(key)) return;
-    this.#unlabelable.add(key);
-    this.#parts.observe({ type: 'unlabelable', key });
   }
 }

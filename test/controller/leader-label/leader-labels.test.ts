@@ -44,7 +44,6 @@ class LabelWorld {
   }
 
   async start(): Promise<this> {
-    this.labels.start();
     this.labels.setActive(true);
     await this.clock.advance(0);
     return this;
