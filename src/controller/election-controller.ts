@@ -280,7 +280,6 @@ export class ElectionController {
     const coordinatingSince = isListed ? this.#coordinatesSince() : undefined;
     const isNewcomer = type === 'added' && isListed && !initial;
     this.#records.seeLease(key, lease, this.#now(), coordinatingSince, isNewcomer);
-    this.scheduler.outdate(key);
     this.#parts.observe({ type: 'seen', key, isRenewalOnly: isRenewal });
     this.#takeOver.see(key);
     if (type === 'deleted' && this.scheduler.forgetIfGone(key)) return;
@@ -312,8 +311,7 @@ export class ElectionController {
     if (hasTwin) observe({ type: 'twinSeen', key, name });
     const annotation = newlyUnreadable(previous, object);
     if (annotation) observe({ type: 'priorityUnreadable', key, name, annotation });
-    if (change !== 'ping') this.scheduler.outdate(key);
-    if (!initial && (!isRoutine || hasTwin || this.scheduler.isHeldUp(key))) this.scheduler.add(key);
+    if (!initial && (!isRoutine || hasTwin)) this.scheduler.add(key);
     observe({ type: 'seen', key, isRenewalOnly: false });
   }
 
@@ -332,7 +330,6 @@ export class ElectionController {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     if (!this.#records.candidate(key, candidate.name, candidate.uid))
       this.scheduler.forgetCandidate(key, candidate);
-    this.scheduler.outdate(key);
     this.scheduler.add(key);
     this.#parts.observe({ type: 'seen', key, isRenewalOnly: false });
   }

@@ -7,7 +7,7 @@ import { type ElectionInput, surveyTenure } from '../election/view.ts';
 import { backoffDelayMs } from '../support/backoff.ts';
 import type { Instant } from '../support/clock.ts';
 import { DueKeys } from '../support/due-keys.ts';
-import { EventLoopShare } from '../support/event-loop.ts';
+import { createPause } from '../support/event-loop.ts';
 import { unledSince } from './elections-survey.ts';
 import { RequestRoom, urgencyOf } from './order-and-limit.ts';
 import { SETTLED } from './renewal-only.ts';
@@ -48,8 +48,6 @@ interface LastDecision {
   readonly nextAt: Instant | undefined;
   /** The same, provided that the holder renews the Lease. */
   readonly steadyUntil: Instant;
-  /** Whether an action waits for the result of an earlier write. */
-  readonly isHeldUp: boolean;
 }
 
 /**
@@ -60,7 +58,7 @@ interface Pending {
   readonly decision: Decision;
   readonly input: ElectionInput;
   readonly actions: readonly Action[];
-  /** After this time, and after any change of the Lease or its candidates, the Lease needs a new decision. */
+  /** After this time, the Lease needs a new decision. */
   readonly validUntil: Instant;
   readonly isReported: boolean;
 }
@@ -100,7 +98,6 @@ export class Scheduler {
   readonly #sender: Sender | undefined;
   readonly #gate: WriteGate;
   readonly room: RequestRoom;
-  readonly #share: EventLoopShare;
   readonly #entries = new Map<LeaseKey, Entry>();
   readonly #due: DueKeys;
   #isRunning = false;
@@ -114,7 +111,6 @@ export class Scheduler {
     this.#gate = new WriteGate(clock, records);
     this.#sender = writer && new Sender({ ...parts, writer, gate: this.#gate });
     this.room = new RequestRoom(clock, maxInFlight);
-    this.#share = new EventLoopShare(clock);
     this.#due = new DueKeys({
       clock,
       onDue: () => void this.#run(),
@@ -137,15 +133,6 @@ export class Scheduler {
     if (!this.#isClosed) this.#due.add(key);
   }
 
-  /**
-   * Call this when the Lease or one of its candidates has changed. Its waiting actions need a new decision when there is
-   * a free slot.
-   */
-  outdate(key: LeaseKey): void {
-    const entry = this.#entries.get(key);
-    if (entry?.pending) entry.pending = { ...entry.pending, validUntil: Number.NEGATIVE_INFINITY };
-  }
-
   /** The reason of the last decision. */
   reasonOf(key: LeaseKey): Reason | undefined {
     return this.#entries.get(key)?.last?.reason;
@@ -162,11 +149,6 @@ export class Scheduler {
    */
   isSettling(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
-  }
-
-  /** Whether an action waits for an object that must not be written yet. Any event may end the wait. */
-  isHeldUp(key: LeaseKey): boolean {
-    return this.#entries.get(key)?.last?.isHeldUp ?? false;
   }
 
   /** Forgets a Lease if it and all its candidates are gone. Returns whether they are gone. */
@@ -198,12 +180,11 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /** Whether the last decision has such a reason and the next decision is not due yet. */
+  /** Whether the last decision has such a reason, its actions are sent, and the next decision is not due yet. */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
-    const { reason, nextAt } = this.#entries.get(key)?.last ?? {};
-    return (
-      reason !== undefined && nextAt !== undefined && isWanted(reason) && this.#parts.clock.now() < nextAt
-    );
+    const { last, pending } = this.#entries.get(key) ?? {};
+    if (last?.nextAt === undefined || pending) return false;
+    return isWanted(last.reason) && this.#parts.clock.now() < last.nextAt;
   }
 
   /**
@@ -213,7 +194,7 @@ export class Scheduler {
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
     const last = entry?.last;
-    if (!entry || last?.nextAt !== at || last.isHeldUp || last.reason !== 'LeaderOptimal') return undefined;
+    if (!entry || last?.nextAt !== at || last.reason !== 'LeaderOptimal') return undefined;
     const { records, clock } = this.#parts;
     const tenure = surveyTenure(records.gatherHolder(key), clock.now());
     const nextAt = Math.min(last.steadyUntil, tenure.kind === 'held' ? tenure.lateAt : at);
@@ -227,13 +208,13 @@ export class Scheduler {
     this.#isRunning = true;
     // Wait, so that one decision follows all events that arrived together.
     await Promise.resolve();
+    const { clock, observe } = this.#parts;
+    const pause = createPause(clock);
     for (let next = this.#due.take(); next !== undefined; next = this.#due.take()) {
-      const { key, waitedMs } = next;
-      await this.#share.take(() => {
-        const startedAt = this.#parts.clock.now();
-        this.#process(key);
-        this.#parts.observe({ type: 'processed', waitedMs, workMs: this.#parts.clock.now() - startedAt });
-      });
+      const startedAt = clock.now();
+      this.#process(next.key);
+      observe({ type: 'processed', waitedMs: next.waitedMs, workMs: clock.now() - startedAt });
+      await pause();
     }
     this.#isRunning = false;
   }
@@ -289,15 +270,13 @@ export class Scheduler {
     const { reason, requeue } = made;
     const nextAt = requeue.kind === 'at' ? requeue.time : undefined;
     // Actions change the Lease, so it needs another decision.
-    const restMs = actions.length === 0 ? LONGEST_REST_MS : 0;
-    entry.last = {
-      ...{ reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) },
-      isHeldUp: actions.length < made.actions.length,
-    };
+    const restMs = made.actions.length === 0 ? LONGEST_REST_MS : 0;
+    entry.last = { reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) };
     this.#due.setDeadline(key, finite(earliest([nextAt, ...opening])));
+    const validUntil = now + PENDING_VALID_MS;
     this.#act(key, entry, {
-      ...{ decision: { ...made, actions }, input, actions },
-      ...{ validUntil: now + PENDING_VALID_MS, isReported: false },
+      decision: { ...made, actions },
+      ...{ input, actions, validUntil, isReported: false },
     });
   }
 
@@ -380,7 +359,8 @@ export class Scheduler {
       const entry = this.#entryOf(key);
       const { pending } = entry;
       entry.pending = undefined;
-      if (pending && clock.now() < pending.validUntil && mayWrite()) this.#act(key, entry, pending);
+      const isValid = pending && clock.now() < pending.validUntil && !this.#due.isDue(key);
+      if (isValid && mayWrite()) this.#act(key, entry, pending);
       else this.#process(key);
     }
   }

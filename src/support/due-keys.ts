@@ -22,8 +22,8 @@ export interface DueKey {
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
-  /** The due keys, ordered by when they became due. */
-  readonly #due = new DeadlineHeap();
+  /** The due keys, in the order in which they became due, with the time at which they did. */
+  readonly #due = new Map<string, Instant>();
   readonly #later = new DeadlineHeap();
   #timer: { readonly at: Instant; readonly cancel: () => void } | undefined;
 
@@ -36,12 +36,15 @@ export class DueKeys {
     return this.#due.size;
   }
 
-  /** Makes the key due now. Returns false if it was due already. */
-  add(key: string): boolean {
-    if (this.#due.get(key) !== undefined) return false;
+  isDue(key: string): boolean {
+    return this.#due.has(key);
+  }
+
+  /** Makes the key due now. */
+  add(key: string): void {
+    if (this.#due.has(key)) return;
     this.#due.set(key, this.#options.clock.now());
     this.#options.onDue();
-    return true;
   }
 
   /** Replaces the deadline of the key; undefined removes it. If the deadline has passed, the key is due now. */
@@ -54,10 +57,11 @@ export class DueKeys {
 
   /** Removes and returns the key that has been due for longest. */
   take(): DueKey | undefined {
-    const now = this.#options.clock.now();
-    const since = this.#due.earliest ?? now;
-    const key = this.#due.popDue(Number.POSITIVE_INFINITY);
-    return key === undefined ? undefined : { key, waitedMs: now - since };
+    for (const [key, since] of this.#due) {
+      this.#due.delete(key);
+      return { key, waitedMs: this.#options.clock.now() - since };
+    }
+    return undefined;
   }
 
   /** Drops the key and its deadline. */

@@ -98,11 +98,11 @@ describe('the turn of a Lease (rule 9)', () => {
     expect(world.decided).toEqual(['LeaseMissing']);
   });
 
-  test('is decided anew when something was seen to change meanwhile, though nobody has looked since', async () => {
+  test('is decided anew when a change has made it due meanwhile', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.add();
     world.see(makeCandidate('better').emulating('1.30.0').renewedAt(0));
-    world.scheduler.outdate(KEY);
+    world.scheduler.add(KEY);
     await world.answer();
     expect(world.sent).toEqual([`scheduler: create the Lease for better, ${OLDEST}`]);
   });
@@ -218,7 +218,6 @@ describe('a due Lease', () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.add();
     await world.clock.advance(3000);
-    world.scheduler.outdate(KEY);
     await world.add();
     await world.clock.advance(1000);
     world.told.length = 0;
