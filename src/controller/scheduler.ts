@@ -7,7 +7,7 @@ import { type ElectionInput, surveyTenure } from '../election/view.ts';
 import { backoffDelayMs } from '../support/backoff.ts';
 import type { Instant } from '../support/clock.ts';
 import { DueKeys } from '../support/due-keys.ts';
-import { createPause } from '../support/event-loop.ts';
+import { EventLoopShare } from '../support/event-loop.ts';
 import { unledSince } from './elections-survey.ts';
 import { RequestRoom, urgencyOf } from './order-and-limit.ts';
 import { SETTLED } from './renewal-only.ts';
@@ -98,6 +98,7 @@ export class Scheduler {
   readonly #sender: Sender | undefined;
   readonly #gate: WriteGate;
   readonly room: RequestRoom;
+  readonly #share: EventLoopShare;
   readonly #entries = new Map<LeaseKey, Entry>();
   readonly #due: DueKeys;
   #isRunning = false;
@@ -111,6 +112,7 @@ export class Scheduler {
     this.#gate = new WriteGate(clock, records);
     this.#sender = writer && new Sender({ ...parts, writer, gate: this.#gate });
     this.room = new RequestRoom(clock, maxInFlight);
+    this.#share = new EventLoopShare(clock);
     this.#due = new DueKeys({
       clock,
       onDue: () => void this.#run(),
@@ -209,12 +211,13 @@ export class Scheduler {
     // Wait, so that one decision follows all events that arrived together.
     await Promise.resolve();
     const { clock, observe } = this.#parts;
-    const pause = createPause(clock);
     for (let next = this.#due.take(); next !== undefined; next = this.#due.take()) {
-      const startedAt = clock.now();
-      this.#process(next.key);
-      observe({ type: 'processed', waitedMs: next.waitedMs, workMs: clock.now() - startedAt });
-      await pause();
+      const { key, waitedMs } = next;
+      await this.#share.take(() => {
+        const startedAt = clock.now();
+        this.#process(key);
+        observe({ type: 'processed', waitedMs, workMs: clock.now() - startedAt });
+      });
     }
     this.#isRunning = false;
   }

@@ -1,6 +1,6 @@
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
-import { createPause } from '../support/event-loop.ts';
+import { EventLoopShare } from '../support/event-loop.ts';
 import type { KubernetesClient } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { listAllPages, runWatch, type WatchEnd, type WatchEvent } from './list-watch.ts';
@@ -105,6 +105,7 @@ export class Reflector<T> {
   readonly #store: ObjectStore<T>;
   readonly #stopping = new AbortController();
   readonly #backoff: Backoff;
+  readonly #share: EventLoopShare;
   #running: Promise<void> | undefined;
   /** Undefined: the next step is a list. */
   #place: Place | undefined;
@@ -120,6 +121,7 @@ export class Reflector<T> {
     this.#options = options;
     this.#store = new ObjectStore((raw, previous) => this.#decode(raw, previous));
     this.#backoff = new Backoff(BACKOFF, options.clock);
+    this.#share = new EventLoopShare(options.clock);
   }
 
   /** Returns all objects that are known to be on the server. */
@@ -229,11 +231,7 @@ export class Reflector<T> {
       signal,
       begin: () => {
         this.#store.beginList();
-        const pause = createPause(clock);
-        return async (items) => {
-          this.#takeItems(items);
-          await pause();
-        };
+        return (items) => this.#share.take(() => this.#takeItems(items));
       },
     });
     if (signal.aborted) return;

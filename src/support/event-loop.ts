@@ -1,4 +1,4 @@
-import { type Clock, sleep } from './clock.ts';
+import { type Clock, type Instant, sleep } from './clock.ts';
 
 /** Work in steps. Each `yield` allows an interruption. `yield 'rest'` always interrupts the work. */
 export type Steps<T> = Generator<'rest' | undefined, T, void>;
@@ -66,22 +66,36 @@ export class Slices {
 
 /** Longest time for which a series of small tasks may block the event loop, in milliseconds. */
 const MAX_TURN_MS = 10;
+/** A pause of this length ends a series, in milliseconds. */
+const PAUSE_MS = 1;
 
-/** Returns a function to call after each task of a series. It lets other work run if the series has blocked the event loop. */
-export function createPause(clock: Clock): () => Promise<void> {
-  let since = clock.now();
-  return async () => {
-    if (clock.now() - since <= MAX_TURN_MS) return;
-    await sleep(clock, 0);
-    since = clock.now();
-  };
+/** Prevents a long series of small tasks from blocking the event loop. */
+export class EventLoopShare {
+  readonly #clock: Clock;
+  #busySince: Instant = Number.NEGATIVE_INFINITY;
+  #workedAt: Instant = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs one task. If the series has blocked the event loop for too long, lets other work run afterwards. */
+  async take(work: () => void): Promise<void> {
+    const now = this.#clock.now();
+    if (now - this.#workedAt > PAUSE_MS) this.#busySince = now;
+    work();
+    this.#workedAt = this.#clock.now();
+    if (this.#workedAt - this.#busySince > MAX_TURN_MS) await sleep(this.#clock, 0);
+  }
 }
 
 /** Iterates over `items`, with pauses in which other work can run. */
 export async function* unhurried<T>(items: Iterable<T>, clock: Clock): AsyncGenerator<T, void, void> {
-  const pause = createPause(clock);
+  let since = clock.now();
   for (const item of items) {
     yield item;
-    await pause();
+    if (clock.now() - since <= MAX_TURN_MS) continue;
+    await sleep(clock, 0);
+    since = clock.now();
   }
 }
