@@ -146,7 +146,7 @@ function startEvents(client: KubernetesClient, logger: Logger, metrics: Metrics,
     client,
     clock,
     host: hostname(),
-    metrics: metrics.events,
+    onEnd: metrics.eventEnded,
     onFailure: createEventFailureReport({ logger, now: clock.now }),
   });
   return {

@@ -53,7 +53,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
         break;
       case 'decisionFailed':
         metrics.scheduler.observe(event);
-        metrics.elections.decisionFailed();
+        metrics.elections.reconcileFailures.inc();
         logger.error({ lease: event.key, err: event.error }, 'Reconciling a Lease failed');
         break;
       case 'synced':
@@ -114,7 +114,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
         break;
       case 'labelWritten': {
         const { key, write, error } = event;
-        metrics.labels.called(write.kind, error === undefined);
+        metrics.labelCalled(write.kind, error === undefined);
         const fields = { lease: key, pod: write.pod.name, action: write.kind };
         if (error === undefined) logger.info(fields, 'Wrote a leader label');
         else if (isNew(`label ${write.kind}`, kindOfFailure(error)))
@@ -123,7 +123,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
       }
       case 'labelsListed': {
         const { error } = event;
-        metrics.labels.called('list', error === undefined);
+        metrics.labelCalled('list', error === undefined);
         if (error !== undefined && isNew('label list', kindOfFailure(error)))
           logger.warn({ err: error }, 'Listing Pods for leader labels failed: none is written before that');
         break;

@@ -68,7 +68,7 @@ export class DecisionReport {
         this.#decided(event.key, event.decision, event.input);
         break;
       case 'heldBack':
-        this.#parts.metrics.heldBack();
+        this.#parts.metrics.heldBack.inc();
         break;
       case 'written':
         this.#written(event);
@@ -87,7 +87,7 @@ export class DecisionReport {
 
   #decided(key: string, decision: Decision, input: ElectionInput): void {
     const { logger, metrics, isDryRun, now } = this.#parts;
-    metrics.decided(decision.reason);
+    metrics.decisions.inc({ reason: decision.reason });
     this.#timer.decided(key, decision, input, now());
     this.#countUnanswered(decision, input);
     logger.debug({ lease: key, reason: decision.reason, actions: decision.actions.length }, 'Decided');
@@ -98,12 +98,13 @@ export class DecisionReport {
   #written({ key, action, error, decision }: WriteEvent): void {
     const { logger, metrics } = this.#parts;
     const result = error === undefined ? 'ok' : isConflict(error) ? 'conflict' : 'error';
-    metrics.wrote(action.kind, result);
+    metrics.writes.inc({ action: action.kind, result });
     if (result === 'ok') this.#countWrite(action, decision);
     else if (result === 'conflict')
       logger.debug({ lease: key, action: action.kind, err: error }, 'Write refused');
     else if (!(error instanceof LockLostError)) {
-      if (isLeaseWrite(action) && resultOf(decision)) metrics.ended('failed', decision.reason);
+      if (isLeaseWrite(action) && resultOf(decision))
+        metrics.elections.inc({ result: 'failed', reason: decision.reason });
       this.#tellFailure(key, action, error);
     }
   }
@@ -113,12 +114,12 @@ export class DecisionReport {
     if (!changesCluster(decision)) return;
     const grant = grantOf(decision);
     const result = resultOf(decision);
-    if (result) metrics.ended(result, decision.reason);
-    if (isSkewPrevention(decision)) metrics.preventedSkew();
+    if (result) metrics.elections.inc({ result, reason: decision.reason });
+    if (isSkewPrevention(decision)) metrics.skewPreventions.inc();
     const times = this.#timer.applied(key, decision, input, now());
-    if (times) metrics.decidedAfterNeed(times.needToDecisionMs);
-    if (times?.expiryToHolderMs !== undefined) metrics.filledAfterExpiry(times.expiryToHolderMs);
-    if (grant && grant.holder !== (input.lease?.holderIdentity ?? '')) metrics.leaderChanged();
+    if (times) metrics.needToDecision.observe(times.needToDecisionMs / 1000);
+    if (times?.expiryToHolderMs !== undefined) metrics.expiryToHolder.observe(times.expiryToHolderMs / 1000);
+    if (grant && grant.holder !== (input.lease?.holderIdentity ?? '')) metrics.leaderChanges.inc();
     if (grant) this.#troubles.granted(key);
     logger.info({ ...describe(key, decision, input), ...rounded(times) }, 'Changed a Lease');
     for (const event of changeEvents(decision, input, lease)) recordEvent(event);
@@ -159,8 +160,8 @@ export class DecisionReport {
     const { resolvedTo, began } = this.#troubles.decided(key, decision);
     if (resolvedTo !== undefined) recordEvent(resolutionEvent(resolvedTo, input));
     if (began === undefined) return;
-    if (reason === 'StrategyConflict') metrics.strategyConflicted();
-    if (isUndecided(reason)) metrics.ended('undecided', reason);
+    if (reason === 'StrategyConflict') metrics.conflicts.inc();
+    if (isUndecided(reason)) metrics.elections.inc({ result: 'undecided', reason });
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
     // A write is reported after it has succeeded. A Lease with an invalid name cannot exist, so it has no Event.
     if (!resultOf(decision) && reason !== 'InvalidLeaseName')
@@ -174,21 +175,21 @@ export class DecisionReport {
       const { ping } = observation;
       if (!ping || !isUnanswered(observation, at, settings) || this.#countedPings.has(ping)) continue;
       this.#countedPings.add(ping);
-      metrics.pingUnanswered();
+      metrics.unanswered.inc();
     }
   }
 
   #countWrite(action: Action, { reason }: Decision): void {
     const { metrics } = this.#parts;
-    if (action.kind === 'PingCandidate') metrics.pinged();
-    else if (action.kind === 'DeleteCandidate') metrics.candidateCollected();
-    else if (action.kind === 'UpdateLease' && action.change.kind === 'prefer') metrics.preempted();
+    if (action.kind === 'PingCandidate') metrics.pings.inc();
+    else if (action.kind === 'DeleteCandidate') metrics.collected.inc();
+    else if (action.kind === 'UpdateLease' && action.change.kind === 'prefer') metrics.preemptions.inc();
     else if (
       action.kind === 'UpdateLease' &&
       action.change.kind === 'clearPreferredHolder' &&
       action.change.hasFailed
     ) {
-      metrics.preemptionFailed(reason);
+      metrics.failedPreemptions.inc({ reason });
     }
   }
 }

@@ -4,9 +4,9 @@ import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { type Clock, type Instant, sleep, within } from '../support/clock.ts';
-import type { EventMetrics } from './api-metrics.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
+import type { EventResult } from './metrics.ts';
 
 interface EventRecorderParts {
   /** Has its own connections, so that Events never delay an election. */
@@ -14,7 +14,8 @@ interface EventRecorderParts {
   readonly clock: Clock;
   /** The host in the `source` of Events. */
   readonly host: string;
-  readonly metrics: EventMetrics;
+  /** Called with the result of each Event. */
+  readonly onEnd: (result: EventResult) => void;
   /** Called for an Event that the server refused. The Event is not retried. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -43,7 +44,7 @@ const MAX_NAME = 253;
  * Namespaces take turns. Events of one namespace stay in order.
  */
 export function createEventRecorder(parts: EventRecorderParts) {
-  const { client, clock, metrics, onFailure } = parts;
+  const { client, clock, onEnd, onFailure } = parts;
   const correlator = createEventCorrelator();
   const closing = new AbortController();
   const stopping = new AbortController();
@@ -58,7 +59,7 @@ export function createEventRecorder(parts: EventRecorderParts) {
       await untilAllowed();
       const next = waiting.shift();
       if (!next) break;
-      if (stopping.signal.aborted) metrics.ended('dropped');
+      if (stopping.signal.aborted) onEnd('dropped');
       else await writeOrTell(next);
     }
     writing = undefined;
@@ -67,9 +68,9 @@ export function createEventRecorder(parts: EventRecorderParts) {
   async function writeOrTell(recorded: Recorded): Promise<void> {
     try {
       await write(recorded);
-      metrics.ended('written');
+      onEnd('written');
     } catch (error) {
-      metrics.ended('failed');
+      onEnd('failed');
       if (!stopping.signal.aborted && !isNamespaceGoing(error)) onFailure(error);
     }
   }
@@ -118,11 +119,11 @@ export function createEventRecorder(parts: EventRecorderParts) {
     /** Queues an Event. Does not throw and does not wait. */
     record(event: LeaseEvent): void {
       if (closing.signal.aborted || !correlator.admits(event, clock.now())) {
-        metrics.ended('dropped');
+        onEnd('dropped');
         return;
       }
       const { namespace } = event.lease;
-      if (waiting.push(namespace, { event, time: clock.wallTime() }) === 'dropped') metrics.ended('dropped');
+      if (waiting.push(namespace, { event, time: clock.wallTime() }) === 'dropped') onEnd('dropped');
       writing ??= writeAll();
     },
     /** Stops accepting Events. Writes the queued ones for at most 2 s. */

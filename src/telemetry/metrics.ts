@@ -1,10 +1,11 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { LockState } from '../controller/lock/lock-settings.ts';
 import type { LockCall } from '../controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../election/model.ts';
 import type { Clock } from '../support/clock.ts';
-import { createApiMetrics, createEventMetrics, createLabelMetrics } from './api-metrics.ts';
+import { createApiMetrics } from './api-metrics.ts';
 import { createElectionMetrics, createSurveyMetrics } from './election-metrics.ts';
+import { instrumentsOf } from './instruments.ts';
 import { createSchedulerMetrics } from './scheduler-metrics.ts';
 
 /** All metrics. They have their own registry, because in tests several replicas run in one process. */
@@ -12,6 +13,12 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Resolution of the event-loop delay, in milliseconds. Not smaller, because each sample wakes an idle process. */
 const EVENT_LOOP_RESOLUTION_MS = 50;
+
+const EVENT_RESULTS = ['written', 'failed', 'dropped'] as const;
+/** The result of an Event: written, refused by the server, or dropped by a rate limit. */
+export type EventResult = (typeof EVENT_RESULTS)[number];
+
+const LABEL_CALLS = ['list', 'add', 'remove'] as const;
 
 // Gauges of prom-client that have the name suffix of counters.
 const MISNAMED = [
@@ -22,21 +29,28 @@ const MISNAMED = [
 
 export function createMetrics({ version, clock }: { version: string; clock: Clock }) {
   const registry = new Registry();
-  new Gauge({
-    name: 'cle_build_info',
-    help: 'Always 1; its label tells the version',
-    labelNames: ['version'],
-    registers: [registry],
-  }).set({ version }, 1);
+  const { counter, gauge } = instrumentsOf(registry);
+  gauge('cle_build_info', 'Always 1; its label tells the version', ['version']).set({ version }, 1);
+  const events = counter(
+    'cle_events_total',
+    'Events on Leases: written (repeats of an earlier one counted up among them), failed, or dropped by a rate limit',
+    { result: EVENT_RESULTS },
+  );
+  const labels = counter(
+    'cle_leader_label_calls_total',
+    'Leader labels put on Pods (add) and taken off (remove), and lists of Pods for labels that are left over; what failed is tried again with backoff',
+    { call: LABEL_CALLS, result: ['success', 'error'] },
+  );
   return {
     registry,
     scheduler: createSchedulerMetrics(registry),
     api: createApiMetrics(registry, clock),
     elections: createElectionMetrics(registry),
     survey: createSurveyMetrics(registry, clock),
-    events: createEventMetrics(registry),
     lock: createLockMetrics(registry),
-    labels: createLabelMetrics(registry),
+    eventEnded: (result: EventResult) => events.inc({ result }),
+    labelCalled: (call: (typeof LABEL_CALLS)[number], isSuccess: boolean) =>
+      labels.inc({ call, result: isSuccess ? 'success' : 'error' }),
   };
 }
 
@@ -71,53 +85,42 @@ function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof
 
 /** Registers the metrics of the lock in `registry`. At first, the lock counts as not held. */
 function createLockMetrics(registry: Registry) {
-  const registers = [registry];
-  const masterStatus = new Gauge({
-    name: 'leader_election_master_status',
-    help: 'Whether this process holds the lock and may write (1) or stands by (0)',
-    labelNames: ['name'],
-    registers,
-  });
-  const changes = new Counter({
-    name: 'cle_lock_state_changes_total',
-    help: "How often this replica's standing towards the coordinator lock came to be this",
-    labelNames: ['state'],
-    registers,
-  });
-  const failures = new Counter({
-    name: 'cle_lock_call_failures_total',
-    help: 'Calls about the coordinator lock that failed; lost races for it are among them',
-    labelNames: ['call'],
-    registers,
-  });
-  const holders = new Gauge({
-    name: 'cle_lock_holder',
-    help:
-      'Who holds the lock, as far as this process knows: 1 for this replica (self), another one, the built-in controller ' +
+  const { counter, gauge } = instrumentsOf(registry);
+  const masterStatus = gauge(
+    'leader_election_master_status',
+    'Whether this process holds the lock and may write (1) or stands by (0)',
+    ['name'],
+  );
+  const changes = counter(
+    'cle_lock_state_changes_total',
+    "How often this replica's standing towards the coordinator lock came to be this",
+    { state: STATES },
+  );
+  const failures = counter(
+    'cle_lock_call_failures_total',
+    'Calls about the coordinator lock that failed; lost races for it are among them',
+    { call: CALLS },
+  );
+  const holders = gauge(
+    'cle_lock_holder',
+    'Who holds the lock, as far as this process knows: 1 for this replica (self), another one, the built-in controller ' +
       '(foreign), or no coordinator (none); without samples in a dry run',
-    labelNames: ['holder'],
-    registers,
-  });
+    ['holder'],
+  );
   let places: LockPlaces = { others: () => 0, isRefused: () => false };
-  new Gauge({
-    name: 'cle_other_locks_held',
-    help: 'Locks of other coordinators, in other namespaces than ours, that are held and renewed, as far as this process sees',
-    registers,
-    collect() {
-      this.set(places.others());
-    },
-  });
-  new Gauge({
-    name: 'cle_lock_namespace_refused',
-    help: "Whether nothing is elected here (1), as the lock is not in kube-system while the API server's own LeaseCandidates are served",
-    registers,
-    collect() {
-      this.set(places.isRefused() ? 1 : 0);
-    },
-  });
+  gauge(
+    'cle_other_locks_held',
+    'Locks of other coordinators, in other namespaces than ours, that are held and renewed, as far as this process sees',
+    [],
+    (locks) => locks.set(places.others()),
+  );
+  gauge(
+    'cle_lock_namespace_refused',
+    "Whether nothing is elected here (1), as the lock is not in kube-system while the API server's own LeaseCandidates are served",
+    [],
+    (refused) => refused.set(places.isRefused() ? 1 : 0),
+  );
   masterStatus.set({ name: coordinatorLease.name }, 0);
-  for (const state of STATES) changes.inc({ state }, 0);
-  for (const call of CALLS) failures.inc({ call }, 0);
   let last: LockState['kind'] | undefined;
   return {
     changed(state: Pick<LockState, 'kind' | 'holder'>) {

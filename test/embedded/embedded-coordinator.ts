@@ -79,7 +79,7 @@ export function startCoordinator(
       client: eventClient,
       clock,
       host: 'test',
-      metrics: metrics.events,
+      onEnd: metrics.eventEnded,
       onFailure: createEventFailureReport({ logger, now: clock.now }),
     });
   const report = createControllerReport({

@@ -59,7 +59,7 @@ test('the role of deploy/rbac.yaml has every right that is ever used, and no oth
     },
     clock,
     host: 'node-1',
-    metrics: { ended: () => {} },
+    onEnd: () => {},
     onFailure: () => {},
   });
   recorder.record(makeLeaseEvent());

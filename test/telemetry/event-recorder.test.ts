@@ -22,7 +22,7 @@ function makeRecorder(answer: (request: ApiRequest) => Promise<void> = async () 
       },
     },
     host: 'node-1',
-    metrics: { ended: (result) => results.push(result) },
+    onEnd: (result) => results.push(result),
     onFailure: (error) => failures.push(error),
   });
   return { clock, requests, failures, results, recorder };

@@ -27,7 +27,7 @@ describe('the metrics', () => {
 
   test('of two controllers in one process stay apart', async () => {
     const [one, other] = [make(), make()];
-    one.elections.leaderChanged();
+    one.elections.leaderChanges.inc();
     expect(await samplesOf(one, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 1 });
     expect(await samplesOf(other, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 0 });
   });
@@ -187,22 +187,22 @@ describe('the metrics', () => {
   test('count what elections come to', async () => {
     const metrics = make();
     const { elections } = metrics;
-    elections.decided('LeaderOptimal');
-    elections.decided('LeaderOptimal');
-    elections.ended('granted', 'LeaseExpired');
-    elections.preempted();
-    elections.preemptionFailed('PreferredHolderSilent');
-    elections.preventedSkew();
-    elections.pinged();
-    elections.pingUnanswered();
-    elections.wrote('UpdateLease', 'conflict');
-    elections.strategyConflicted();
-    elections.candidateCollected();
-    elections.decisionFailed();
-    elections.heldBack();
-    elections.filledAfterExpiry(8);
-    elections.decidedAfterNeed(2);
-    metrics.events.ended('dropped');
+    elections.decisions.inc({ reason: 'LeaderOptimal' });
+    elections.decisions.inc({ reason: 'LeaderOptimal' });
+    elections.elections.inc({ result: 'granted', reason: 'LeaseExpired' });
+    elections.preemptions.inc();
+    elections.failedPreemptions.inc({ reason: 'PreferredHolderSilent' });
+    elections.skewPreventions.inc();
+    elections.pings.inc();
+    elections.unanswered.inc();
+    elections.writes.inc({ action: 'UpdateLease', result: 'conflict' });
+    elections.conflicts.inc();
+    elections.collected.inc();
+    elections.reconcileFailures.inc();
+    elections.heldBack.inc();
+    elections.expiryToHolder.observe(0.008);
+    elections.needToDecision.observe(0.002);
+    metrics.eventEnded('dropped');
     const want = {
       cle_decisions_total: { 'cle_decisions_total{reason="LeaderOptimal"}': 2 },
       cle_elections_total: { 'cle_elections_total{result="granted",reason="LeaseExpired"}': 1 },
