@@ -416,18 +416,4 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'return pod.containers.length === 1 ? pod.containers[0] : undefined;',
     'return pod.containers.findLast(({ ended }) => ended.length > 0) ?? pod.containers[0];',
   ]),
-  mutant(
-    'ends-twin-run',
-    'takes a holder for ended although the next run of its container may lead',
-    [
-      'election/holder-end.ts',
-      "if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))\n    return unproven('OtherInstance');",
-      '',
-    ],
-    [
-      'election/holder-end.ts',
-      "if (!hasRunSince && renewTime >= (instance.finishedAt ?? 0n)) return unproven('RenewedAtEnd');",
-      '',
-    ],
-  ),
 ];
