@@ -5,7 +5,7 @@ import type { Clock, Instant } from '../support/clock.ts';
 import { instrumentsOf } from './instruments.ts';
 
 /** A completed call to the API server. A watch counts as completed when its answer begins. */
-interface ApiCall {
+export interface ApiCall {
   readonly method: string;
   /** The Kubernetes verb: get, list, watch, create, ... */
   readonly verb: string;

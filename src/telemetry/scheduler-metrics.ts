@@ -4,7 +4,7 @@ import { type RequestRoom, URGENCIES } from '../controller/order-and-limit.ts';
 import { instrumentsOf } from './instruments.ts';
 
 /** The state of the scheduler that is read for each scrape. */
-interface WatchedScheduler {
+export interface WatchedScheduler {
   readonly depth: number;
   readonly room: Pick<RequestRoom, 'limit' | 'inFlight' | 'waiting'>;
 }

@@ -8,8 +8,6 @@ export const LEASE_DURATION_MS = 15_000;
 export const RENEW_DEADLINE_MS = 10_000;
 /** Interval of renewals, and of reads while another replica holds the lock, in ms. */
 export const RETRY_PERIOD_MS = 2000;
-/** Deadline of each call, in ms. */
-export const CALL_TIMEOUT_MS = 3000;
 
 /** Events for the log, in addition to changes of the state. */
 export type LockEvent =

@@ -5,7 +5,9 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Reflector, type ReflectorErrorContext } from '../../kubernetes/reflector.ts';
 import type { Clock } from '../../support/clock.ts';
-import { CALL_TIMEOUT_MS } from './lock-settings.ts';
+
+/** Deadline of each call, in ms. */
+export const CALL_TIMEOUT_MS = 3000;
 
 /**
  * Reads and writes the Lease of the coordinator's lock. Leases keep their unknown fields.

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import {
-  CALL_TIMEOUT_MS,
   isSameState,
   LEASE_DURATION_MS,
   LONGEST_WRITE_MS,
@@ -9,6 +8,7 @@ import {
   RETRY_PERIOD_MS,
   stateOf,
 } from '../../../src/controller/lock/lock-settings.ts';
+import { CALL_TIMEOUT_MS } from '../../../src/controller/lock/lock-storage.ts';
 
 const OURS = 'coordinated-leader-election_host_1';
 

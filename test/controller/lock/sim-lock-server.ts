@@ -1,5 +1,5 @@
-import { CALL_TIMEOUT_MS } from '../../../src/controller/lock/lock-settings.ts';
 import type { LockStorage } from '../../../src/controller/lock/lock-storage.ts';
+import { CALL_TIMEOUT_MS } from '../../../src/controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../../../src/election/model.ts';
 import { ApiError } from '../../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts';
