@@ -87,8 +87,8 @@ function withoutEqualsSigns(args: readonly string[]): readonly string[] {
 /**
  * Adds the default command if the arguments have no command. Options belong to `run`. Without options the default is
  * `run` in a pod or if a variable of `run` is set, otherwise `demo`. A kubeconfig does not select `run`: its current
- * cluster may be any that the user worked with last. Commander's own default command would treat a mistyped command as
- * an argument and suggest no correction.
+ * context may be any cluster. Commander's own default command would treat a mistyped command as an argument and suggest
+ * no correction.
  */
 function withCommand(args: readonly string[], { invokedAs, env }: ProgramParts): readonly string[] {
   const [first] = args;

@@ -44,7 +44,7 @@ export class ElectionRecords {
   readonly #leasesOfPods = new Map<string, Set<LeaseKey>>();
   /** The Leases that ask for crash evidence about a plain elector, by the host in its identity (rule 17). */
   readonly #leasesOfHosts = new Map<string, Set<LeaseKey>>();
-  /** The host of each such Lease. */
+  /** The hosts in {@link #leasesOfHosts}, by Lease. */
   readonly #hosts = new Map<LeaseKey, string>();
   readonly #evidence: EvidenceSource | undefined;
 

@@ -23,7 +23,9 @@ const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired'])
 /** A loss of redundancy that is older than this does not count. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
-/** Longest time between the ends of a component's pods when the whole component stops: the default of Kubernetes. */
+/**
+ * If a whole component is stopped, its last pod ends at most this long after its first one. The default of Kubernetes.
+ */
 const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
 /** A Lease that has candidates but no valid holder. */
@@ -120,8 +122,8 @@ function canFollow({ state, isHolder }: Standing): boolean {
 }
 
 /**
- * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy. A crash does
- * not change that, and neither does the overlap of its old and new pod in an update.
+ * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy, not even
+ * while its old and its new pod overlap in an update.
  */
 function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Instant): readonly Standing[] {
   return standings.filter(

@@ -10,7 +10,7 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
  * - `grant`: gives the Lease to a candidate.
  * - `preference`: sets or removes preferredHolder, the strategy or a fence, or pings the preferredHolder.
  * - `vacant`: pings while the Lease has no holder.
- * - `expiry`: pings before the Lease expires, or a candidate that is better than the holder.
+ * - `expiry`: pings candidates before the Lease expires, or pings a candidate that is better than the holder.
  * - `housekeeping`: everything else.
  */
 export type Urgency = (typeof URGENCIES)[number];
@@ -39,7 +39,7 @@ export function urgencyOf(action: Action, { reason }: Decision): Urgency {
   }
 }
 
-/** In ms, longer than any process runs. */
+/** Distance of the sort keys of two levels, in ms. No process runs for so long, so the levels never mix. */
 const LEVEL_MS = 1e13;
 
 /**

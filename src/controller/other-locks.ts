@@ -16,9 +16,9 @@ export function isLock(key: LeaseKey): boolean {
 }
 
 /**
- * Tracks the locks of coordinators among the watched Leases. Coordinators with different locks know of each other only by
- * this: they look for Leases with the same name in other namespaces (rule 10). It needs no request and no permission. A
- * lock in a namespace that is not watched is not found.
+ * Tracks the locks of coordinators among the watched Leases. A coordinator finds coordinators with a different lock in
+ * this way: it looks for Leases with the name of its own lock in other namespaces (rule 10). The search needs no
+ * request and no permission. It does not find a lock in a namespace that is not watched.
  */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
@@ -43,7 +43,7 @@ export class HeldLocks {
       .map(({ lease }) => lease.namespace);
   }
 
-  /** A renewal changes renewTime. An unchanged record does not show that the holder is alive. */
+  /** Whether the holder has changed or renewed. An event without such a change does not show that the holder is alive. */
   #isNews({ namespace, holderIdentity, renewTime }: Lease): boolean {
     const last = this.#seen.get(namespace)?.lease;
     return last?.holderIdentity !== holderIdentity || last?.renewTime !== renewTime;
@@ -62,7 +62,10 @@ export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }
 
-/** Returns why the lock cannot be in `lockNamespace`, and what to do; undefined if it can. Rejects like the client. */
+/**
+ * Returns the reason why the lock cannot be in `lockNamespace`, and advice; undefined if the lock can be there. Rejects
+ * like the client.
+ */
 export async function checkLockNamespace(
   client: KubernetesClient,
   lockNamespace: string,

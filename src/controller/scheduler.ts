@@ -36,7 +36,7 @@ interface Entry {
   pending: Pending | undefined;
   /** Since when the Lease has waited for a free slot, over several decisions. */
   waitsSince: Instant | undefined;
-  /** When the cost of the decisions so far is paid off. */
+  /** The time at which the Lease has its full decision budget again. */
   spentUntil: Instant;
   /** Number of consecutive decisions that threw an error. */
   failures: number;
@@ -46,7 +46,7 @@ interface LastDecision {
   readonly reason: Reason;
   /** When the decision changes without an event; undefined if it does not. */
   readonly nextAt: Instant | undefined;
-  /** The same, provided that the holder renews the Lease. */
+  /** Like `nextAt`, but for a holder that goes on renewing the Lease. */
   readonly steadyUntil: Instant;
 }
 
@@ -65,7 +65,9 @@ interface Pending {
 
 /** If a decision waits for a free slot for longer than this, it is made again. In ms. */
 const PENDING_VALID_MS = 250;
-/** For this time, the first election of a Lease yields to Leases that had a leader, in ms. */
+/**
+ * The first election of a Lease waits behind Leases that had a leader, as if it had been needed this much later. In ms.
+ */
 const FIRST_ELECTION_MS = 10_000;
 /**
  * Longest time between decisions about a settled Lease, in ms. It is limited because priorities end by the wall clock,
@@ -125,7 +127,7 @@ export class Scheduler {
     return this.#due.size;
   }
 
-  /** Sizes of the collections in addition to the records. */
+  /** Sizes of the scheduler's own collections, for metrics. */
   get kept() {
     return { entries: this.#entries.size, closed: this.#gate.size };
   }
@@ -182,7 +184,7 @@ export class Scheduler {
     return this.#idle.promise;
   }
 
-  /** Whether the last decision has such a reason, its actions are sent, and the next decision is not due yet. */
+  /** Whether the last decision has a wanted reason, its actions are sent, and the next decision is not due yet. */
   #waitsFor(key: LeaseKey, isWanted: (reason: Reason) => boolean): boolean {
     const { last, pending } = this.#entries.get(key) ?? {};
     if (last?.nextAt === undefined || pending) return false;
@@ -190,8 +192,9 @@ export class Scheduler {
   }
 
   /**
-   * Returns until when a decision at `at` can wait; undefined if it cannot. It can wait if its only purpose was to check
-   * whether the holder is late, and the holder has renewed since. A settled Lease therefore costs nothing (rule 9).
+   * Returns the time until which the decision that is due at `at` can wait; undefined if it cannot wait. It can wait if
+   * its only purpose is to check whether the holder is late, and the holder has renewed in the meantime. A renewal of a
+   * settled Lease therefore needs no decision (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -369,7 +372,10 @@ export class Scheduler {
   }
 }
 
-/** Infinity stands for an unknown end, such as that of a write in flight. When that write ends, the Lease becomes due. */
+/**
+ * Returns undefined for Infinity, which stands for an unknown time. A write in flight has no known end: the Lease
+ * becomes due when the write ends.
+ */
 function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
@@ -379,7 +385,7 @@ function finite(at: Instant | undefined): Instant | undefined {
  * never had a leader yields to Leases that had one, unless they lost it much later.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
-  // Ping candidates that were silent before last.
+  // Pings to silent candidates go last.
   if (action.kind === 'PingCandidate' && action.purpose === 'revival') return now + FIRST_ELECTION_MS;
   const isFirst = decision.tenure.kind === 'vacant';
   return unledSince(input, decision.tenure) ?? (isFirst ? now + FIRST_ELECTION_MS : now);

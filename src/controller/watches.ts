@@ -74,7 +74,10 @@ export class CandidateSourcesWatch {
     return this.#watches.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }
 
-  /** Whether a source was lost so recently that another replica should take the lock. */
+  /**
+   * Whether this replica has just lost a source. It then leaves the lock to another replica, which may still have the
+   * source.
+   */
   get hasJustLostSource(): boolean {
     const now = this.#parts.clock.now();
     return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);

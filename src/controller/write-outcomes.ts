@@ -162,7 +162,7 @@ export class WriteGate {
     return this.#isCached(key, object, awaited.otherThan);
   }
 
-  /** The first conflict causes no delay, because a race causes only one. */
+  /** The first conflict causes no delay: a race with another client causes only one conflict. */
   failed(key: LeaseKey, object: WrittenObject, floorMs: number, isConflict: boolean): void {
     const failures = this.#of(key, object).failures + 1;
     const delayMs = backoffDelayMs(isConflict ? failures - 1 : failures, BACKOFF, this.#clock.random());

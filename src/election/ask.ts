@@ -22,7 +22,10 @@ export function contendersAmong(
   return absent.filter(({ candidate }) => decisive.has(candidate));
 }
 
-/** Returns the contenders to ping next (rule 6). Contenders with a pending answer count towards the number. */
+/**
+ * Returns the contenders to ping next (rule 6). The number for this wave includes contenders whose ping is still
+ * pending.
+ */
 export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
@@ -40,8 +43,9 @@ export function nextWaveAt({ at, input: { memory } }: View): number | undefined 
 
 /**
  * Returns an order of contenders, best first, by the strategy that they agree on. If they do not agree, orders them by
- * binaryVersion only, because that decides on the strategy. Among equal contenders, the most recently renewed comes
- * first: it is the most likely to answer. The holder comes last, because it has just missed its renewals.
+ * binaryVersion only, because the candidates with the highest binaryVersion select the strategy. Among equal
+ * contenders, the most recently renewed comes first: it is the most likely to answer. The holder comes last, because it
+ * has just missed its renewals.
  */
 function comparison(view: View, contenders: readonly Standing[]): (a: Standing, b: Standing) => number {
   const outcome = decideOutcome(contenders.map(({ candidate }) => candidate));
@@ -75,7 +79,7 @@ function compareBinaries(a: LeaseCandidate, b: LeaseCandidate): number {
   return left && right ? left.compare(right) : Number(left !== undefined) - Number(right !== undefined);
 }
 
-/** Returns the pings that show the next leader before `moment`. Does not ping `except`. */
+/** Returns the pings whose answers determine the next leader before `moment`. Does not ping `except`. */
 export function askAhead(view: View, moment: Instant, except?: string): readonly PingCandidate[] {
   const { input } = view;
   const { memory, settings } = input;

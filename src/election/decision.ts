@@ -107,7 +107,7 @@ export interface Decision {
   readonly standings: readonly Standing[];
   /** Starts another round of pings to silent candidates, with backoff. */
   readonly isRound: boolean;
-  /** True while the election waits for answers: the longer, the more candidates are pinged. */
+  /** True while the election waits for answers. The coordinator pings more candidates with each wave. */
   readonly isAsking: boolean;
   /** Identifies the parties of a strategy conflict, so that each conflict is reported once. */
   readonly conflict: string | undefined;

@@ -39,8 +39,8 @@ export interface EndEvidence extends Holding {
 }
 
 /**
- * Returns when there is proof that the holder of a Lease has ended (rule 17). The letters (a) to (e) are those of the
- * rule.
+ * Returns when there is proof that the holder of a Lease has ended (rule 17). The comments (a) to (e) name the
+ * conditions of the rule.
  */
 export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const { lease, memory, candidate, possible } = evidence;
@@ -105,7 +105,7 @@ function unproven(missing: MissingProof): HolderEnd {
   return { kind: 'unproven', missing };
 }
 
-/** Returns renewTime if the holder has written it: only then the clock of the holder's node stamped it. */
+/** Returns renewTime if the holder wrote it, by the clock of its node. Returns undefined if a coordinator wrote it. */
 function holdersRenewTime(lease: Lease, memory: LeaseMemory): MicroTime | undefined {
   const { renewTime, acquireTime, isAcquireTimeRenewers } = lease;
   // A coordinator writes two equal times.
@@ -120,7 +120,7 @@ function isMadeUp({ id, startedAt, finishedAt, reason }: EndedInstance): boolean
   return id === '' || startedAt === undefined || finishedAt === undefined || MADE_UP.has(reason);
 }
 
-/** The status has whole seconds. In microseconds. */
+/** The times in a container status are whole seconds. In microseconds. */
 const STATUS_PRECISION = 1_000_000n;
 
 /** Whether the instance may have been running at `time`, by the clock of its node. */
@@ -130,13 +130,16 @@ function ranAt({ startedAt = 0n, finishedAt = 0n }: EndedInstance, time: MicroTi
 
 /** The assumed time between two renewals if none was seen, in ms: client-go's default. */
 const USUAL_RENEWAL_MS = 2000;
-/** Maximum required silence if the container is known for sure, in ms. */
+/** Maximum time without a renewal that the proof requires if the container is certain, in ms. */
 const MAX_SILENCE_MS = 5000;
-/** Minimum required silence, in ms: until then, requests of the ended holder may arrive. */
+/**
+ * Minimum time without a renewal that the proof requires, in ms. The last requests of the ended holder arrive in this
+ * time.
+ */
 const SETTLED_MS = 1000;
 
 function silenceMs({ renewedEveryMs, durationMs }: HolderRecord, isSure: boolean): number {
-  // If the container is not sure and no interval was seen, only the expiry proves that the holder is silent.
+  // If the container is not certain and no renewal interval is known, wait until the Lease expires.
   const everyMs = renewedEveryMs ?? (isSure ? USUAL_RENEWAL_MS : durationMs);
   const silence = Math.max(SETTLED_MS, everyMs);
   return isSure ? Math.min(silence, MAX_SILENCE_MS) : silence;

@@ -59,7 +59,7 @@ export interface LeaseMemory {
   readonly beliefs: Beliefs;
   /** The last known duration of a holder, assumed for holders whose own duration is unknown. */
   readonly usualDurationMs: number;
-  /** When each holder last released the Lease, oldest first: at most 100, of two hours (rules 1 and 3). */
+  /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
   /** A grant of ours in flight: the server's answer or the watch will show whether it was written. */
   readonly grantOnItsWay: Grant | undefined;
@@ -167,7 +167,10 @@ export function allBeliefs(memory: LeaseMemory): Beliefs {
   return all;
 }
 
-/** Returns the beliefs that prevent a grant. A lost grant does not: the server would refuse our write. */
+/**
+ * Returns the beliefs that prevent a grant. A lost grant does not prevent one: if it was written, the server refuses
+ * our write.
+ */
 export function blockingBeliefs(memory: LeaseMemory): Beliefs {
   return memory.record ? withSupposed(memory) : allBeliefs(memory);
 }

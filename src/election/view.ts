@@ -101,7 +101,7 @@ export type Tenure =
       readonly kind: 'held';
       readonly lease: Lease;
       readonly holder: string;
-      /** When the holder has missed so many renewals that successors are pinged (rule 6). */
+      /** If the holder has not renewed by this time, the coordinator pings successors (rule 6). */
       readonly lateAt: Instant;
       readonly expiresAt: Instant;
       /** True while the holder has not taken up its grant. It does not lead yet (rule 12). */
@@ -176,7 +176,10 @@ export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   });
 }
 
-/** Whether crash evidence is asked for about the plain electors of the Lease, and used (rule 17). */
+/**
+ * Whether crash evidence applies to the plain elector of the Lease: it is requested, and the coordinator uses it (rule
+ * 17).
+ */
 export function isEvidenceAsked(input: ElectionInput): boolean {
   const { lease, candidates, settings, isEvidenceAskedByNamespace } = input;
   const isAsked = lease?.asksForEvidence || isEvidenceAskedByNamespace;

@@ -220,7 +220,7 @@ function podNamesIn(identity: string): readonly string[] {
   return words.map((_, index) => words.slice(0, words.length - index).join('-'));
 }
 
-/** The node may have only the first label of the hostname as its name, or the other way round. */
+/** The name of a node and its hostname may differ: one may be only the first label of the other. */
 function isSameHost(node: string, hostname: string): boolean {
   return node === hostname || firstLabel(node) === hostname || node === firstLabel(hostname);
 }
@@ -249,7 +249,7 @@ function objectsIn(list: unknown): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter((each) => isJsonObject(each)) : [];
 }
 
-/** Why the end of a container cannot prove that the holder of a Lease has ended. `Applies`: it can. */
+/** Why the end of a container cannot prove that the holder of a Lease has ended. `Applies`: the end is a proof. */
 export type CrashEvidence =
   | 'Applies'
   | 'NoHolder'
@@ -257,12 +257,12 @@ export type CrashEvidence =
   | 'PodsUnknown'
   | Exclude<MissingBinding, 'NotAsked'>;
 
-/** What the Lease of a plain elector needs in addition, so that crash evidence applies. */
+/** The additional requirement for crash evidence about a plain elector. */
 export const PLAIN_LEASES_ASK = `A Lease of a plain elector, or its Namespace, also needs the annotation ${EVIDENCE_ANNOTATION}: enabled.`;
 
 /**
- * Returns whether the end of the holder's container could prove that the holder has ended (rule 17). For a plain elector,
- * the Lease or its Namespace must ask for this.
+ * Returns whether the end of the holder's container could prove that the holder has ended (rule 17). For a plain
+ * elector, crash evidence must be enabled by an annotation of the Lease or its Namespace.
  * @param hasCandidates whether the Lease has candidates
  */
 export function crashEvidenceFor(

@@ -52,8 +52,8 @@ const KEEP_ALIVE_DELAY_MS = 30_000;
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /**
- * Connections to one server with the same TLS material. They are kept alive and shared. The maximum number is that of
- * simultaneous requests.
+ * Connections to one server with the same TLS material. They are kept alive and shared. There are at most as many
+ * connections as simultaneous requests.
  */
 export class Channel {
   readonly #agent: HttpAgent;
@@ -95,8 +95,8 @@ export class Channel {
         headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
         agent: this.#agent,
       });
-      // Do not use Node's option `signal`: it takes a tenth of the time of a short request. After the answer,
-      // destroy() has no effect.
+      // Do not use Node's option `signal`: it costs 10 % of the time of a short request. If the signal aborts after the
+      // answer, destroy() has no effect.
       signal.addEventListener('abort', () => call.destroy(signal.reason), { once: true });
       call.on('response', (answer) => {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });

@@ -69,7 +69,7 @@ const SHORT_WATCH_MS = 1_000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** Maximum number of refused watches from one resourceVersion. After that, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/** Minimum time between a list and another list because of a doubt, in milliseconds. Limits the cost of wrong doubts. */
+/** Minimum time between a list and another list by `relist`, in milliseconds. Limits the cost of false alarms. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
  * Time without a watch after which the reflector lists again, in milliseconds. In this time, the server's storage may
@@ -211,8 +211,8 @@ export class Reflector<T> {
   }
 
   /**
-   * If there was a list during the time without a watch, do not list again: when only watches fail, the reflector must
-   * not list repeatedly.
+   * Whether the reflector must list because it was without a watch for too long. One list during that time is enough:
+   * if only watches fail, the reflector must not list repeatedly.
    */
   #isOutOfTouch({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;

@@ -48,7 +48,7 @@ export function obstacleTo(
   return outlook.kind === 'leader' && outlook.leader.name === name ? undefined : describeLoss('NotElectable');
 }
 
-/** Returns why a Lease keeps its leader, which is one of `drained`; undefined if another candidate may take over. */
+/** Returns why the leader, a candidate in `drained`, keeps the Lease; undefined if another candidate may take over. */
 export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, now: Now): string | undefined {
   const { standings, outlook } = surveyElection(input, now);
   const general = obstacleIn(outlook);

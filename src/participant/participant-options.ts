@@ -54,7 +54,7 @@ export interface ParticipateOptions {
   readonly renewDeadlineMs?: number;
   /** The interval between renewals, in milliseconds; default 2,000. */
   readonly retryPeriodMs?: number;
-  /** When it aborts: ends the term, then releases the Lease, then deletes the LeaseCandidate. */
+  /** When this signal aborts, the participant ends the term, releases the Lease, and deletes the LeaseCandidate. */
   readonly signal?: AbortSignal;
   /**
    * If it throws an error, the error is logged, or reported as a warning of the process. This also applies to
@@ -68,9 +68,9 @@ export interface ParticipateOptions {
    */
   readonly candidateOnly?: boolean;
   /**
-   * How long the participant waits at its start before it takes up a Lease that is held under its own identity, in
-   * milliseconds; default 0. For a participant that reports its leadership to other programs: they may rely on what a
-   * former process has reported.
+   * Delay at the start before the participant takes up a Lease that already has its identity, in milliseconds; default
+   * 0. For a participant that reports its leadership to other programs: they may still rely on the report of a former
+   * process.
    */
   readonly resumeDelayMs?: number;
   /** Called with the first state, and after each change. */
@@ -131,8 +131,8 @@ export function participantSettings(
 }
 
 /**
- * In a Pod, the identity stays the same after a restart of the container. Elsewhere each run of the program has another
- * identity.
+ * In a Pod, the identity stays the same after a restart of the container. Outside a Pod, each run of the program has a
+ * new identity.
  */
 function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
   if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;
@@ -145,7 +145,7 @@ function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: S
   return `${host || 'host'}-${suffix.toString(36).padStart(8, '0')}`;
 }
 
-/** Sentences. A false entry is a check without a problem. */
+/** One entry for each check: a sentence that describes the problem, or false if there is none. */
 type Problems = readonly (string | false)[];
 
 function problemsOf(description: CandidateDescription): Problems {

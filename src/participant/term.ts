@@ -13,10 +13,10 @@ export interface Term {
   /** Aborts when the program must stop leading. The reason is a {@link TermOver}. */
   readonly signal: AbortSignal;
   /**
-   * Returns how many more milliseconds no other candidate can lead, by the monotonic clock. Also works after `signal` has
-   * aborted. The time is 90 % of the Lease's duration after the last renewal was sent: the clocks of two machines may run
-   * 5 % fast and 5 % slow. The result is 0 after that time, or if another holder has the Lease. A blocked event loop may
-   * delay the abort of `signal`, but not this result.
+   * Returns the remaining time in which no other candidate can lead, in milliseconds, by the monotonic clock. Also
+   * works after `signal` has aborted. This time ends 90 % of the Lease's duration after the last renewal was sent,
+   * because the clocks of two machines may run 5 % fast and 5 % slow. The result is 0 after that, or if another holder
+   * has the Lease. A blocked event loop may delay the abort of `signal`, but not this result.
    */
   remainingMs(): number;
 }
@@ -44,7 +44,6 @@ export class TermOver extends Error {
 /** The work of a program while it leads. It must end soon after the term's signal has aborted. */
 export type Lead = (term: Term) => Promise<void>;
 
-/** The parts of a {@link RunningTerm}. */
 export interface RunningTermParts {
   readonly clock: Clock;
   readonly lease: Term['lease'];
@@ -95,8 +94,8 @@ export class RunningTerm implements Term {
   }
 
   /**
-   * Calls `lead`. Resolves after it has ended, to whether it ended before the term was over. Rejects with its error, but
-   * ignores the signal's reason and an AbortError after the term was over.
+   * Calls `lead` and waits for its end. Resolves to true if it ended before the term was over. Rejects with its error,
+   * but ignores the signal's reason and an AbortError after the term was over.
    */
   async run(lead: Lead): Promise<boolean> {
     try {

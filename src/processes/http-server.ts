@@ -16,7 +16,9 @@ export interface HealthCheck {
 /** The content that the server serves. It calls these functions for each request. */
 export interface HttpServerParts {
   readonly clock: Clock;
-  /** If one of these checks fails, restart the process. Any answer shows that the event loop runs. */
+  /**
+   * If one of these checks fails, the kubelet should restart the process. If the event loop hangs, there is no answer.
+   */
   livenessChecks(): readonly HealthCheck[];
   /** If one of these checks fails, the process cannot work at the moment. */
   readinessChecks(): readonly HealthCheck[];

@@ -15,8 +15,8 @@ export interface Setting<T> {
   /** The default, as a user would write it; undefined if there is no default. */
   readonly default: string | undefined;
   /**
-   * Replaces the default in the help if the default does not explain itself. "none" is used for an empty or missing
-   * default.
+   * Text for the help instead of the default, for a default that needs an explanation. Without a note, the help shows
+   * "none" for an empty or missing default.
    */
   readonly defaultNote?: string;
   /** The text for the help. For a switch that is on by default, it describes the `--no-` form. */
@@ -34,7 +34,7 @@ export interface SettingsTable<S> {
   readonly contradictionsIn?: (settings: S) => Contradictions;
 }
 
-/** Sentences. A false entry is a check without a contradiction. */
+/** One entry for each check: a sentence that describes the contradiction, or false if there is none. */
 export type Contradictions = readonly (string | false)[];
 
 /** The values of these rows. A row without a default may be unset. */

@@ -163,7 +163,7 @@ export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts):
   return isHeld && trouble === undefined ? 'good' : 'quiet';
 }
 
-/** Whether a ping is in flight. No event occurs when its timeout starts. */
+/** Whether a ping is in flight. The timeout starts at the answer to the ping, which causes no event of its own. */
 function hasPingInFlight({ standings }: Decision): boolean {
   return standings.some(
     ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,

@@ -10,7 +10,9 @@ interface LeftOut {
 
 const RATE = { burst: 20, perSecond: 1 };
 
-/** If a namespace had no line with this message for this time, its lines also have a second budget, in milliseconds. */
+/**
+ * Time without a line about a namespace, in milliseconds. After it, lines about this namespace may use a second budget.
+ */
 const QUIET_NAMESPACE_MS = 60_000;
 
 /** Number of remembered pairs of message and namespace. */

@@ -53,11 +53,11 @@ interface Entry extends KnownLabels {
   readonly missing: string | undefined;
   /** Number of consecutive failures. After a failure, the next attempt is scheduled. */
   readonly failures: number;
-  /** While the holder renews, there is nothing to do. */
+  /** Whether a renewal needs no work. */
   readonly isSettled: boolean;
 }
 
-/** Small, to limit the load on the API server. */
+/** Maximum number of Leases in progress. Small, to limit the load on the API server. */
 const MAX_AT_ONCE = 2;
 const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
 /** Retry interval while this process may not write, or while a namespace is not known, in ms. */

@@ -198,7 +198,7 @@ export class CoordinatorLock {
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
     const sentAt = this.#options.clock.now();
     const formerActFrom = this.#actFrom;
-    // Set this before the answer, which may be lost. The former holder is ousted even then.
+    // Set this before the answer, which may be lost. The claim may have replaced the former holder even then.
     if (decision.kind !== 'renew') this.#actFrom = Math.max(formerActFrom, decision.actFrom);
     this.#contested = false;
     this.#mayHold = true;
@@ -217,7 +217,10 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /** Not before `#actFrom`: otherwise the next holder would also have to wait for the former holder. */
+  /**
+   * Whether this replica could not coordinate for so long that it should release the lock. It never releases before
+   * `#actFrom`: otherwise the next holder would have to wait for the former holder, too.
+   */
   #shouldLetGo(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);

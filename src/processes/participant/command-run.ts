@@ -32,7 +32,7 @@ const LOOK_AGAIN_MS = 20;
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
-  /** Whether this process ends, at the latest when the command has ended. */
+  /** True if this process ends as soon as no command runs. */
   #isStopping = false;
   #exitCode = 0;
   /** The processes of the command, until all of them have ended. */
@@ -121,7 +121,7 @@ export class CommandRun {
       logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
       return { group, ended };
     }
-    // Each time before the deadline of the guard passes.
+    // Extend the guard's deadline three times per lease duration, so that it does not pass while the command may lead.
     const extend = () => guard.extend(this.#mayLiveMs(term, 'guardMs'));
     undo.push(repeat(host.clock, leaseDurationMs / 3, extend));
     return { group, guard, ended };
@@ -151,7 +151,7 @@ export class CommandRun {
   }
 }
 
-/** A command in a term. Without a group, it could not start. */
+/** A command in a term. `group` is absent if the command could not start. */
 interface StartedCommand {
   readonly group?: ProcessGroup;
   readonly guard?: GroupGuard;

@@ -37,7 +37,7 @@ interface LeadAccount {
   /** Why the program must stop. */
   readonly why?: string;
   readonly fencingToken: number;
-  /** Until when the program may lead, in milliseconds after it sent its request, on the machine's monotonic clock. */
+  /** The program must stop at this time: milliseconds after it sent its request, on the machine's monotonic clock. */
   readonly validUntilMs: number;
 }
 
@@ -123,8 +123,8 @@ export class LeadConnections {
   }
 
   /**
-   * Sends the state of the term to the program: now, repeatedly, and at the end of the term. The returned function stops
-   * this.
+   * Sends the state of the term to the program: now, repeatedly, and at the end of the term. The returned function
+   * stops the messages.
    */
   #tellRepeatedly(program: Program, term: Term): () => void {
     const { clock, repeatMs } = this.#parts;

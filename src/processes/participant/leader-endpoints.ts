@@ -47,7 +47,7 @@ interface LeadershipParts {
 
 /**
  * Leads for the program in the same pod, and says which candidate leads. The Lease is released only after all promises
- * (`validForMs`) have expired, or after the program has acknowledged.
+ * (`validForMs`) have expired, or after the program has confirmed that it stopped.
  */
 export class Leadership {
   readonly #parts: LeadershipParts;
@@ -57,7 +57,7 @@ export class Leadership {
 
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
-    // An earlier process with the same identity may have given a promise just before it ended.
+    // An earlier process with the same identity may have sent a promise just before it crashed. Wait until it expires.
     this.#promisedUntil = parts.clock.now() + MAX_PROMISE_MS;
   }
 
@@ -160,7 +160,7 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
 };
 
 /**
- * Serves the leader to programs of the same pod.
+ * Serves the current leader to the programs in the same pod.
  *
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */

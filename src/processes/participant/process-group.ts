@@ -6,7 +6,7 @@ import type { Host } from '../../support/host.ts';
 /** The process group of a command. A process that leaves the group is not part of it. */
 export class ProcessGroup {
   readonly #host: Pick<Host, 'kill'>;
-  /** The id of the group, and the pid of its leader, the command. */
+  /** The id of the group. The command leads the group, so its pid is the same number. */
   readonly id: number;
 
   constructor(id: number, host: Pick<Host, 'kill'>) {
@@ -14,7 +14,7 @@ export class ProcessGroup {
     this.#host = host;
   }
 
-  /** Signals the command alone. */
+  /** Signals the command, but not its child processes. */
   signalLeader(signal: NodeJS.Signals): void {
     this.#send(this.id, signal);
   }
@@ -68,7 +68,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
   if (!existsSync(SHELL)) {
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
   }
-  // Check this first: the shell would report it only by an exit code, which the command may also use.
+  // Check this first: the shell would report the error only by an exit code, and the command may use the same code.
   assertExecutable(file, env);
   const child = spawn(SHELL, ['-c', HOLD_SCRIPT, ...command], {
     detached: true,
