@@ -17,7 +17,7 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   /** Port 0 selects a free port. */
   readonly listen: ListenAddress;
-  /** Port 0 selects a free port. */
+  /** Certificate and key in PEM. Without them, the server uses plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly tokens: readonly TokenGrant[];
   /**

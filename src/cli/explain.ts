@@ -37,7 +37,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
   });
 }
 
-/** Formats the steps of a rehearsal, one per line, and then its end. */
+/** Formats the steps of a rehearsal, one per line, and then its outcome. */
 export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[] {
   const lines = tableLines(
     rehearsal.steps.map(({ atMs, text, reason: why }) => [

@@ -37,7 +37,7 @@ export function layoutFor({ stdout, env }: Host): Layout {
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 export interface Layout {
-  /** Column at which sentences are wrapped; undefined: no wrapping. Tables are not limited, as in kubectl. */
+  /** Column at which sentences are wrapped; undefined: no wrapping. Tables are never wrapped, as in kubectl. */
   readonly columns: number | undefined;
   readonly paint: Paint;
 }

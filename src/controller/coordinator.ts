@@ -14,7 +14,7 @@ import { replicaIdentity } from './lock/lock-record.ts';
 import { createApiLockStorage } from './lock/lock-storage.ts';
 import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
-/** For election writes and discovery, see ADR 4. Lists and watches do not count. */
+/** Maximum connections for election writes and discovery, see ADR 4. Lists and watches do not count. */
 export const CONNECTIONS = 32;
 /** The lock has its own client, so that the load of elections cannot delay it. */
 const LOCK_CONNECTIONS = 2;
@@ -35,12 +35,12 @@ export interface CoordinatorSettings extends ElectionSettings {
   readonly namespaces: readonly string[];
   /** Upper bound of writes in flight. */
   readonly workers: number;
-  /** Decide and log, write nothing. */
+  /** Whether the coordinator only decides and logs, and writes nothing. */
   readonly dryRun: boolean;
-  /** Takes the lock by force from the controller built into kube-apiserver. */
+  /** Whether to take the lock by force from the controller built into kube-apiserver. */
   readonly takeOver: boolean;
   readonly lockNamespace: string;
-  /** Label the Pods of leaders. */
+  /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
 }
 
@@ -86,7 +86,8 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     parts.observe(event);
   };
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  // Also false while it is unknown whether the built-in controller elects.
+  // A separate lock requires certainty that the built-in controller does not elect. Before discovery has an answer,
+  // this is false.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     locking &&

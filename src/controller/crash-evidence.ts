@@ -21,7 +21,7 @@ export interface EvidenceWatchParts {
   readonly namespaces: readonly string[];
   /** A container of the Pod has ended, or runs again. */
   readonly onPodChange: (pod: Pod) => void;
-  /** A Namespace asks for crash evidence about its plain electors, or no longer does. */
+  /** A Namespace began or stopped to ask for crash evidence about its plain electors. */
   readonly onNamespaceChange: (namespace: string) => void;
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
 }
@@ -39,7 +39,7 @@ export interface EvidenceSource {
 /** The Pods with one hostname. */
 interface HostEntry {
   readonly uids: readonly string[];
-  /** When several Pods last had the hostname; undefined: never since the first of them came. */
+  /** When several Pods last had the hostname; undefined if that was not observed since the first Pod with it appeared. */
   readonly sharedAt: Instant | undefined;
 }
 

@@ -171,7 +171,7 @@ export class ElectionController {
     return this.#candidates.isNotServed('native');
   }
 
-  /** Sizes of the collections in addition to the caches. */
+  /** Sizes of the controller's own collections, for metrics. */
   get kept() {
     return { ...this.scheduler.kept, memories: this.#records.size };
   }
@@ -208,9 +208,8 @@ export class ElectionController {
   }
 
   /**
-   * The last time at which the server sent data about a resource, including bookmarks, on the monotonic clock. If there
-   * are several namespaces or sources, it is that of the namespace or source with the oldest data. Undefined while one of
-   * them has sent no data.
+   * The last time at which the server sent data about a resource, including bookmarks, on the monotonic clock. With
+   * several namespaces or sources, returns the oldest of their times. Undefined while one of them has sent no data.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
@@ -219,7 +218,10 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /** When the first of the broken watches broke, on the monotonic clock; undefined while no watch is broken. */
+  /**
+   * Since when changes may be missed, because a watch is broken, on the monotonic clock; undefined while no watch is
+   * broken.
+   */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));

@@ -55,8 +55,8 @@ interface Life {
 }
 
 /**
- * Undefined if the life was too short to count. Compares the server's creationTimestamp with our wall clock: otherwise
- * this process would have to watch for ten minutes first.
+ * Undefined if the life was too short to count. Compares the server's creationTimestamp with our wall clock. With its
+ * own observations only, this process would have to watch for ten minutes first.
  */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { candidate } = standing;
@@ -84,8 +84,8 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
-    // If this candidate is the oldest, the second oldest must overlap with it. Otherwise the oldest overlaps,
-    // and the check is true.
+    // If this candidate is the oldest, the second oldest must have overlapped with it for long enough. Otherwise the
+    // oldest has done so, and the check is always true.
     if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
       yield life;
   }

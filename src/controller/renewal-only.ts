@@ -20,8 +20,8 @@ export function isRenewalOnly(before: Lease | undefined, after: Lease): boolean 
 
 /**
  * - `ping`: only the pingTime has changed.
- * - `renewal`: only the renewTime, and perhaps the pingTime.
- * - `other`: a field that affects elections.
+ * - `renewal`: only the renewTime has changed, or the renewTime and the pingTime.
+ * - `other`: a field that affects elections has changed.
  */
 export function candidateChange(
   before: LeaseCandidate | undefined,

@@ -10,7 +10,10 @@ export interface TakeOverParts {
   readonly lease: (key: LeaseKey) => Lease | undefined;
   /** Whether one watch covers the lock and all coordinated Leases. */
   readonly isInOneWatch: (key: LeaseKey) => boolean;
-  /** Called when the process may decide. `mayHaveMissed`: Leases may have been created and deleted unseen. */
+  /**
+   * Called when the process may decide. `mayHaveMissed`: Leases may have been created and deleted while no watch was
+   * open.
+   */
   readonly onEnd: (mayHaveMissed: boolean) => void;
 }
 

@@ -63,8 +63,8 @@ function changedFields(change: LeaseChange): RequestBody {
 
 /**
  * Returns the fields of a grant. acquireTime and renewTime are equal until the holder renews. If the grant returns the
- * Lease to a holder that may still lead, acquireTime is a microsecond earlier: a coordinator that starts later must not
- * assume that its holder does not lead yet (rule 12).
+ * Lease to a holder that may still lead, acquireTime is a microsecond earlier: otherwise a coordinator that starts
+ * later would assume that the holder does not lead yet (rule 12).
  */
 function grantFields({
   holder,

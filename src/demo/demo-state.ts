@@ -14,7 +14,7 @@ export interface DemoState {
 }
 
 export interface LeaseState {
-  /** Empty for none. This also applies to the next two fields. */
+  /** `holder`, `preferredHolder` and `strategy` are empty if the Lease has none. */
   readonly holder: string;
   readonly preferredHolder: string;
   readonly strategy: string;
@@ -26,8 +26,8 @@ export interface LeaseState {
 
 /**
  * The condition of a candidate: according to its program if the demo runs it, otherwise according to the election.
- * `yielding`: it still leads, but no longer renews, because another candidate is preferred. `elected`: it has not taken
- * up its grant.
+ * `yielding`: the candidate still leads, but no longer renews, because another candidate is preferred. `elected`: the
+ * candidate has not taken up its grant.
  */
 export type Condition =
   | 'leading'

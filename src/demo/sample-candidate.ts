@@ -56,7 +56,7 @@ export class SampleCandidate {
     return this.#end ?? (this.#process.isPaused ? 'paused' : 'running');
   }
 
-  /** True while the program leads. Still true while it stops. */
+  /** True while the program leads, also while it is stopping. */
   get isLeading(): boolean {
     return this.#end === undefined && this.#isLeading;
   }

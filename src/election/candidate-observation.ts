@@ -1,10 +1,10 @@
 import type { ElectionSettings, Instant, LeaseCandidate, MicroTime, Now } from './model.ts';
 
 /**
- * Why a candidate was pinged. An ack also answers the pings of other purposes, but a preemption needs an ack
- * to its own ping.
+ * Why a candidate was pinged. An ack also answers the pings of other purposes, but a preemption needs an ack to its own
+ * ping.
  * - election: the Lease has no holder, and the answer may settle the election.
- * - expiry: the same, before the Lease expires.
+ * - expiry: the Lease is about to expire, and the answer may settle the next election.
  * - revival: the candidate was silent before, and the Lease has no leader.
  * - preemption: the candidate may be better than the holder.
  * - validity: the candidate has been silent for some minutes.
@@ -14,7 +14,10 @@ export type PingPurpose = 'election' | 'expiry' | 'revival' | 'preemption' | 'va
 
 export interface Ping {
   readonly purpose: PingPurpose;
-  /** The written pingTime, on the candidate's clock; undefined if only the purpose is known. */
+  /**
+   * The pingTime of the ping, on the candidate's clock; undefined if a command only assumes the ping and has not sent
+   * one.
+   */
   readonly pingTime: MicroTime | undefined;
   readonly sentAt: Instant;
   /** When the server confirmed the write: the time to answer starts (rule 9). Undefined before that. */
@@ -101,8 +104,8 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // The only comparison of another machine's clock with ours (rules 1 and 3): at first sight there is no
-  // other information.
+  // Only here another machine's clock is compared with ours (rules 1 and 3): at first sight, the age is not known from
+  // elsewhere.
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {

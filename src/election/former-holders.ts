@@ -18,8 +18,8 @@ export const LONGEST_GAP_MS = 10_000;
 
 /**
  * Returns the memory with an additional former holder that this process never saw and that last renewed at `renewedAt`.
- * `before`: so long ago that its duration is over. The assumed duration is the maximum of the durations of known holders,
- * `leastMs`, and client-go's default.
+ * `before`: its renewal was so long ago that its duration is over. The assumed duration is the maximum of the durations
+ * of known holders, `leastMs`, and client-go's default.
  */
 export function withUnknown(
   memory: LeaseMemory,
@@ -41,9 +41,10 @@ export function withUnknown(
 
 /**
  * Returns the memory after the holder of its record has lost the Lease without releasing it.
- * - `hasRenewed`: whether the holder has renewed since this process last saw it.
- * - `perhaps`: no watch could show a renewal. Such a renewal lasts at least `leastMs`, the duration in the Lease now.
- * - `before`: another coordinator has waited for the holder's whole duration since.
+ * - `hasRenewed` says whether the holder has renewed since this process last saw it:
+ * - `perhaps`: it may have renewed, because no watch could show a renewal. A renewal lasts at least `leastMs`, the
+ *   duration in the Lease now.
+ * - `before`: it may have renewed, but another coordinator has waited for its whole duration since.
  */
 export function withLoss(
   memory: LeaseMemory,

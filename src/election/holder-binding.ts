@@ -5,7 +5,10 @@ export interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The hostname in the identities of client-go and controller-runtime. A Pod on the host network has its node's. */
+  /**
+   * The hostname in the identities of client-go and controller-runtime. A Pod on the host network has the hostname of
+   * its node.
+   */
   readonly hostname: string;
   readonly isOnHostNetwork: boolean;
   /** The kubelet created the Pod from a file. Its status says nothing about a candidate with another uid. */
@@ -134,14 +137,14 @@ function unbound(missing: MissingBinding): HolderBinding<never> {
   return { kind: 'unbound', missing };
 }
 
-/** Whether the Lease has no elections, so that its holder is a plain elector. Heartbeats of nodes have none either. */
+/** Whether the holder of the Lease is a plain elector: the Lease has no elections and is not the heartbeat of a node. */
 export function isPlainlyHeld({ lease, hasCandidates }: Pick<Holding, 'lease' | 'hasCandidates'>): boolean {
   const { strategy, preferredHolder, isRenewedByParticipant, namespace } = lease;
   const isCoordinated = hasCandidates || strategy !== undefined || preferredHolder !== undefined;
   return !isCoordinated && !isRenewedByParticipant && namespace !== NODE_LEASES;
 }
 
-/** Returns the Pod of a plain elector. Only its identity says where it runs, so any doubt counts. */
+/** Returns the Pod of a plain elector. Only its identity says where it runs, so there is no proof in case of doubt. */
 function podOfPlain<P extends Pod>(holding: Holding, pods: readonly P[]): P | MissingBinding | undefined {
   const { lease } = holding;
   if (!isPlainlyHeld(holding)) return 'NoOwnerReference';

@@ -172,7 +172,8 @@ function observeEmptied(
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // The holder of our answered grant already has an assumed belief. A Lease without renewTime had no holder.
+    // Do not add an unknown holder if the holder was that of our grant, which already has a belief, or if there was
+    // none: then the Lease has no renewTime.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -208,7 +209,8 @@ function observeEmptied(
   }
   // If renewTime has changed, the holder may have renewed unseen.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // An unseen holder that released the Lease itself has no belief.
+  // An unseen participant that released the Lease has no belief. It adds up to two transitions: by its grant and by its
+  // first renewal (rule 15).
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);

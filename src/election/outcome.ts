@@ -32,8 +32,8 @@ function outcomeIn(found: Tally): Outcome {
  * Returns the candidates in `absent` whose answers could still change the outcome among `present`. Returns none if the
  * outcome is settled (rule 6). An equally good leader does not change the outcome, so the election does not wait for an
  * equal candidate. It is enough to test each candidate alone, and all candidates together. A better leader, a higher
- * binaryVersion or a new first element already changes the outcome alone. A cycle of several lists is also present with
- * all lists.
+ * binaryVersion or a new first element already changes the outcome alone. If some lists together form a cycle, all
+ * lists together also form one.
  */
 export function decisiveAmong(
   present: readonly LeaseCandidate[],
@@ -53,7 +53,7 @@ export function decisiveAmong(
   return isSameOutcome(outcome, withAll) ? decisive : absent;
 }
 
-/** Maximum number of lists that are tested. If there are more, every list counts as one that matters. */
+/** Maximum number of lists that are tested. If there are more, every list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
 /** Returns a test whether a candidate would change the strategy of `known`, or its conflict. */

@@ -87,7 +87,7 @@ export const oldestEmulationVersion = createStrategy({
   ],
 });
 
-/** Causes the fewest leader changes in a rolling update: no leader gives way because of a version (rule 5). */
+/** Causes the fewest leader changes in a rolling update: no leader yields because of a version (rule 5). */
 export const newestVersion = createStrategy({
   isElectable: (candidate) =>
     versionOf(candidate, 'binary') !== undefined && emulationOf(candidate) !== undefined,

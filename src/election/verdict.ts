@@ -53,7 +53,10 @@ export function reinstatementTime({ standings, input, at }: View): Instant | und
   return first;
 }
 
-/** Returns when the first priority with an end runs out, by the current difference between our two clocks (rule 16). */
+/**
+ * Returns when the next priority expires (rule 16). Converts its wall-clock time by the current difference of our two
+ * clocks.
+ */
 export function priorityEnd({ standings, now, at }: View): Instant | undefined {
   let first: Instant | undefined;
   for (const { candidate } of standings) {

@@ -58,7 +58,7 @@ export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
   readonly heartbeats: Heartbeats;
   readonly candidates: readonly LeaseCandidate[];
-  /** Undefined if they could not be listed. */
+  /** Undefined if the audit could not list Pods. */
   readonly pods: readonly AuditedPod[] | undefined;
   readonly unread: readonly UnreadPart[];
   /** The end of the observation of Leases. */

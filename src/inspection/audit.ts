@@ -222,14 +222,14 @@ function stateOf(watched: WatchedLease, now: Now): HoldingState {
   return holderIdentity === FENCE ? 'fenced' : 'held';
 }
 
-/** Returns the seconds since the last renewal: as seen, else by its renewTime and the server's clock. */
+/** Returns the seconds since the last renewal. If no renewal was observed, uses renewTime and the server's clock. */
 function sinceRenewal({ lease, renewals }: WatchedLease, now: Now): number | undefined {
   if (renewals.count > 0) return (now.monotonic - renewals.lastAt) / 1000;
   if (lease.renewTime === undefined) return undefined;
   return Math.max(Number(now.wall - lease.renewTime) / 1_000_000, (now.monotonic - renewals.lastAt) / 1000);
 }
 
-/** Returns the mean interval of renewals in seconds; of one renewal, by the holder's renewTimes. */
+/** Returns the mean interval of renewals in seconds. If only one renewal was observed, uses the holder's renewTimes. */
 function intervalOf({ renewals }: WatchedLease): number | undefined {
   const { count, firstAt, lastAt, stampedMs } = renewals;
   const seconds = (count > 1 ? (lastAt - firstAt) / (count - 1) : stampedMs) / 1000;

@@ -222,7 +222,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
   return [{ check, severity: 'ok', what }];
 }
 
-/** Returns the reason to report. A conflict counts before its candidates are pinged: most seem silent. */
+/** Returns the reason to report. Reports a conflict even before the candidates have answered pings. */
 function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
   return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
 }

@@ -55,7 +55,7 @@ export async function servedCandidateApis(client: KubernetesClient): Promise<rea
   return served.filter((apiVersion) => apiVersion !== undefined);
 }
 
-/** Reads all elections once, or that of `leaseName`, even if its Lease does not exist. */
+/** Reads all elections once. With `leaseName`, reads only the election of this Lease, which may not exist. */
 export async function observeElections(
   scope: ClusterScope & { readonly leaseName?: string },
 ): Promise<ObservedElections> {
@@ -221,9 +221,9 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if this process had watched it since its renewTime. The coordinator counts from its first sight
- * instead (rule 8), to be safe before it grants a Lease. In a command that observes only once, no Lease would be expired
- * then. This is the only comparison of a clock with the holder's clock.
+ * Records a Lease as if this process had watched it since its renewTime. The coordinator instead counts from the time
+ * when it first saw the Lease (rule 8), because it must be certain before it grants the Lease. A command that observes
+ * only once would then find no expired Lease. Only here a clock is compared with the holder's clock.
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -246,10 +246,10 @@ export function recordFirstCandidate(
   );
 }
 
-/** Tolerated difference of clocks, in milliseconds: a slow network looks the same. */
+/** Tolerated difference of clocks, in milliseconds: a slow network causes such a difference. */
 export const TOLERATED_SKEW_MS = 2000;
 
-/** How far the server's clock is ahead, in milliseconds. A range, because it tells whole seconds. */
+/** How far the server's clock is ahead, in milliseconds. A range, because the Date header has whole seconds. */
 export interface ServerAhead {
   readonly min: number;
   readonly max: number;

@@ -60,7 +60,7 @@ export async function accountForEvidence(
   }
 }
 
-/** Whether the holder has left out renewals, or has let the Lease expire. */
+/** Whether the holder has missed renewals, or the Lease has expired. */
 function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
   const tenure = surveyTenure(input, at);
   return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
@@ -149,7 +149,10 @@ function describeConditions(
   );
 }
 
-/** The Pod as seen by a coordinator that has seen it since it was created, and each end at once. */
+/**
+ * Returns the observations of a coordinator that has seen the Pod since its creation, and each end of a container at
+ * once.
+ */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);

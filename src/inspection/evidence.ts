@@ -272,7 +272,10 @@ async function readOtherLocks(
   });
 }
 
-/** Returns the lock's holder, by its renewTime and our clock: a single look shows nothing else. */
+/**
+ * Returns the lock's holder, by its renewTime and our clock, because a command that reads the lock once sees no
+ * renewals.
+ */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

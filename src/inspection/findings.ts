@@ -7,7 +7,7 @@ import type { ObservedElections } from './elections.ts';
 import type { Evidence } from './evidence.ts';
 import { counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
 
-/** error: elections fail. warning: elections will fail, or fail for one Lease. */
+/** `error`: elections fail. `warning`: elections will fail later, or the election of one Lease fails. */
 export type Severity = 'error' | 'warning' | 'ok';
 
 type CheckName =

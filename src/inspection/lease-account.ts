@@ -48,7 +48,7 @@ export interface LeaseAccount {
   readonly coordinator: LockHolder;
   readonly blockers: readonly Blocker[];
   readonly ifLeaderDied: Rehearsal | undefined;
-  /** The conditions of crash evidence; undefined if they were not asked for, or if the holder is not silent. */
+  /** The conditions of crash evidence; undefined if the caller did not request them, or if the holder is not silent. */
   readonly crashEvidence: readonly ConditionAccount[] | undefined;
 }
 

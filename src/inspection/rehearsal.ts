@@ -60,7 +60,7 @@ export type Change =
   | { readonly kind: 'remove'; readonly name: string }
   /** The candidate's program crashes: it no longer renews or answers. */
   | { readonly kind: 'crash'; readonly name: string }
-  /** The candidate gets a priority without an end. */
+  /** The candidate gets a priority that does not expire. */
   | { readonly kind: 'priority'; readonly name: string; readonly priority: number }
   /** `successor` appears, then one of `names` stops. `leaderIs`: whether the leader stops next or last. */
   | {

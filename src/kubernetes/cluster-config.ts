@@ -107,7 +107,7 @@ export class StaticConfig implements ClusterConfig {
     };
   }
 
-  /** Returns the token, as client-go does: the last token in the file comes before the token in the kubeconfig. */
+  /** Returns the token, as client-go does: a token file takes precedence over the token in the kubeconfig. */
   #token(): string | undefined {
     const { token, tokenFile } = this.#user;
     if (!tokenFile) return token;

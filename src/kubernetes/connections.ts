@@ -3,8 +3,8 @@ import type { ConnectionOptions } from 'node:tls';
 import { Channel, type Endpoint } from './channel.ts';
 
 /**
- * Keeps one channel while the TLS material is the same. When it changes (a rotated CA or client certificate), opens
- * another channel and closes each old connection after its last call.
+ * Keeps one channel while the TLS material is the same. When the TLS material changes (a rotated CA or client
+ * certificate), opens another channel and closes each old connection after its last call.
  */
 export class ConnectionPools {
   readonly #endpoint: Omit<Endpoint, 'tls'>;

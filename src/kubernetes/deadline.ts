@@ -38,7 +38,7 @@ export class Deadline {
     return this.#exceeded;
   }
 
-  /** Settles like `work`. Rejects at once on an abort, even if `work` reacts to the abort later. */
+  /** Settles like `work`. On an abort, rejects at once and does not wait for `work`. */
   race<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#aborted]);
   }

@@ -30,9 +30,9 @@ export interface ListRequest {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
   /**
-   * Called when the list begins, and when it begins again: then earlier items are void. The returned function takes the
-   * items in parts as they arrive, not validated. All items together would need several times the memory of the decoded
-   * ones. The next items are read when the function's promise has resolved.
+   * Called when the list begins, and each time it begins again. Drop the earlier items then. The returned function
+   * takes the items in parts as they arrive, not validated. All raw items together would need several times the memory
+   * of the decoded items. The client reads the next items when the function's promise has resolved.
    */
   readonly begin: () => TakeItems;
 }
@@ -58,7 +58,7 @@ async function listFromStart(
     try {
       page = await readPage(client, request, token, take);
     } catch (error) {
-      // For the first page of a list, 410 has another meaning.
+      // On the first page, 410 does not mean that a continue token has expired.
       const isForgotten = pages > 1 && error instanceof ApiError && error.status === 410;
       if (isForgotten && mayBeginAnew) return await listFromStart(client, request, false);
       throw error;

@@ -5,8 +5,8 @@ import { isOlderVersion, metadataText } from './objects.ts';
 /**
  * How a reflector continues after a failed list or watch.
  * - `resume`: watches from the same resourceVersion.
- * - `refused`: also watches from it, although the server refused it (not because of overload). After some refusals the
- *   reflector lists again.
+ * - `refused`: also watches from the same resourceVersion, although the server refused the watch (not because of
+ *   overload). After some refusals the reflector lists again.
  * - `relist`: lists again, because the watch cannot continue from its resourceVersion, or may have missed an event.
  * - `forgotten`: lists again, because the server no longer has the resourceVersion. This is normal after the server's
  *   restart.
@@ -57,7 +57,7 @@ export async function assertNotSetBack(
   client: KubernetesClient,
   { path, query, resourceVersion, signal }: WatchPlace,
 ): Promise<void> {
-  // Without a resourceVersion, the answer is never older than an earlier answer of the server.
+  // Send no resourceVersion: the server then answers with its latest state, not from an older cache.
   const answer = await client.request({ method: 'GET', path, query: { ...query, limit: 1 }, signal });
   const now = metadataText(answer, 'resourceVersion');
   if (!isOlderVersion(now, resourceVersion)) return;

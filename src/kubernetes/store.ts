@@ -13,7 +13,7 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** The number of the last list that contained the object. For a newer object: of the last list before it. */
+  /** The number of the last list that contained the object. If a watch added the object: the number of the last list. */
   list: number;
 }
 
@@ -51,7 +51,7 @@ export class ObjectStore<T> {
     return changesBetween(known, entry);
   }
 
-  /** Removes an object. Its last state is the given one. If that cannot be decoded, it is the stored one. */
+  /** Removes an object. Its last state is the given state, or the stored state if the given state cannot be decoded. */
   remove(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);

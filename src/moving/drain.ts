@@ -32,7 +32,10 @@ export interface MovedLease {
   readonly why: string | undefined;
 }
 
-/** Lower than the default priority, and than priorities that a user has set slightly below it. */
+/**
+ * The priority of drained candidates. Lower than the default priority, and lower than priorities that a user set a
+ * little below the default.
+ */
 const DRAINED = -1000;
 
 /**

@@ -162,7 +162,7 @@ export class Candidate {
 
   /**
    * Deletes the LeaseCandidate of the former group. Call this after the move: two candidates do less harm than none,
-   * because a leader without a candidate yields to any other.
+   * because a leader without a LeaseCandidate yields to any candidate.
    */
   async #removeFormer(): Promise<void> {
     const former = this.#former;

@@ -83,7 +83,7 @@ export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTi
   return renewedAt + leaseDurationMs;
 }
 
-/** Returns whether the Lease has, or had in the meantime, another holder than the term's. */
+/** Returns whether another holder has taken the Lease since the term began. */
 export function isTaken(
   { sight, identity }: Pick<ElectorView, 'sight' | 'identity'>,
   term: TermView,
@@ -112,7 +112,8 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
 }
 
 /**
- * Returns whether the elector has seen the same record for the record's duration. Its holder must not renew it any more.
+ * Returns whether the elector has seen the same record for the record's duration. The holder must not renew an expired
+ * Lease.
  */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);

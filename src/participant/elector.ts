@@ -80,7 +80,7 @@ export class Elector {
     this.#failures = new Backoff({ initialMs: resetAfterMs / 8, maxMs, resetAfterMs }, clock);
     this.#follower = new LeaseFollower({
       ...parts,
-      // Leaves time for another attempt after a request without an answer.
+      // Half of the renew deadline, so that there is time for another attempt after a request without an answer.
       deadlineMs: renewDeadlineMs / 2,
       onSeen: () => this.#seen(),
     });
@@ -247,8 +247,8 @@ export class Elector {
   }
 
   /**
-   * Sends one request. Sends no other request while it is in flight. If it fails, sends none before `#retryAt`. Never
-   * rejects.
+   * Sends one request. No other request is sent while this request is in flight. After a failure, no request is sent
+   * before `#retryAt`. Never rejects.
    */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;

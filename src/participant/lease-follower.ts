@@ -144,8 +144,8 @@ export class LeaseFollower {
 }
 
 /**
- * Returns the first time, not before `wallTime`, that differs from renewTime and acquireTime: with it, the write is a
- * renewal.
+ * Returns a new renewTime: the first time, not before `wallTime`, that differs from the old renewTime and from
+ * acquireTime. Otherwise the write would not count as a renewal.
  */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);

@@ -75,7 +75,7 @@ export class PublishedCandidate {
   #isPublished = false;
   #isForbidden = false;
   #hasWatched = false;
-  /** The pingTime at the time of the last renewal. */
+  /** The pingTime that the last renewal answered. */
   #answeredPing: MicroTime | undefined;
   #running: Promise<void> | undefined;
 

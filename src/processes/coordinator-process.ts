@@ -97,7 +97,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   await untilAborted(stop);
   logger.info({ signal: stop.reason }, 'Stopping');
   const stopped = coordinator.stop();
-  // Before this, there may be more log lines. Do not wait for the release of the lock.
+  // Wait for the last writes, because they write log lines. Do not wait for the release of the lock.
   await within(clock, QUIET_AFTER_MS, stopped);
   await Promise.all([stopped, events?.stop(), server?.close()]);
   logger.info('Stopped');

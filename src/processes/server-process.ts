@@ -212,8 +212,8 @@ async function ownCertificate(directory: string | undefined, hosts: readonly str
   const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
   const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
   if (files && !isGood) {
-    // Write last the file that is read first: after an interrupted start, the missing file shows that the set
-    // is incomplete.
+    // Write this file last, because a start reads it first: if a start was interrupted, the missing file shows that the
+    // set is incomplete.
     writePrivateFile(files.ca, ca);
     writePrivateFile(files.key, key);
     writePrivateFile(files.cert, cert);

@@ -172,7 +172,7 @@ export function contradictionsWith(command: readonly string[], given: Participat
   );
 }
 
-/** Delay of the guard after the wrapper, in milliseconds: the wrapper's SIGKILL takes a moment. */
+/** The guard kills this much later than the wrapper, in milliseconds, because the wrapper's SIGKILL takes a moment. */
 const GUARD_DELAY_MS = 250;
 const LEAST_MARGIN_MS = 1000;
 

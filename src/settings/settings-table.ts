@@ -10,7 +10,7 @@ export interface Setting<T> {
   readonly short?: string;
   /** The placeholder of the value in the help, such as `<duration>`; absent for a switch. */
   readonly placeholder?: string;
-  /** Whether it may be given several times. */
+  /** Whether a user may give the flag several times. */
   readonly repeatable?: true;
   /** The default, as a user would write it; undefined if there is no default. */
   readonly default: string | undefined;

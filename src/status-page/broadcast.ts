@@ -36,9 +36,9 @@ const MAX_UNSENT_BYTES = 512 * 1024;
 const MAX_STALL_MS = 30_000;
 
 /**
- * Sends the board to all readers: first the complete board, then changes, four times a second. A message contains the
- * current state of a Lease, so a slow reader only misses intermediate states. Without readers, the broadcast does no
- * work.
+ * Sends the board to all readers: first the complete board, then the changes, four times a second. A message contains
+ * the current state of a Lease, so a slow reader only misses intermediate states. Without readers, the broadcast does
+ * no work.
  */
 export class Broadcast {
   readonly #parts: BroadcastParts;

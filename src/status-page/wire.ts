@@ -26,7 +26,7 @@ export interface HelloMessage {
   readonly startedAt: number;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Advice for reasons with which a user can do something. */
+  /** Advice for the reasons after which a user can act. */
   readonly advice: Readonly<Partial<Record<Reason, string>>>;
   readonly states: Readonly<Record<CandidateState, string>>;
   readonly losses: Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ export interface LeaseEntry {
   readonly waitingFor?: string | undefined;
   readonly verdict: string;
   readonly transitions: number;
-  /** Best candidate first. The number is limited to what a page can show. */
+  /** Best candidate first. At most 100, because a page cannot show more. */
   readonly candidates: readonly CandidateEntry[];
   /** Number of candidates, including those that are not shown. */
   readonly total: number;

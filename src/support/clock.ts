@@ -34,7 +34,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Calls `callback` every `periodMs`, first after `periodMs`. The returned function ends this. */
+/** Calls `callback` every `periodMs`, first after `periodMs`. The returned function ends the calls. */
 export function repeat(clock: Clock, periodMs: number, callback: () => void): () => void {
   let cancel = () => {};
   const schedule = () => {
@@ -47,7 +47,10 @@ export function repeat(clock: Clock, periodMs: number, callback: () => void): ()
   return () => cancel();
 }
 
-/** Waits for `work`, but at most `ms` on `clock`, and not after `signal`. Rejects if `work` rejects in that time. */
+/**
+ * Waits for `work`, but at most `ms` on `clock`, and only until `signal` aborts. Rejects if `work` rejects in that
+ * time.
+ */
 export async function within(
   clock: Clock,
   ms: number,

@@ -22,7 +22,7 @@ export interface DueKey {
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
-  /** The due keys, in the order in which they became due, with the time at which they did. */
+  /** The due keys, each with the time at which it became due, in this order. */
   readonly #due = new Map<string, Instant>();
   readonly #later = new DeadlineHeap();
   #timer: { readonly at: Instant; readonly cancel: () => void } | undefined;

@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Host {
   readonly clock: Clock;
   readonly env: Environment;
-  /** `isTTY` is true if it is a terminal. The same applies to the outputs. */
+  /** `isTTY` is true if the input is a terminal. The outputs have the same property. */
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
   readonly stderr: WriteStream;

@@ -88,7 +88,7 @@ export function shortened(text: string, maxLength: number): string {
   return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Longer than any name or sentence. */
+/** Maximum length of a text in a message. Names and sentences are shorter. */
 const MAX_CHARACTERS = 1000;
 
 /** Shortens all texts in a value. Changes only strings, arrays and plain objects. */

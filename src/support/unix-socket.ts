@@ -45,7 +45,7 @@ function accepts(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    // Any failure except ECONNREFUSED, such as a full backlog, shows that a process listens.
+    // ECONNREFUSED shows that no process listens. With any other error, such as a full backlog, a process listens.
     socket.once('error', (error) => resolve(!('code' in error && error.code === 'ECONNREFUSED')));
   });
 }

@@ -235,7 +235,7 @@ function rounded({ needToDecisionMs, expiryToHolderMs }: Partial<ElectionTimes> 
   };
 }
 
-/** Number of items without a name in the text. */
+/** Returns the number of items that the log line does not name; undefined if it names all of them. */
 function beyond(all: readonly unknown[] | undefined): number | undefined {
   return all && all.length > MAX_NAMED ? all.length - MAX_NAMED : undefined;
 }

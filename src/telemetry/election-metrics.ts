@@ -5,7 +5,7 @@ import type { Clock, Instant } from '../support/clock.ts';
 import { electionResults } from './election-result.ts';
 import { instrumentsOf } from './instruments.ts';
 
-/** From a decision without a wait to an election that takes a minute. */
+/** Buckets of durations: from a decision without a wait to an election that takes a minute. */
 export const ELECTION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60,
 ];
@@ -224,7 +224,7 @@ export function registerLeaseMetrics(
   );
 }
 
-/** Not `namespace`: Prometheus adds that label for the scraped pod and would rename ours. */
+/** Do not use the label `namespace`: Prometheus adds it for the scraped pod and would rename ours. */
 function nameOf({ namespace, name }: SurveyedElection['input']) {
   return { lease_namespace: namespace, lease: name };
 }

@@ -90,7 +90,7 @@ export interface ElectionTimes {
   readonly expiryToHolderMs: number | undefined;
 }
 
-/** The last time at which no election was needed, or none was possible. */
+/** The last time at which no election was needed, or no election was possible. */
 interface Rest {
   readonly at: Instant;
   /** True if no candidate was electable. */
@@ -144,7 +144,7 @@ export function createElectionTimer() {
   };
 }
 
-/** Returns the Rest for a Lease that needs no election at `at`, or for which none is possible. */
+/** Returns the Rest of a Lease for which no election is needed or possible at `at`. */
 function restAt({ reason }: Decision, input: ElectionInput, at: Instant): Rest {
   return { at, isFruitless: reason === 'NoCandidates' || surveyTenure(input, at).kind === 'vacant' };
 }
@@ -204,7 +204,10 @@ interface TroubleChange {
 
 const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
 
-/** Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Each is reported once. */
+/**
+ * Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Reports each change
+ * once.
+ */
 export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();

@@ -9,7 +9,7 @@ import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-
 import type { EventResult } from './metrics.ts';
 
 interface EventRecorderParts {
-  /** Has its own connections, so that Events never delay an election. */
+  /** A client with its own connections, so that Events never delay an election. */
   readonly client: Pick<KubernetesClient, 'request'>;
   readonly clock: Clock;
   /** The host in the `source` of Events. */
@@ -98,7 +98,7 @@ export function createEventRecorder(parts: EventRecorderParts) {
         correlator.gone(event);
       }
     }
-    // Contains the time, as in client-go. It is unique within this process and among replicas.
+    // The name contains the time, as in client-go. It is unique within this process and among replicas.
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(event.lease.name, lastSuffix.toString(16));

@@ -24,7 +24,7 @@ export function kubeconfigText({ server, ca, token }: KubeconfigParts): string {
       contexts: [{ name: NAME, context: { cluster: NAME, user: NAME } }],
       'current-context': NAME,
     },
-    // Long certificates are not wrapped.
+    // Do not wrap long certificates.
     { lineWidth: 0 },
   );
 }
@@ -45,7 +45,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** Do not wrap long certificates. */
+/** Parses a token file (YAML). @throws {Error} with all problems and their lines. */
 export function parseTokenFile(text: string): readonly TokenGrant[] {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

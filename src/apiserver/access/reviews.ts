@@ -22,7 +22,7 @@ const AUTHORIZATION = 'authorization.k8s.io';
 const AUTHORIZATION_MODEL = 'io.k8s.api.authorization.v1';
 const opaque = field({ kind: 'opaque' }, 'omit', '');
 
-/** The fields of a review beside its question. OpenAPI does not describe reviews. */
+/** The fields of a review in addition to its question. OpenAPI does not describe reviews. */
 const review = { ...texts('apiVersion', 'kind'), metadata: opaque, status: opaque };
 
 function texts(...names: readonly string[]): StructSchema['fields'] {

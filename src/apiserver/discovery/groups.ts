@@ -35,7 +35,7 @@ interface ServedVersion {
   readonly resources: readonly ServedResource[];
 }
 
-/** In the order of kube-apiserver's lists. */
+/** The verbs of custom resources, in the order of kube-apiserver's lists. */
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 

@@ -64,7 +64,7 @@ function qualified({ group, name }: Subject): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-/** An error for which kube-apiserver has no better code. */
+/** An error without a reason, with status 500: kube-apiserver answers so for errors without a type of their own. */
 export function plainError(message: string): ApiError {
   return new ApiError(500, '', message);
 }
@@ -73,7 +73,7 @@ export function badRequest(message: string): ApiError {
   return new ApiError(400, 'BadRequest', message);
 }
 
-/** Here and below, `resource` is plural, except in {@link invalidObject}. */
+/** `resource` is plural, here and in the functions below. */
 export function notFound(resource: Subject, name: string): ApiError {
   return new ApiError(
     404,
@@ -111,7 +111,7 @@ const MAX_CAUSES = 100;
 
 /** The object has invalid fields. `kind` is a Kind with its group. */
 export function invalidObject(kind: Subject, name: string, problems: readonly FieldError[]): ApiError {
-  // Two checks may find the same problem. The message shows it once. The causes show it each time.
+  // Two checks may find the same problem. The message contains it once, and the causes contain it twice.
   const said = [
     ...new Set(problems.slice(0, MAX_CAUSES).map(({ field, message }) => `${field}: ${message}`)),
   ];

@@ -62,8 +62,8 @@ interface HttpFront {
 }
 
 /**
- * Longer than clients keep idle connections, so that the server does not close a connection while a client sends a
- * request.
+ * Idle time before the server closes a connection. Clients close idle connections earlier, so the server does not close
+ * one while a client sends a request.
  */
 const IDLE_MS = 95_000;
 /** Limit for the request line and the headers together. */

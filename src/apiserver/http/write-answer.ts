@@ -98,7 +98,7 @@ export function writeStreamHead(
 /** Returns a sink that writes the body of a stream. Its headers have been sent. */
 export function streamSink(response: ServerResponse): StreamSink {
   return {
-    // When the server closes, it ends a stream before the writer of the stream knows. Then do not write.
+    // When the server closes, it ends the response before the watch notices. Do not write to an ended response.
     write: (chunk) => !response.writableEnded && response.write(chunk),
     end: () => {
       response.end();

@@ -36,7 +36,10 @@ const NO_FIELD = '<nil>';
 const INT32_LIMIT = 2 ** 31;
 const INT64_LIMIT = 2 ** 63;
 
-/** Checks a struct of a custom resource against its schema for absent values, wrong types and long texts. */
+/**
+ * Checks a struct of a custom resource against its schema. Reports missing fields, wrong types and texts that are too
+ * long.
+ */
 export function validateStructure(
   { fields }: StructSchema,
   object: JsonObject,

@@ -129,7 +129,7 @@ export function numberIn(object: JsonObject, field: string): number | undefined 
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Returns the texts of the list in a field. */
+/** Returns the strings in a list field; empty if the field is absent. */
 export function textsIn(object: JsonObject, field: string): readonly string[] {
   const value = object[field];
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];

@@ -157,7 +157,7 @@ function fromListed(candidate: ApiObject): ApiObject {
   const list = textsIn(structIn(listed, 'spec'), 'preferredStrategies');
   const hub = { ...listed, spec: { ...spec, ...(list[0] !== undefined && { strategy: list[0] }) } };
   const whole = settled(v1beta1Schema, hub, HUB);
-  // Also keeps an empty list: it means that the rules of v1alpha1 apply.
+  // Also keeps an empty list, because it shows that the rules of v1alpha1 apply.
   return { ...whole, spec: { ...structIn(whole, 'spec'), preferredStrategies: list } };
 }
 

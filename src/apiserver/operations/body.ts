@@ -13,7 +13,7 @@ import type { ResourceRequest } from './request.ts';
 /** A parsed body. */
 export interface ParsedBody {
   readonly object: JsonObject;
-  /** The duplicate keys in YAML. The decoder finds duplicates in JSON. */
+  /** Duplicate keys in a YAML body. Empty for JSON, in which the decoder finds them. */
   readonly duplicates: readonly string[];
 }
 

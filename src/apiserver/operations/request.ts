@@ -196,7 +196,7 @@ export function parseReadVersion(text: string): number {
   return version;
 }
 
-/** Parses the resourceVersion of an object in a request. Absent, '' and "0" become 0. @throws {ApiError} */
+/** Parses the resourceVersion of an object in a request. An absent value, '' and "0" become 0. @throws {ApiError} */
 export function parseObjectVersion(text = ''): number {
   const version = parse(text);
   if (version === undefined)

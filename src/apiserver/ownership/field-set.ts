@@ -112,7 +112,9 @@ export function toFieldsV1({ members, children }: FieldSet): JsonObject {
   );
 }
 
-/** More than in any API type. A deeper structure would exhaust the stack of recursive code. */
+/**
+ * Maximum depth of managedFields. No API type is so deep. A deeper structure would exhaust the stack of recursive code.
+ */
 const MAX_LEVELS = 100;
 
 /** Reads the notation of {@link toFieldsV1}. Drops unknown kinds of elements. @throws {PathElementError} */

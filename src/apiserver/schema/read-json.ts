@@ -18,7 +18,7 @@ const COLON = 0x3a;
 /** Maximum number of duplicates in one report, as in kube-apiserver. */
 const MAX_DUPLICATES = 100;
 
-/** More levels than in any API object. A deeper value would exhaust the stack of recursive code. */
+/** Maximum nesting depth. No API object is so deep. A deeper value would exhaust the stack of recursive code. */
 export const MAX_JSON_DEPTH = 1000;
 
 /** The duplicate fields of each document, by its root value. The root value itself stays plain JSON. */

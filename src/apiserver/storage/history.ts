@@ -20,7 +20,7 @@ export class History {
   #characters = 0;
   #since: number;
 
-  /** `since`: the history receives every event after this revision. */
+  /** @param since the history receives every event after this revision */
   constructor(limits: HistoryLimits, since: number) {
     this.#limits = limits;
     this.#since = since;

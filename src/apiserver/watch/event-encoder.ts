@@ -13,7 +13,10 @@ export interface EventEncoder {
   bookmark(revision: number, isEndOfInitialEvents: boolean): Buffer;
 }
 
-/** In bytes. Watchers of one view read an event at nearly the same time. A late watcher encodes the event again. */
+/**
+ * Maximum size of the shared lines, in bytes. Watchers of one view read an event at nearly the same time. A late
+ * watcher encodes the event again.
+ */
 const MAX_SHARED_BYTES = 16 * 1024 * 1024;
 
 /**

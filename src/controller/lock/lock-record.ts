@@ -25,7 +25,7 @@ export interface LockRecord {
   readonly holder: string;
   /** spec.leaseDurationSeconds in ms; undefined when absent or not a positive number. */
   readonly leaseDurationMs: number | undefined;
-  /** spec.renewTime as written. Compare it only with other values of it, never with a clock (rule 2). */
+  /** spec.renewTime as written. Compare it only with other renewTimes, never with a clock (rule 2). */
   readonly renewTime: string | undefined;
   /** spec.leaseTransitions; 0 when absent. */
   readonly leaseTransitions: number;
@@ -33,7 +33,7 @@ export interface LockRecord {
   readonly isWrittenByOurs?: boolean | undefined;
 }
 
-/** The lock as this process last wrote it. The former coordinator made all its writes before. */
+/** The lock as this process last wrote it. All writes of the former coordinator came before this write. */
 export interface OwnLock {
   readonly key: LeaseKey;
   readonly holder: string;
@@ -66,7 +66,10 @@ function isWrittenByOurs(managedFields: unknown): boolean | undefined {
   return Array.isArray(managedFields) ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER) : undefined;
 }
 
-/** Whether the record looks like a release by client-go or this program. A Lease that another client emptied does not. */
+/**
+ * Whether the record looks like a release by client-go or this program. A Lease that another client emptied does not
+ * look like one.
+ */
 export function isReleased(record: LockRecord): boolean {
   return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
 }

@@ -2,7 +2,10 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { isForeign } from './lock-record.ts';
 import type { LockCall, LockStorage } from './lock-storage.ts';
 
-/** How long a claim or renewal is valid, in ms. This and the next two are those of Kubernetes' components. */
+/**
+ * How long a claim or renewal is valid, in ms. This duration and the next two are the defaults of Kubernetes'
+ * components.
+ */
 export const LEASE_DURATION_MS = 15_000;
 /** The holder stops acting when this time has passed since it sent its last successful renewal, in ms. */
 export const RENEW_DEADLINE_MS = 10_000;
@@ -23,7 +26,7 @@ export interface CoordinatorLockOptions {
   readonly clock: Clock;
   readonly storage: LockStorage;
   readonly identity: string;
-  /** Takes the lock by force from a holder without our prefix. */
+  /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
   /**
    * Whether this replica could coordinate if it had the lock. Default: true. While false, the replica does not claim the

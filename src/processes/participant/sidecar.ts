@@ -106,7 +106,7 @@ interface ReadinessParts {
   readonly onChange: (isReady: boolean) => void;
 }
 
-/** Asks the program periodically whether it is well. */
+/** Calls `ask`, the readiness check of the program, periodically. */
 export async function watchReadiness(
   ask: () => Promise<boolean>,
   { clock, signal, onChange }: ReadinessParts,

@@ -52,7 +52,7 @@ export function connect(handlers, onChange) {
     onChange({ kind: 'lost', since: heardAt, why });
   }
 
-  // Compare wall-clock times: timers stop while a machine sleeps, and the page is outdated after that.
+  // Compare wall-clock times: timers stop while a machine sleeps, and after the sleep the page is outdated.
   setInterval(() => {
     const isSilent = Math.abs(Date.now() - silentSince) > LONGEST_SILENCE_MS;
     if (source && isSilent) lose();

@@ -16,7 +16,7 @@ import { keyInHash } from './words.js';
 const REMEMBERED = 200;
 
 let leases = new LeaseList();
-/** The Leases of a new connection. They replace the others when all are known. */
+/** The Leases of a new connection. They replace `leases` when the first copy is complete. */
 let arriving = leases;
 /** Newest first. @type {readonly ElectionEntry[]} */
 let elections = [];
