@@ -31,7 +31,7 @@ export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 
 /** The settings of `run` for the coordination. */
 export interface CoordinatorSettings extends ElectionSettings {
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** Upper bound of writes in flight. */
   readonly workers: number;

@@ -17,7 +17,7 @@ import { NamespacedReflectors } from './watches.ts';
 export interface EvidenceWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** A container of the Pod has ended, or runs again. */
   readonly onPodChange: (pod: Pod) => void;

@@ -34,7 +34,7 @@ export interface ElectionControllerParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly settings: ElectionSettings;
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** Upper bound of writes in flight. */
   readonly workers: number;
@@ -154,7 +154,8 @@ export class ElectionController {
 
   /**
    * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves the lock to
-   * other replicas. A replica that has just lost a source of candidates also does so for some time (rule 10).
+   * other replicas. A replica that has just lost a source of candidates also leaves the lock to them for some time
+   * (rule 10).
    */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));

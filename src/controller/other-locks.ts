@@ -55,8 +55,8 @@ function durationMsOf({ leaseDurationSeconds }: Lease): number {
 }
 
 /**
- * Whether the lock differs from the lock of the controller built into kube-apiserver. With such a lock, the built-in
- * controller would elect at the same time if the API server serves LeaseCandidates (rule 10).
+ * Whether the lock differs from the lock of the controller built into kube-apiserver. With a different lock, the
+ * built-in controller would elect at the same time if the API server serves LeaseCandidates (rule 10).
  */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;

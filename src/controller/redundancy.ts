@@ -85,7 +85,7 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
     // If this candidate is the oldest, the second oldest must have overlapped with it for long enough. Otherwise the
-    // oldest has done so, and the check is always true.
+    // oldest has overlapped with it, and the check is always true.
     if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
       yield life;
   }

@@ -133,7 +133,7 @@ export interface CandidateWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly source: CandidateSource;
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   readonly handler: (event: ReflectorEvent<LeaseCandidate>) => void;
   /** Called when a candidate is no longer visible, because its source is no longer served. */

@@ -62,7 +62,7 @@ export function beliefOf(beliefs: Beliefs, holder: string): Belief | undefined {
   return beliefs.find((belief) => belief.holder === holder);
 }
 
-/** Adds a belief, replacing that of the same holder. Drops beliefs that ended long before `at`. */
+/** Adds a belief. Replaces an earlier belief of the same holder. Drops beliefs that ended long before `at`. */
 export function withBelief(beliefs: Beliefs, belief: Belief, at: Instant): Beliefs {
   const kept = beliefs.filter(
     (other) =>

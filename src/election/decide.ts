@@ -40,8 +40,8 @@ function decideVerdict(view: View): Verdict {
 }
 
 /**
- * Empties the Lease of a plain elector as soon as there is proof that the elector has ended: the elector that looks next
- * takes the Lease (rule 17).
+ * Empties the Lease of a plain elector as soon as there is proof that the elector has ended. The next elector that
+ * reads the Lease can then take it (rule 17).
  */
 function decidePlainElector({ input, now, tenure }: View): Verdict | undefined {
   if (!tenure.lease || !isEvidenceAsked(input)) return undefined;

@@ -72,7 +72,7 @@ export type LeaseChange =
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
   /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy, an absent holderIdentity as '', and removes a preferredHolder of ours. */
+  /** Writes strategy, an absent holderIdentity as '', and removes a preferredHolder that a coordinator set. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;

@@ -13,7 +13,10 @@ import type { ElectionInput } from './view.ts';
 
 // The beliefs of former holders whose renewals this process did not see (rule 8).
 
-/** The longest gap without a watch, in milliseconds: a Lease may be created and deleted unseen in it. */
+/**
+ * The longest time without a watch, in milliseconds. In this time, a process may miss a Lease that is created and
+ * deleted.
+ */
 export const LONGEST_GAP_MS = 10_000;
 
 /**
@@ -82,7 +85,7 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
 
-// Grants of ours with an unknown result: their holders may have taken them up (rule 8).
+// Our grants with an unknown result: their holders may have taken them up (rule 8).
 
 /** Returns the memory without a grant that was not written or not taken up. */
 export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
@@ -125,7 +128,7 @@ export function loseGrant(memory: LeaseMemory, at: Instant, unseenUntil = at): L
   };
 }
 
-/** Records that the answer to the previous grant can no longer arrive, because another grant is sent. */
+/** Records that the previous grant stays without an answer, because another grant is sent now. */
 export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { beliefs, supposedGrant } = memory;
   const next = loseGrant(memory, at);
@@ -167,8 +170,8 @@ export function supposed<G extends Pick<Grant, 'holder' | 'leaseDurationSeconds'
 ): { readonly grant: G; readonly belief: Belief } {
   const { holder, leaseDurationSeconds, isReturn } = grant;
   const known = beliefOf(beliefs, holder) ?? lostGrants.find((lost) => lost.grant.holder === holder)?.belief;
-  // A grant that returns the Lease only covers the time for which the holder may lead anyway. Its duration is
-  // not that of a renewal.
+  // A grant that returns the Lease only covers the time for which the holder may lead anyway. A renewal would have
+  // another duration.
   const grantedMs = isReturn ? 0 : leaseDurationSeconds * 1000;
   const durationMs = Math.max(grantedMs, usualDurationMs, known?.durationMs ?? 0);
   // The answer was sent after the first loss, so the first lostAt stays.
@@ -218,7 +221,7 @@ export function observeBeginning(
   // A participant releases only its own Lease. A Lease without renewTime was created without a holder, for
   // another controller to grant (rule 4).
   const isKnownFree = lease && (lease.isReleasedByParticipant || lease.renewTime === undefined);
-  // If the former coordinator created the Lease, its holder may renew it unseen until the next list.
+  // If the former coordinator created the Lease, this process does not see its holder's renewals until the next list.
   const unseenUntil = beginning === 'takeOver' ? at + LONGEST_GAP_MS : at;
   return isKnownFree ? memory : withUnknown(memory, at, unseenUntil, durationMs);
 }

@@ -163,7 +163,7 @@ export function hostInIdentity(identity: string | undefined): string | undefined
   return /^(?<host>[^_]+)_./.exec(identity ?? '')?.groups?.['host'];
 }
 
-/** Returns the hostnames that programs in a Pod may use: that of the Pod, and its name. */
+/** Returns the hostnames that programs in a Pod may use: the Pod's hostname, and the Pod's name. */
 export function hostnamesOf({ name, hostname }: Pod): readonly string[] {
   return name === hostname ? [name] : [name, hostname];
 }

@@ -61,11 +61,11 @@ export interface LeaseMemory {
   readonly usualDurationMs: number;
   /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
-  /** A grant of ours in flight: the server's answer or the watch will show whether it was written. */
+  /** Our grant in flight: the server's answer or the watch will show whether it was written. */
   readonly grantOnItsWay: Grant | undefined;
-  /** A grant of ours that was in flight when the Lease changed. Kept until the server refuses it. */
+  /** Our grant that was in flight when the Lease changed. Kept until the server refuses it. */
   readonly supposedGrant: SupposedGrant | undefined;
-  /** Grants of ours whose answers were lost. Until this process sees the Lease again, their holders may renew it. */
+  /** Our grants whose answers were lost. Until this process sees the Lease again, their holders may renew it. */
   readonly lostGrants: readonly SupposedGrant[];
   /** Our last grant. Kept until its holder renews. */
   readonly unrenewedGrant: UnrenewedGrant | undefined;
@@ -92,13 +92,13 @@ export interface LeaseMemory {
   readonly askingSince: Instant | undefined;
 }
 
-/** A grant of ours that may have been written and taken up. Includes the belief of its holder in that case. */
+/** Our grant that may have been written and taken up. Includes the belief of its holder in that case. */
 export interface SupposedGrant {
   readonly grant: Grant;
   readonly belief: Belief;
 }
 
-/** A grant of ours whose holder has not renewed it, according to the observations of this process (rule 12). */
+/** Our grant, while this process has not seen a renewal by its holder (rule 12). */
 export interface UnrenewedGrant {
   readonly holder: string;
   readonly renewTime: MicroTime;

@@ -26,7 +26,10 @@ export interface Priority {
 
 export const NO_PRIORITY: Priority = { value: 0, end: undefined, unreadable: undefined };
 
-/** A LeaseCandidate of any served version. The names are those of the API. `undefined` means that a field is not set. */
+/**
+ * A LeaseCandidate of any served version. The fields have the names of the API. `undefined` means that a field is not
+ * set.
+ */
 export interface LeaseCandidate {
   readonly source: CandidateSource;
   readonly namespace: string;
@@ -167,7 +170,7 @@ export const GROUP = 'coordinated-leader-election.dev';
 /** The holderIdentity of a fenced Lease (rule 14). A candidate with this name takes no part in an election. */
 export const FENCE = `fence.${GROUP}`;
 
-/** The default lock, the same as that of the built-in controller. It has no election (rule 10). */
+/** The default lock. The built-in controller uses the same lock. This Lease has no election (rule 10). */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 /** The namespace of the nodes' heartbeats. */

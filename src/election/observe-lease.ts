@@ -113,7 +113,7 @@ function observeDeletion(
   coordinatingSince: Instant | undefined,
 ): LeaseMemory {
   const { record, unrenewedGrant } = memory;
-  // An answered grant has replaced the last seen record.
+  // The server has confirmed a grant to another holder, so this grant has replaced the last observed record.
   const isReplaced = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
   const supposed = supposeGrants(memory, undefined, at);
   if (!record) return supposed;
@@ -123,7 +123,7 @@ function observeDeletion(
   return { ...known, record: undefined, unrenewedGrant: undefined };
 }
 
-/** True if another coordinator may have granted the Lease unseen: a list shows only the last state. */
+/** True if this process may have missed a grant by another coordinator: a list shows only the last state. */
 function mayBeAnothers(record: HolderRecord, coordinatingSince: Instant | undefined): boolean {
   return coordinatingSince !== undefined && record.since <= coordinatingSince;
 }
@@ -144,7 +144,10 @@ export function observeUnseen(memory: LeaseMemory, { monotonic: at }: Now): Leas
   return { ...memory, beliefs, unrenewedGrant: undefined, lostGrants: lost };
 }
 
-/** Records that an unseen Lease has no more candidates. Its holder may renew it until a list shows that it is gone. */
+/**
+ * Records that a Lease that this process never saw has no more candidates. Its holder may renew it until a list shows
+ * that it is gone.
+ */
 export function observeAbandoned(memory: LeaseMemory, { monotonic: at }: Now): LeaseMemory {
   const { grantOnItsWay, unrenewedGrant } = memory;
   const answered = unrenewedGrant && {
@@ -181,14 +184,14 @@ function observeEmptied(
   }
   // A fence cannot release the Lease, so a former holder released it.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
-  // If leaseTransitions has grown, an unseen holder got the Lease, or a former holder releases it.
+  // If leaseTransitions has grown, this process missed a holder, or a former holder has released the Lease.
   const grown = lease.leaseTransitions - record.leaseTransitions;
   // The first renewal of a participant may add a transition (rule 15).
   const isFirstTerm = grown === 1 && memory.unrenewedGrant?.holder === record.holder;
   // The built-in controller adds no transition when it grants the Lease.
   const isPerhapsAnothers = mayBeAnothers(record, coordinatingSince);
-  // If the seen holder is no participant, a coordinator may have granted the Lease, unseen, to the
-  // participant that released it.
+  // If the last observed holder is no participant, this process may have missed the grant to the participant that
+  // released the Lease.
   const { isOwnDuration = false, isParticipant = false } = beliefOf(memory.beliefs, record.holder) ?? {};
   const isOthers = isPerhapsAnothers && isOwnDuration && !isParticipant;
   const isBelieved = lease.isReleasedByParticipant
@@ -207,10 +210,10 @@ function observeEmptied(
       withdrawals: withWithdrawal(memory.withdrawals, record.holder, at),
     };
   }
-  // If renewTime has changed, the holder may have renewed unseen.
+  // If renewTime has changed, this process may have missed a renewal by the holder.
   const lost = withLoss({ ...next, record }, at, isRenewed ? 'perhaps' : 'no', written.durationMs);
-  // An unseen participant that released the Lease has no belief. It adds up to two transitions: by its grant and by its
-  // first renewal (rule 15).
+  // A participant that this process missed and that released the Lease has no belief. It adds up to two transitions: by
+  // its grant and by its first renewal (rule 15).
   const isUnknowns = grown > (lease.isReleasedByParticipant ? 2 : 0) || isPerhapsAnothers;
   if (!isSameLease || !isUnknowns) return { ...lost, record: written };
   const leastMs = Math.max(written.durationMs, record.durationMs);
@@ -271,7 +274,7 @@ function hasSharedNumber(former: HolderRecord | undefined, record: HolderRecord)
   return former.holder === record.holder ? former.isNumberShared === true : true;
 }
 
-/** Adds an unseen holder, which may still lead, if leaseTransitions has grown more than was seen. */
+/** Adds an unknown holder, which may still lead, if leaseTransitions shows more holders than this process has seen. */
 function withUnseenHolder(memory: LeaseMemory, lease: Lease, at: Instant, isOwnGrant: boolean): LeaseMemory {
   const { record } = memory;
   const grown = record ? lease.leaseTransitions - record.leaseTransitions : 0;

@@ -14,7 +14,7 @@ export interface Strategy {
   explain(winner: LeaseCandidate, loser: LeaseCandidate): string;
 }
 
-/** A criterion. The name describes a candidate that has lost by it. */
+/** A comparison, and a name for the candidate that loses by it. */
 export type Criterion = readonly [name: string, compare: (a: LeaseCandidate, b: LeaseCandidate) => number];
 
 export interface StrategyParts {

@@ -17,7 +17,7 @@ export interface Verdict {
   readonly conflict?: string;
 }
 
-/** True while a ping of ours is unanswered and its deadline has not passed. */
+/** True while our ping to the candidate is unanswered and its deadline has not passed. */
 export function isPingPending(view: View, { observation: { ping } }: Standing): boolean {
   return ping !== undefined && ping.ackedAt === undefined && view.at < ackDueAt(ping, view.input.settings);
 }

@@ -276,7 +276,7 @@ export function crashEvidenceFor(
   const possible = owner ? [owner] : pods.sharing(hostInIdentity(lease.holderIdentity) ?? '');
   const found = bindToContainer({ ...holding, hasCandidates, isAskedByNamespace: true }, possible);
   if (found.kind === 'bound' || found.missing === 'NotAsked') return 'Applies';
-  // The identity may be that of a node.
+  // The identity may name a node.
   const { pod, sureness } = bindHolder(holding, pods);
   if (found.missing !== 'NoPod' || sureness === 'owner') return found.missing;
   if (pod?.isMirror) return 'MirrorPod';

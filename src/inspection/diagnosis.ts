@@ -207,7 +207,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
     // A Lease without candidates is left over from an uninstalled component.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
-    // A fence ends when it expires.
+    // A fence is only a warning, because it expires by itself.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
     const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
     const finding = { check, severity, what, meaning: REASONS[reason], advice } as const;

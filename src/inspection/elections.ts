@@ -246,7 +246,7 @@ export function recordFirstCandidate(
   );
 }
 
-/** Tolerated difference of clocks, in milliseconds: a slow network causes such a difference. */
+/** Tolerated difference of clocks, in milliseconds. A slow network may look like a difference of this size. */
 export const TOLERATED_SKEW_MS = 2000;
 
 /** How far the server's clock is ahead, in milliseconds. A range, because the Date header has whole seconds. */

@@ -25,7 +25,10 @@ export interface Evidence {
   readonly user: string;
   /** Undefined if these credentials may not read Leases or LeaseCandidates. */
   readonly elections: ObservedElections | undefined;
-  /** The namespace to which the permissions are limited, for example those of a coordinator; undefined for no limit. */
+  /**
+   * The namespace to which the permissions are limited, for example the permissions of a coordinator; undefined for no
+   * limit.
+   */
   readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
   readonly lock: LockHolder;
   readonly lockNamespace: string;

@@ -50,8 +50,8 @@ interface WatchPlace {
 /**
  * Checks that the server is not older than the resourceVersion of a watch. Rejects with a {@link ConnectionError}
  * (`SET_BACK`) if it is, and otherwise like the client. If etcd was restored from a backup, the server accepts such a
- * watch. But the server sends nothing, not even bookmarks, until its resourceVersion is past that of the watch. The watch
- * never shows the changes before that.
+ * watch. But the server sends nothing, not even bookmarks, until its resourceVersion is past the resourceVersion of the
+ * watch. The watch never shows the changes before that.
  */
 export async function assertNotSetBack(
   client: KubernetesClient,

@@ -78,8 +78,8 @@ const RELIST_INTERVAL_MS = 60_000;
  */
 const UNWATCHED_MS = 10_000;
 /**
- * Minimum time between two 410 answers that count as separate outages, in milliseconds. A server that always answers 410
- * does so more often, because a reflector waits at most 10 s.
+ * Minimum time between two 410 answers that count as separate outages, in milliseconds. If a server always answers 410,
+ * the answers come more often, because a reflector waits at most 10 s.
  */
 const FORGOTTEN_ANEW_MS = 20_000;
 

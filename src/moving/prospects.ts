@@ -10,7 +10,7 @@ const LARGEST = 2 ** 31 - 1;
 /** The states of candidates that can lead now or after a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle']);
 
-/** Returns a priority above those of all other candidates, at least 1; undefined if no int32 is higher. */
+/** Returns a priority above the priorities of all other candidates, at least 1; undefined if no int32 is higher. */
 export function priorityAbove({ candidates }: ElectionInput, name: string): number | undefined {
   const others = candidates
     .filter(({ candidate }) => candidate.name !== name)

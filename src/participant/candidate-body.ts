@@ -47,7 +47,7 @@ export function newLeaseCandidate(
   };
 }
 
-/** Returns the patch that renews a LeaseCandidate of an earlier run and sets its fields to those of a new one. */
+/** Returns the patch that renews a LeaseCandidate of an earlier run and gives it the fields of a new one. */
 export function adoptionPatch(
   object: KubernetesObject,
   apiVersion: CandidateApiVersion,

@@ -126,7 +126,7 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 }
 
 /**
- * Returns the fencing token of a term that begins now. It differs from those of all earlier terms. The coordinator
+ * Returns the fencing token of a term that begins now. It differs from the tokens of all earlier terms. The coordinator
  * increases leaseTransitions only if it grants the Lease to another holder. A coordinator that is built into an API
  * server never does.
  */
@@ -165,8 +165,8 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   // Wake up at the expiry, because the known holder changes then.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
   if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
-  // Release the Lease, so that other candidates do not wait until it expires. It may be a new grant, or a
-  // Lease from an earlier term.
+  // Release the Lease, so that other candidates do not wait until it expires. The elector may hold the Lease by a new
+  // grant or from an earlier term.
   if (refusal || prefersAnother(lease, identity)) return { kind: 'release', lease };
   return { kind: 'takeUp', lease, fencingToken: nextFencingToken(sight) };
 }

@@ -10,7 +10,9 @@ import type { ParticipantLogger } from './participant-telemetry.ts';
 
 export interface ParticipateOptions {
   readonly lease: string;
-  /** The namespace of the Lease. Default: that of the kubeconfig's context; in a pod, that of the pod. */
+  /**
+   * The namespace of the Lease. Default: the namespace of the kubeconfig's context; in a pod, the namespace of the pod.
+   */
   readonly namespace?: string;
   /** The program's version as strict semver: `1.4.2`. */
   readonly binaryVersion: string;
@@ -25,8 +27,8 @@ export interface ParticipateOptions {
   readonly identity?: string | undefined;
   /**
    * The Pod of the program. If the LeaseCandidate is in the same namespace, the Pod owns it, and Kubernetes deletes it
-   * with the Pod. The default of the Pod's namespace is that of the service account that the program uses. With a
-   * kubeconfig or a `client` there is no default, and the namespace is required.
+   * with the Pod. The default of the Pod's namespace is the namespace of the service account that the program uses.
+   * With a kubeconfig or a `client` there is no default, and the namespace is required.
    */
   readonly pod?:
     | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
@@ -56,10 +58,7 @@ export interface ParticipateOptions {
   readonly retryPeriodMs?: number;
   /** When this signal aborts, the participant ends the term, releases the Lease, and deletes the LeaseCandidate. */
   readonly signal?: AbortSignal;
-  /**
-   * If it throws an error, the error is logged, or reported as a warning of the process. This also applies to
-   * `onObserved`.
-   */
+  /** If a callback of the logger or `onObserved` throws an error, the participant logs it or emits a process warning. */
   readonly logger?: ParticipantLogger;
   /** Gets client-go's metrics of leader election. All participants of a program can share one registry. */
   readonly metrics?: Registry;

@@ -221,8 +221,9 @@ export interface ConnectionOptions extends KubeConfigSource {
 }
 
 /**
- * Creates a participant's client. Returns it with two namespaces: the given one, or that of the configuration; and that
- * of this program's Pod, which is undefined if it is unknown or in another cluster.
+ * Creates a participant's client. Returns it with two namespaces. The first is the given namespace, or the namespace of
+ * the configuration. The second is the namespace of this program's Pod; undefined if it is unknown or in another
+ * cluster.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {

@@ -34,8 +34,8 @@ const allNamespacesRow = inGroup('Cluster:', {
 });
 
 /**
- * Settings of the commands that decide by the coordinator's rules. The durations must be equal to those of the
- * coordinator.
+ * Settings of the commands that decide by the coordinator's rules. The durations must be equal to the coordinator's
+ * durations.
  */
 export const inspectionRows = {
   ...clusterRows,

@@ -22,7 +22,7 @@ export interface DueKey {
  */
 export class DueKeys {
   readonly #options: DueKeysOptions;
-  /** The due keys, each with the time at which it became due, in this order. */
+  /** The time at which each due key became due, oldest first. */
   readonly #due = new Map<string, Instant>();
   readonly #later = new DeadlineHeap();
   #timer: { readonly at: Instant; readonly cancel: () => void } | undefined;

@@ -80,7 +80,7 @@ export function itemsByElement(
   return found;
 }
 
-/** Adds the struct fields on the path to another member, because they have an owner, too. */
+/** Adds the named fields that have members below them, because such a field has an owner itself. */
 export function withNamedFields(type: TypeSchema | undefined, set: FieldSet): FieldSet {
   const named = [...set.children.keys()].filter(
     (element) => type?.kind === 'struct' && typeBelow(type, element) !== undefined,

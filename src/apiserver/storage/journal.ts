@@ -30,7 +30,7 @@ export class JournalError extends Error {
 }
 
 const FILE_NAME = 'objects.sqlite';
-/** Identifies our files in the SQLite header. The number must differ from those of other programs. */
+/** Identifies our files in the SQLite header. No other program may use the number. */
 const APPLICATION_ID = 0x434c4531;
 const FORMAT = 1;
 

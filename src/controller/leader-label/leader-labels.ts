@@ -35,7 +35,7 @@ export interface LeaderLabelsParts {
   /** Used for labels only, so that elections never wait for labels. */
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Empty: all. */
+  /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** Whether this process is the coordinator and may write now. */
   readonly mayWrite: () => boolean;

@@ -59,15 +59,16 @@ export function observeLock(
     return { ...seen, formerHolderUntil: now + durationOf(previous.record) };
   }
   if (previous === undefined) return seen;
-  // The duration counts from now: the holder may have renewed, unseen, just before the Lease was deleted or emptied.
+  // The duration counts from now: just before the Lease was deleted or emptied, the holder may have renewed it without
+  // an event for this process.
   const durationMs = Math.max(LEASE_DURATION_MS, former?.leaseDurationMs ?? 0, record?.leaseDurationMs ?? 0);
   return { ...seen, formerHolderUntil: now + durationMs };
 }
 
 /**
- * Whether a holder without our prefix took the lock before its former holder expired. In that case the Lease was emptied
- * or deleted unseen, and the former holder may still act. One of our replicas never does this: it takes the lock after a
- * release, or acts and releases only after the former holder has expired.
+ * Whether a holder without our prefix took the lock before its former holder expired. In that case, this process missed
+ * that the Lease was emptied or deleted, and the former holder may still act. One of our replicas never does this: it
+ * takes the lock after a release, or acts and releases only after the former holder has expired.
  */
 function isTakenEarly(
   previous: LockObservation | undefined,

@@ -19,7 +19,7 @@ export type LockEvent =
   | { readonly kind: 'ousted'; readonly by: string; readonly forceAgainInMs?: number }
   /** We release the lock because we cannot coordinate. */
   | { readonly kind: 'letGo' }
-  /** A call failed, perhaps with a conflict. A single conflict is normal, repeated conflicts are not. */
+  /** A call failed. The error may be a conflict: a single conflict is normal, repeated conflicts are not. */
   | { readonly kind: 'callFailed'; readonly call: LockCall; readonly error: unknown };
 
 export interface CoordinatorLockOptions {

@@ -3,7 +3,7 @@ import { candidateTone, electionTone, splitKey, toneTexts, versionText } from '.
 
 /** @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts' */
 
-/** Elections that choose a candidate. @type {ReadonlySet<ElectionEntry['what']>} */
+/** The kinds of entries in which a candidate was chosen. @type {ReadonlySet<ElectionEntry['what']>} */
 const CHOICES = new Set(['LeaderElected', 'LeaderPreempted', 'PreferredHolderSet']);
 
 const detail = find('detail', HTMLElement);
