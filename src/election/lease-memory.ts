@@ -213,7 +213,7 @@ export function takeUpMs(leaseDurationSeconds: number): number {
   return Math.max(TAKE_UP_MS, leaseDurationSeconds * 500);
 }
 
-/** If more time than this passes between two failures, they are counted separately. */
+/** After this time without a failure, the next failure counts as the first one, in milliseconds. */
 const ATTEMPTS_DECAY_MS = 15 * 60_000;
 
 /** Records that we wrote fields, and that the server's answer or a holder's renewal did not contain them. */
