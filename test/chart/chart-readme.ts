@@ -12,45 +12,48 @@ helm install coordinated-leader-election charts/coordinated-leader-election --na
 helm test coordinated-leader-election --namespace kube-system
 \`\`\`
 
-What it prints when it is done says how to see the first election. Any Kubernetes from 1.31 on will do; the
-[README](../../README.md#what-it-needs) says what more there is with the feature gate.
+After the installation, helm prints how to see the first election. The chart works with Kubernetes 1.31 and later. The
+[README](../../README.md#what-it-needs) describes what the feature gate adds.
 
 ## What it may do
 
-One role for each concern, bound to the ServiceAccount, and nothing else: LeaseCandidates, Leases, Events, and the lock
-\`kube-system/leader-election-controller\`. With \`namespaces\` set, the first three are Roles in those namespaces, and
-nothing cluster-wide is granted; the lock is in kube-system, or where \`config.lockNamespace\` says. There is one coordinator per cluster, as there is one
-lock: a second release waits for it, whatever its namespaces, and nobody elects where the one that holds it does not.
+The coordinator's ServiceAccount has four roles: LeaseCandidates, Leases, Events, and the lock
+\`kube-system/leader-election-controller\`. If \`namespaces\` is set, the first three are Roles in these namespaces, and the chart
+grants no cluster-wide rights. The lock is in kube-system, or in \`config.lockNamespace\`. A cluster has one lock, and therefore one
+active coordinator. A second release only waits for the lock, even if it has other \`namespaces\`. In namespaces that the holder of
+the lock does not coordinate, there are no elections.
 
-Two more roles are for others: bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
-namespace, and \`<name>:reader\` to whoever may see its candidates. As ClusterRoles they are parts of Kubernetes' own: who has
-\`edit\` or \`admin\` in a namespace is a participant there, and who has \`view\` a reader. \`kubectl cle audit\` also
-[lists Leases and Pods](../../docs/cli.md#audit); it needs no release of this chart.
+Two more roles are for users. Bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
+namespace. Bind \`<name>:reader\` to users who may see the candidates of a namespace. If these roles are ClusterRoles, Kubernetes'
+own roles include them: \`edit\` and \`admin\` include the participant, and \`view\` includes the reader. \`kubectl cle audit\` also
+[lists Leases and Pods](../../docs/cli.md#audit). It needs no release of this chart.
 
-With \`config.leaderLabel\` there is one role more: to list and patch Pods, for a label that follows each leader. With
-\`crashEvidence.enabled\` there is one more: to get, list and watch Pods, to notice that a leader's container has ended, and
-without \`namespaces\` also to list and watch Namespaces, which may ask for this.
+Two settings add a role. \`config.leaderLabel\` adds the right to list and patch Pods, for a label on the Pod of each leader.
+\`crashEvidence.enabled\` adds the right to get, list and watch Pods, so that the coordinator sees when a leader's container has
+ended. If \`namespaces\` is not set, this role may also list and watch Namespaces, because an annotation of a Namespace can ask for
+crash evidence.
 
-A FlowSchema gives Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator and for
-ServiceAccounts in their namespaces.
+A FlowSchema gives requests for Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator
+and for ServiceAccounts in their namespaces.
 
 ## What it defines
 
-LeaseCandidates of the group \`coordinated-leader-election.dev\`, for clusters that do not serve those of Kubernetes. A cluster has one
-definition, and all candidates go with it: so it stays when the release goes, unless \`crds.keep\` is false. The next release of the
-same name and namespace takes it over; any other takes it over with \`--take-ownership\`, or leaves it alone with \`crds.install=false\`.
+The chart installs a CustomResourceDefinition: LeaseCandidates of the group \`coordinated-leader-election.dev\`, for clusters that do
+not serve Kubernetes' own LeaseCandidates. A cluster has one such definition, and its deletion deletes all candidates. Therefore
+the definition stays after an uninstallation, unless \`crds.keep\` is false. A later release with the same name and namespace takes
+over the definition. Another release needs \`--take-ownership\` to take it over, or \`crds.install=false\` to leave it alone.
 
 ## Upgrade and rollback
 
-Pods are replaced one by one. A new one is ready once it has seen the cluster, and coordinates only when it holds the lock,
-which an old one lets go of as it stops: there are never two coordinators, and there is none for two seconds at most. A
-rollback is the same the other way round. Uninstalling hands the cluster back to the controller built into kube-apiserver:
-within half a minute, or within 5 s where the Deployment has been scaled to 0 before.
-[docs/operations.md](../../docs/operations.md) goes through all of it.
+An upgrade replaces the Pods one by one. A new Pod is ready when it has seen the cluster. It coordinates only when it holds the
+lock, which the old Pod releases when it stops. There are never two coordinators, and there is no coordinator for at most two
+seconds. A rollback works in the same way. After an uninstallation, the controller built into kube-apiserver takes over within half
+a minute, or within 5 s if you have scaled the Deployment to 0 before. [docs/operations.md](../../docs/operations.md) describes all
+steps.
 
 ## Values
 
-Anything else is refused by \`values.schema.json\`.
+\`values.schema.json\` refuses all other values.
 
 ${valuesTable(values)}
 `;
