@@ -290,7 +290,7 @@ export class ElectionController {
       this.#records.hasCandidates(key) ||
       object.isPreferredHolderOurs ||
       (!isRenewal && this.#records.isAskingForEvidence(key));
-    // The end of the first list enqueues every Lease.
+    // Skip the objects of the first list: when that list ends, every Lease is enqueued.
     if (isRelevant && !isRoutine && !initial) this.scheduler.add(key);
   }
 

@@ -46,7 +46,7 @@ interface LastDecision {
   readonly reason: Reason;
   /** When the decision changes without an event; undefined if it does not. */
   readonly nextAt: Instant | undefined;
-  /** Like `nextAt`, but for a holder that goes on renewing the Lease. */
+  /** When the decision changes without an event, if the holder keeps renewing the Lease. */
   readonly steadyUntil: Instant;
 }
 

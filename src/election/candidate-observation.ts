@@ -179,7 +179,7 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
     : observation;
 }
 
-/** Returns the time since the last renewal, by the candidate's renewTime at first sight (rule 1). */
+/** Returns the time since the candidate's last renewal, in milliseconds (rule 1). */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }

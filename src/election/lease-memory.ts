@@ -57,7 +57,7 @@ export interface LeaseMemory {
    * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants.
    */
   readonly beliefs: Beliefs;
-  /** The last known duration of a holder, assumed for holders whose own duration is unknown. */
+  /** The last known lease duration of any holder. It is assumed for holders with an unknown lease duration. */
   readonly usualDurationMs: number;
   /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
@@ -236,7 +236,7 @@ export function recordGrantAnswered(
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
 
-/** Records at `at` that a grant, sent at `sentAt`, was written with `resourceVersion`. */
+/** Records that a grant was written with `resourceVersion`. `at` is the time of the record. */
 export function recordGrant(
   memory: LeaseMemory,
   grant: Grant,

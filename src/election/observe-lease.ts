@@ -220,7 +220,7 @@ function observeEmptied(
   return { ...withUnknown(lost, at, at, leastMs), record: written };
 }
 
-/** Records a Lease with a holder whose record has changed. */
+/** Records a changed Lease that has a holder. */
 function observeHeld(
   memory: LeaseMemory,
   lease: Lease,

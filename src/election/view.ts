@@ -63,7 +63,7 @@ export interface View<T extends Tenure = Tenure> {
   /** A subset of the live candidates. It has the same outcome as all of them. */
   readonly live: readonly LeaseCandidate[];
   readonly outcome: Outcome;
-  /** The outcome if all candidates that may still answer do so. */
+  /** The outcome of the election if every candidate that may still answer a ping does answer. */
   readonly outlook: Outcome;
 }
 

@@ -294,7 +294,7 @@ export interface RequestTarget {
 /** Query parameters. Undefined parameters are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Returns verb and resource of a method, path and query. Contains no names and no namespaces. */
+/** Returns the verb and the resource of a request, without names and namespaces. */
 export function describeTarget(method: string, path: string, query: Query = {}): RequestTarget {
   const { resource, named } = parsePath(path);
   return { verb: verbOf(method, named, query), resource };

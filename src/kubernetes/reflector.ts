@@ -200,8 +200,8 @@ export class Reflector<T> {
   }
 
   /**
-   * True for a 410 if there was none for some time. This is normal after an outage of the server, and the reflector
-   * continues at once. Repeated 410 answers count as failures.
+   * Records a 410 answer. Returns true if the last one was long ago: a single 410 is normal after an outage of the
+   * server, so the reflector lists again at once. Repeated 410 answers count as failures.
    */
   #isForgottenAnew(): boolean {
     const now = this.#options.clock.now();

@@ -90,7 +90,7 @@ const NEVER_OWNED = fieldSetOfPaths(
   ].map((path) => path.map(fieldElement)),
 );
 
-/** The change of an object by a write. It is compared in each version that managers use. */
+/** The change of an object by a write, computed in each API version that a manager uses. */
 export interface ObjectChange {
   /** In the version of the write. */
   readonly own: Comparison;
