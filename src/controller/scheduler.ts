@@ -163,7 +163,8 @@ export class Scheduler {
     this.#due.delete(key);
     const entry = this.#entries.get(key);
     if (entry) this.#dropPending(key, entry);
-    // Keep the entry while a request is in flight: the answer makes the Lease due again, and this runs again.
+    // Keep the entry while a request is in flight. Its answer makes the Lease due again, and then this function is
+    // called again.
     if (entry && this.room.inFlightOf(key) > 0) entry.last = undefined;
     else this.#entries.delete(key);
     observe({ type: 'forgotten', key });

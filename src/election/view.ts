@@ -165,7 +165,7 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   return { ...input, memory: { ...memory, withdrawals } };
 }
 
-/** Returns whether the holder has provably ended, and when; undefined if unexamined (rule 17). */
+/** Returns when the holder provably ended, or why there is no proof; undefined if nothing was examined (rule 17). */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPods: possible = { pods: [] }, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;

@@ -52,8 +52,7 @@ export interface ApiCallObservation {
 }
 
 /**
- * The Date header of an answer, by the server's clock. Also when the call was sent and answered by our clock, in
- * microseconds.
+ * The Date header of an answer, by the server's clock. `sentAt` and `answeredAt` are by our wall clock, in microseconds.
  */
 export interface HeardDate {
   /** The value of the HTTP Date header, in whole seconds. */

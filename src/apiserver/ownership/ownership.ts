@@ -135,7 +135,7 @@ function withoutResetFields(comparison: Comparison, versions: Versions): Compari
   };
 }
 
-/** Returns the set without the fields that these writes never set, and without the fields below those. */
+/** Returns the set without the `resetFields` and the fields below them. */
 export function withoutReset(set: FieldSet, { resetFields = [] }: Versions): FieldSet {
   const reset = new Set(resetFields.map(fieldElement));
   return {
