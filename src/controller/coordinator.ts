@@ -86,8 +86,8 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     parts.observe(event);
   };
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  // A separate lock requires certainty that the built-in controller does not elect. Before discovery has an answer,
-  // this is false.
+  // A separate lock is allowed only if it is certain that the built-in controller does not elect. Before discovery has
+  // an answer, this is not certain.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     locking &&
@@ -186,7 +186,7 @@ function assembleLock(
   });
 }
 
-/** In ms. Each connection gets an answer before the server closes it as idle. */
+/** Interval of requests on each connection, in ms. Shorter than the time after which an idle connection is closed. */
 const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
 const KEEP_OPEN_DEADLINE_MS = 5000;
 

@@ -63,10 +63,11 @@ interface Pending {
   readonly isReported: boolean;
 }
 
-/** If a decision waits for a free slot for longer than this, it is made again. In ms. */
+/** If a decision waits for a free slot for longer than this, the scheduler makes a new one. In ms. */
 const PENDING_VALID_MS = 250;
 /**
- * The first election of a Lease waits behind Leases that had a leader, as if it had been needed this much later. In ms.
+ * The first election of a Lease is sorted as if it had been needed this much later, in ms. It waits behind Leases that
+ * had a leader.
  */
 const FIRST_ELECTION_MS = 10_000;
 /**

@@ -57,7 +57,7 @@ export interface LeaseMemory {
    * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants.
    */
   readonly beliefs: Beliefs;
-  /** The last known lease duration of any holder. It is assumed for holders with an unknown lease duration. */
+  /** The last known lease duration of any holder. The assumed duration of holders whose own duration is unknown. */
   readonly usualDurationMs: number;
   /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;

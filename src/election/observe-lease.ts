@@ -310,7 +310,7 @@ function holderBelief(
   // A shorter duration counts only when this process sees it a second time, because another client may have written it
   // the first time. After that, renewals no longer extend the longer duration.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
-  // The duration of our grant is not yet the holder's own duration.
+  // Do not count the duration in our own grant: the holder has not written it.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
   // A list or a delayed watch may show the first renewal after another client has reduced its duration.
   const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;

@@ -255,7 +255,7 @@ export interface ServerAhead {
   readonly max: number;
 }
 
-/** A clock with the server's wall time, if the two differ much: renewTimes come from the cluster. */
+/** A clock with the server's wall time, if this machine's clock is not close to it: renewTimes come from the cluster. */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
   #serverAheadMs: ServerAhead | undefined;
