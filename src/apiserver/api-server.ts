@@ -38,7 +38,6 @@ export interface ApiServerOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** A running API server. */
 export interface ApiServer {
   /** `https://127.0.0.1:6443` */
   readonly url: string;

@@ -36,9 +36,9 @@ export class GarbageCollector {
   readonly #clock: Clock;
   readonly #resources: readonly ResourceDefinition[];
   readonly #kinds = new Map<string, ResourceDefinition>();
-  /** The objects with owners, by place. */
+  /** The objects with ownerReferences, by storage and key. */
   readonly #owned = new Map<string, Place & { readonly references: readonly JsonObject[] }>();
-  /** The places of dependents, by the uid of the owner. */
+  /** The dependents, by the uid of the owner. */
   readonly #dependents = new Map<string, Map<string, Place>>();
   readonly #due = new Map<string, Place>();
 
@@ -76,12 +76,12 @@ export class GarbageCollector {
     this.#dependents.delete(uid);
   }
 
-  /** Notes that some changes are unknown: any object with owners may have changed, and any owner may be gone. */
+  /** Queues all objects with owners, because some changes are unknown: an owner may be gone. */
   noteGap(): void {
     for (const { storage, key } of [...this.#owned.values()]) this.noteChange({ storage, key });
   }
 
-  /** Handles all noted changes. The collector's own writes must be noted by the caller, too. */
+  /** Handles all noted changes. The caller must also note the collector's own writes. */
   *collect(): Steps<void> {
     let restedAt = this.#store.revision;
     for (const [id, place] of this.#due) {

@@ -54,7 +54,7 @@ export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host)
   if (skew) stderr.write(`warning: ${skew.text}. This output uses the server's clock\n`);
 }
 
-/** The message for a server without the API. Other output about elections would be misleading. */
+/** The only output if the server does not serve LeaseCandidates: other output about elections would mislead. */
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 

@@ -20,13 +20,13 @@ export const CONNECTIONS = 32;
 const LOCK_CONNECTIONS = 2;
 /** Labels have their own client, so that elections never wait for them. */
 const LABEL_CONNECTIONS = 2;
-/** Grace period for writes in flight before their client is closed, in ms. */
+/** Grace period for writes in flight before the coordinator closes their client, in ms. */
 const DRAIN_MS = 1000;
-/** Time from the start of that grace period until the client aborts them, in ms. */
+/** Additional grace period after which the closed client aborts the remaining requests, in ms. */
 const ABORT_AFTER_MS = 500;
 /** Timeout of the lock's release, in ms. After a timeout, the lock expires. */
 const RELEASE_MS = 1500;
-/** Time after {@link Coordinator.stop} after which no election write can happen, in ms. */
+/** All election writes end within this time after {@link Coordinator.stop} was called, in ms. */
 export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 
 /** The settings of `run` for the coordination. */
@@ -86,8 +86,8 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     parts.observe(event);
   };
   const locking = settings.dryRun ? undefined : { client: connect(LOCK_CONNECTIONS) };
-  // A separate lock requires certainty that the built-in controller does not elect. Before discovery has an answer,
-  // this is false.
+  // A separate lock is allowed only if it is certain that the built-in controller does not elect. Before discovery has
+  // an answer, this is not certain.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
   const lock =
     locking &&
@@ -144,7 +144,7 @@ export function assembleCoordinator(parts: CoordinatorParts): Coordinator {
     start() {
       controller.start();
       lock?.start();
-      // The number of writes in flight never exceeds this.
+      // Keep no more connections than there can be writes in flight.
       const connections = Math.min(CONNECTIONS, settings.workers);
       if (lock) void keepConnectionsOpen(client, { clock, connections, signal: stopping.signal });
     },
@@ -186,7 +186,7 @@ function assembleLock(
   });
 }
 
-/** In ms. Each connection gets an answer before the server closes it as idle. */
+/** Interval of requests on each connection, in ms. Shorter than the time after which an idle connection is closed. */
 const KEEP_OPEN_INTERVAL_MS = KEEP_ALIVE_MS - 10_000;
 const KEEP_OPEN_DEADLINE_MS = 5000;
 

@@ -39,7 +39,7 @@ export interface EvidenceSource {
 /** The Pods with one hostname. */
 interface HostEntry {
   readonly uids: readonly string[];
-  /** When several Pods last had the hostname; undefined if that was not observed since the first Pod with it appeared. */
+  /** When several Pods last had the hostname at the same time; undefined if this process never saw that. */
   readonly sharedAt: Instant | undefined;
 }
 

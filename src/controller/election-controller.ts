@@ -95,8 +95,8 @@ export class ElectionController {
       maxInFlight: parts.workers,
       mayWrite: parts.mayWrite,
       observe,
-      // An object that was never listed looks like a missing object, so skip its Lease. At the end of a list
-      // or of a take-over, all Leases are enqueued.
+      // Before the first list, an existing object looks like a missing one, so make no decision. At the end of a list
+      // or of a take-over, the controller enqueues all Leases.
       isKnown: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
     });
@@ -220,8 +220,8 @@ export class ElectionController {
   }
 
   /**
-   * Since when changes may be missed, because a watch is broken, on the monotonic clock; undefined while no watch is
-   * broken.
+   * Since when this process may miss changes, because a watch is broken, on the monotonic clock; undefined while no watch
+   * is broken.
    */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
@@ -290,7 +290,7 @@ export class ElectionController {
       this.#records.hasCandidates(key) ||
       object.isPreferredHolderOurs ||
       (!isRenewal && this.#records.isAskingForEvidence(key));
-    // The end of the first list enqueues every Lease.
+    // Skip the objects of the first list: when that list ends, every Lease is enqueued.
     if (isRelevant && !isRoutine && !initial) this.scheduler.add(key);
   }
 

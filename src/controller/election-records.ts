@@ -155,7 +155,7 @@ export class ElectionRecords {
     };
   }
 
-  /** The Leases with a candidate in the Pod, and those that ask for evidence and whose plain elector may run there. */
+  /** The Leases with a candidate in the Pod, and the Leases in {@link #leasesOfHosts} with a hostname of the Pod. */
   *leasesOfPod(pod: Pod): IterableIterator<LeaseKey> {
     yield* this.#leasesOfPods.get(pod.uid) ?? [];
     for (const host of hostnamesOf(pod)) yield* this.#leasesOfHosts.get(host) ?? [];

@@ -75,9 +75,9 @@ export class FairKeys {
   }
 }
 
-/** An answer within this time raises the limit. In ms. */
+/** An answer within this time, in ms, raises the limit. */
 const FAST_MS = 250;
-/** An answer after this time lowers the limit. In ms. */
+/** An answer after this time, in ms, lowers the limit. */
 const SLOW_MS = 1000;
 /**
  * A server behind a slow webhook or network is slow at any load. Fewer requests would not make it faster. Therefore both

@@ -84,8 +84,8 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
-    // If this candidate is the oldest, the second oldest must have overlapped with it for long enough. Otherwise the
-    // oldest has overlapped with it, and the check is always true.
+    // Check the second oldest candidate, because `life` itself may be the oldest. If `life` is neither of the two, both
+    // are older than `life`, and the check is true.
     if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
       yield life;
   }

@@ -46,7 +46,7 @@ interface LastDecision {
   readonly reason: Reason;
   /** When the decision changes without an event; undefined if it does not. */
   readonly nextAt: Instant | undefined;
-  /** Like `nextAt`, but for a holder that goes on renewing the Lease. */
+  /** When the decision changes without an event, if the holder keeps renewing the Lease. */
   readonly steadyUntil: Instant;
 }
 
@@ -63,10 +63,11 @@ interface Pending {
   readonly isReported: boolean;
 }
 
-/** If a decision waits for a free slot for longer than this, it is made again. In ms. */
+/** If a decision waits for a free slot for longer than this, the scheduler makes a new one. In ms. */
 const PENDING_VALID_MS = 250;
 /**
- * The first election of a Lease waits behind Leases that had a leader, as if it had been needed this much later. In ms.
+ * The first election of a Lease is sorted as if it had been needed this much later, in ms. It waits behind Leases that
+ * had a leader.
  */
 const FIRST_ELECTION_MS = 10_000;
 /**
@@ -163,7 +164,8 @@ export class Scheduler {
     this.#due.delete(key);
     const entry = this.#entries.get(key);
     if (entry) this.#dropPending(key, entry);
-    // Keep the entry while a request is in flight: the answer makes the Lease due again, and this runs again.
+    // Keep the entry while a request is in flight. Its answer makes the Lease due again, and then this function is
+    // called again.
     if (entry && this.room.inFlightOf(key) > 0) entry.last = undefined;
     else this.#entries.delete(key);
     observe({ type: 'forgotten', key });

@@ -154,7 +154,7 @@ const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DI
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
-  /** Delay between the loss of a version and the next discovery. */
+  /** Delay before the next discovery after the server no longer serves the watched version. */
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;

@@ -89,7 +89,7 @@ interface Closed {
 }
 
 const OPEN: Closed = { awaited: undefined, failures: 0, retryAt: Number.NEGATIVE_INFINITY };
-/** After this time the watch counts as stalled. Outdated decisions are then better than none. In ms. */
+/** Time after which the watch counts as stalled, in ms. From then on, outdated decisions are better than none. */
 const EXPECTATION_MS = 10_000;
 const BACKOFF = { initialMs: 20, maxMs: 30_000 };
 

@@ -110,7 +110,7 @@ function isDurationHolders(managedFields: unknown): boolean {
   );
 }
 
-/** True if one manager owns both times, and it is not a coordinator of this program. */
+/** True if one manager owns both times, and this manager is not a coordinator of this program. */
 function isAcquireTimeRenewers(managedFields: unknown): boolean {
   const isOurs = isOwned(managedFields, 'f:renewTime', FIELD_MANAGER);
   return !isOurs && areOfOne(managedFields, 'f:renewTime', 'f:acquireTime');

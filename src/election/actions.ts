@@ -27,7 +27,7 @@ export function pingTo(
   return { kind: 'PingCandidate', source, name, uid, resourceVersion, pingTime, purpose };
 }
 
-/** Removes a preferredHolder that we set: the holder would stop renewing for no reason. */
+/** Removes a preferredHolder that we set. Otherwise the holder would stop renewing for no reason. */
 export function removeOwnPreference(view: View): readonly Action[] {
   const { lease, memory } = view.input;
   if (!lease || !hasOwnPreference(view)) return [];
@@ -125,7 +125,7 @@ function hasPreferredFailed(view: View, holder: string): boolean {
   return !possibleCandidates(view).some(({ name }) => name === preferredHolder);
 }
 
-/** Returns the duration of a grant in seconds: at least until an earlier record of the holder ends. */
+/** Returns the duration of a grant, in seconds. The grant must not end before an earlier record of the holder. */
 function durationOf(view: View, holder: string): number {
   const leftSeconds = Math.ceil(beliefLeftMs(view, holder) / 1000);
   return Math.max(view.input.settings.leaseDurationSeconds, leftSeconds);

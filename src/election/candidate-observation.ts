@@ -104,8 +104,8 @@ function firstSight(
   isNew: boolean,
 ): CandidateObservation {
   const claimed = candidate.renewTime ?? candidate.creationTimestamp;
-  // Only here another machine's clock is compared with ours (rules 1 and 3): at first sight, the age is not known from
-  // elsewhere.
+  // At first sight, only the candidate's own time shows its age. No other rule compares another machine's clock with
+  // ours (rules 1 and 3).
   const ageMs = claimed === undefined ? 0 : Number(now.wall - claimed) / 1000;
   const isFresh = candidate.renewTime !== undefined && Math.abs(ageMs) <= settings.electionDurationMs;
   return {
@@ -179,7 +179,7 @@ export function recordPingNotSent(observation: CandidateObservation, sentAt: Ins
     : observation;
 }
 
-/** Returns the time since the last renewal, by the candidate's renewTime at first sight (rule 1). */
+/** Returns the time since the candidate's last renewal, in milliseconds (rule 1). */
 export function sinceRenewalMs(observation: CandidateObservation, at: Instant): number {
   return at - lastRenewedAt(observation);
 }

@@ -82,7 +82,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   const present = [...candidatesIn(others, 'Live'), preferred.candidate];
   const outcome = decideOutcome(present, preferredHolder);
   const isPreferredBest = outcome.kind === 'leader' && outcome.leader === preferred.candidate;
-  // The holder must be worse than the candidate: it does not give way to an equal one.
+  // A holder gives way only to a better candidate, not to an equal one.
   const withHolder = decideOutcome(present, holder);
   const isHolderWorse = withHolder.kind !== 'leader' || withHolder.leader.name !== holder;
   // Ping other candidates before they cause the removal of the preferredHolder.
@@ -148,7 +148,7 @@ function decideKnownConflict(view: HeldView): Verdict | undefined {
     : { reason: 'StrategyConflict', conflict, recheckAt: [reinstatementTime(view)] };
 }
 
-/** Waits until the holder has taken up a returned Lease: until then, it would keep it without leading. */
+/** Waits until the holder has taken up a returned Lease. Before that, the holder neither leads nor releases the Lease. */
 function decideUntakenReturn(view: HeldView): Verdict | undefined {
   const { tenure, input, outlook } = view;
   if (tenure.isProvisional || !isGrantUnrenewed(input.memory, input.lease)) return undefined;

@@ -7,12 +7,12 @@ import type { Standing, View } from './view.ts';
 
 const COLLECTION_RETRY_MS = 10 * 60_000;
 
-/**
- * Number of pings before a candidate is deleted, and the minimum time of its silence, in milliseconds (rule 1). A
- * client-go candidate that is deleted by mistake is published again only minutes later. Until then its Lease may have no
- * leader.
- */
+/** Number of unanswered pings before the coordinator deletes a candidate (rule 1). */
 const COLLECTION_PINGS = 3;
+/**
+ * Minimum time from the first of these pings to the deletion, in milliseconds. client-go publishes a candidate that was
+ * deleted by mistake only minutes later. Until then its Lease may have no leader.
+ */
 const COLLECTION_WATCH_MS = 10 * 60_000;
 
 /** Silence after which a candidate is pinged, in milliseconds. client-go renews every 5 min, unless a renewal fails. */

@@ -69,7 +69,7 @@ export function pingAheadOfTakeUp(view: HeldView, verdict: Verdict): Verdict {
   };
 }
 
-/** Returns until when a running holder takes up its grant, from the answer or the first sight. */
+/** Returns until when a running holder takes up its grant. Counts from the server's answer, or from the first sight. */
 function takeUpBy({ input: { memory, settings }, at }: HeldView): Instant {
   const seenAt = memory.record?.since ?? at;
   return memory.unrenewedGrant?.takeUpBy ?? seenAt + takeUpMs(settings.leaseDurationSeconds);

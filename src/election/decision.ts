@@ -70,9 +70,9 @@ export type LeaseChange =
    * plain elector that held the Lease has ended (rule 17).
    */
   | { readonly kind: 'release'; readonly renewTime: MicroTime }
-  /** Removes preferredHolder. `hasFailed`: because the preempting candidate has failed. */
+  /** Removes preferredHolder. `hasFailed`: whether the reason is that the preferred candidate has failed. */
   | { readonly kind: 'clearPreferredHolder'; readonly hasFailed: boolean }
-  /** Writes strategy, an absent holderIdentity as '', and removes a preferredHolder that a coordinator set. */
+  /** Writes strategy, and an absent holderIdentity as ''. Removes a preferredHolder that a coordinator set. */
   | {
       readonly kind: 'strategy';
       readonly strategy: string;

@@ -100,7 +100,7 @@ export function withoutGrant(memory: LeaseMemory, grant: Grant): LeaseMemory {
   };
 }
 
-/** Records a Lease without our grant. Its grantee may have taken it up, and renewed until `at`. */
+/** Records a Lease that does not show our grant. The grantee may have taken up the grant, and renewed until `at`. */
 export function supposeGrants(memory: LeaseMemory, holder: string | undefined, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay, lostGrants, record } = memory;
   const isUnseen = unrenewedGrant !== undefined && unrenewedGrant.holder !== record?.holder;
@@ -136,7 +136,7 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
   const lost = new Map(lostGrants.map((one) => [one.grant.holder, one]));
   return {
     ...next,
-    // The last of several grants to one holder includes the others: the server can no longer refuse any of them.
+    // The server can no longer refuse these grants, so keep only the last grant to each holder.
     lostGrants: lost.size < lostGrants.length ? [...lost.values()] : lostGrants,
     supposedGrant: undefined,
     beliefs: supposedGrant ? withMore(beliefs, supposedGrant.belief) : beliefs,
@@ -144,9 +144,9 @@ export function withoutAnswer(memory: LeaseMemory, at: Instant): LeaseMemory {
 }
 
 /**
- * Returns the memory after the server wrote a grant on a known state of the Lease. Then it did not write the earlier
- * grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier grant may have
- * created a Lease that was taken up and deleted before.
+ * Returns the memory after the server wrote a grant on a known state of the Lease. This shows that the server did not
+ * write the earlier grants whose answers were lost. There is one exception: if this grant created the Lease, an earlier
+ * grant may have created a Lease that was taken up and deleted before.
  */
 export function settleLostGrants(memory: LeaseMemory, at: Instant): LeaseMemory {
   const { record, lostGrants } = memory;

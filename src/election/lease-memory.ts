@@ -57,7 +57,7 @@ export interface LeaseMemory {
    * The beliefs of holders that have led or may have led (rule 8). {@link allBeliefs} adds those of unanswered grants.
    */
   readonly beliefs: Beliefs;
-  /** The last known duration of a holder, assumed for holders whose own duration is unknown. */
+  /** The last known lease duration of any holder. The assumed duration of holders whose own duration is unknown. */
   readonly usualDurationMs: number;
   /** When each holder last released the Lease, oldest first. At most 100, each kept for two hours (rules 1 and 3). */
   readonly withdrawals: ReadonlyMap<string, Instant>;
@@ -187,7 +187,7 @@ export function expiryOf(memory: LeaseMemory): Instant {
   return Math.max(record.since + record.durationMs, belief ? leadsUntil(belief) : Number.NEGATIVE_INFINITY);
 }
 
-/** True if the holder has never renewed its grant, by us or another replica (field ownership). */
+/** True if the holder has not renewed its grant yet. Field ownership shows this for grants by other replicas. */
 export function isGrantUnrenewed({ record, unrenewedGrant }: LeaseMemory, lease: Lease | undefined): boolean {
   if (record === undefined || record.holder === '') return false;
   if (lease?.isUnrenewedGrant && lease.holderIdentity === record.holder) return true;
@@ -231,12 +231,16 @@ export function recordGrantAnswered(
 ): LeaseMemory {
   if (memory.grantOnItsWay === grant) return recordGrant(memory, grant, resourceVersion, at, sentAt);
   const { unrenewedGrant } = memory;
-  // The watch first showed a later object that looked like the grant.
+  // The watch has shown the grant before this answer. If that object had a later version, the holder has renewed.
   const isRenewed = unrenewedGrant?.resourceVersion !== resourceVersion;
   return { ...memory, decidedAt: at, unrenewedGrant: isRenewed ? undefined : unrenewedGrant };
 }
 
-/** Records at `at` that a grant, sent at `sentAt`, was written with `resourceVersion`. */
+/**
+ * Records that the server wrote a grant with `resourceVersion`.
+ * @param at when this process saw the grant, in an answer or in the watch
+ * @param sentAt when the request was sent, if the grant was seen in its answer
+ */
 export function recordGrant(
   memory: LeaseMemory,
   grant: Grant,
@@ -254,8 +258,8 @@ export function recordGrant(
     hasFormerLapsed,
     isReturn,
   } = grant;
-  // If a better candidate soon replaces a preferredHolder, it has not failed: several versions may be
-  // deployed in quick succession.
+  // A preferredHolder that a better candidate soon replaces has not failed: several versions may be deployed in quick
+  // succession.
   const isEarlyLoss =
     !isPreemption &&
     revises !== 'holderWorse' &&
@@ -303,7 +307,7 @@ export function again(attempts: Attempts, lastAt: Instant): Attempts {
 /** The number of consecutive lapses for which a candidate is not held back (rule 7). */
 export const LAPSES_ALLOWED = 1;
 
-/** Adds a lapse. If a leader had to give way to the holder, one lapse is enough to hold it back. */
+/** Adds a lapse. If a leader had to give way to the holder, the holder is held back after one lapse. */
 export function withLapse(
   attempts: Attempts,
   { unrenewedGrant }: LeaseMemory,
@@ -314,7 +318,7 @@ export function withLapse(
   return { count: isEnough ? Math.max(count, LAPSES_ALLOWED + 1) : count, lastAt };
 }
 
-/** Records a lapse and forgets old lapses: a program in a crash loop returns under new names. */
+/** Records a lapse. Forgets old lapses, because a program in a crash loop returns under new names. */
 function recordLapse(
   memory: LeaseMemory,
   { former = '', revises }: Grant,

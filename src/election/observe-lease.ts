@@ -175,8 +175,8 @@ function observeEmptied(
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
-    // Do not add an unknown holder if the holder was that of our grant, which already has a belief, or if there was
-    // none: then the Lease has no renewTime.
+    // Do not add an unknown holder after our own grant: its holder already has a belief. Without a renewTime, there was
+    // no holder.
     const isKnown = memory.unrenewedGrant !== undefined || lease.renewTime === undefined;
     const unseenSince = isListed ? record.since : at;
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
@@ -220,7 +220,7 @@ function observeEmptied(
   return { ...withUnknown(lost, at, at, leastMs), record: written };
 }
 
-/** Records a Lease with a holder whose record has changed. */
+/** Records a changed Lease that has a holder. */
 function observeHeld(
   memory: LeaseMemory,
   lease: Lease,
@@ -307,10 +307,10 @@ function holderBelief(
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
-  // A shorter duration counts only when it is seen a second time, because another client may have written it
-  // first. Then the longer duration runs out.
+  // A shorter duration counts only when this process sees it a second time, because another client may have written it
+  // the first time. After that, renewals no longer extend the longer duration.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
-  // The duration of our grant is not yet the holder's own duration.
+  // Do not count the duration in our own grant: the holder has not written it.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
   // A list or a delayed watch may show the first renewal after another client has reduced its duration.
   const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;

@@ -56,7 +56,7 @@ export function decisiveAmong(
 /** Maximum number of lists that are tested. If there are more, every list counts as decisive. */
 const MAX_LISTS_TRIED = 50_000;
 
-/** Returns a test whether a candidate would change the strategy of `known`, or its conflict. */
+/** Returns a function that tests whether a candidate would change the strategy or the conflict of `known`. */
 function strategyTest(
   { lists, firsts, highest, named }: Tally,
   known: readonly LeaseCandidate[],

@@ -62,7 +62,7 @@ export function recordSending<K extends Known & Pick<ElectionInput, 'settings'>>
   return { ...known, memory };
 }
 
-/** Records that an action, sent at `sentAt`, has succeeded. `answer`: the written Lease. */
+/** Records a successful action. `answer`: the Lease in the server's answer. */
 export function recordSuccess<K extends Known>(
   known: K,
   action: Action,
@@ -85,7 +85,7 @@ export function recordSuccess<K extends Known>(
   return { ...known, memory };
 }
 
-/** Records at `at` that an action, sent at `sentAt`, has failed or may have failed. */
+/** Records an action that has failed or may have failed. */
 export function recordFailure<K extends Known>(known: K, action: Action, sentAt: Instant, at: Instant): K {
   if (action.kind === 'DeleteCandidate') {
     return observing(known, action, (observation) => ({ ...observation, deletionFailedAt: at }));

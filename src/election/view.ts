@@ -63,7 +63,7 @@ export interface View<T extends Tenure = Tenure> {
   /** A subset of the live candidates. It has the same outcome as all of them. */
   readonly live: readonly LeaseCandidate[];
   readonly outcome: Outcome;
-  /** The outcome if all candidates that may still answer do so. */
+  /** The outcome of the election if every candidate that may still answer a ping does answer. */
   readonly outlook: Outcome;
 }
 
@@ -165,7 +165,7 @@ function withEndedHolder(input: ElectionInput, tenure: Tenure): ElectionInput {
   return { ...input, memory: { ...memory, withdrawals } };
 }
 
-/** Returns whether the holder has provably ended, and when; undefined if unexamined (rule 17). */
+/** Returns when the holder provably ended, or why there is no proof; undefined if nothing was examined (rule 17). */
 export function holderEndIn(input: ElectionInput): HolderEnd | undefined {
   const { lease, memory, candidates, holderPods: possible = { pods: [] }, settings } = input;
   if (!settings.isCrashEvidenceUsed || !lease || !memory.record) return undefined;

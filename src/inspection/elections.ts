@@ -223,7 +223,7 @@ export async function* watchElections(
 /**
  * Records a Lease as if this process had watched it since its renewTime. The coordinator instead counts from the time
  * when it first saw the Lease (rule 8), because it must be certain before it grants the Lease. A command that observes
- * only once would then find no expired Lease. Only here a clock is compared with the holder's clock.
+ * only once would never find an expired Lease in that way.
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -255,7 +255,7 @@ export interface ServerAhead {
   readonly max: number;
 }
 
-/** A clock with the server's wall time, if the two differ much: renewTimes come from the cluster. */
+/** A clock with the server's wall time, if this machine's clock is not close to it: renewTimes come from the cluster. */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
   #serverAheadMs: ServerAhead | undefined;
@@ -267,7 +267,7 @@ export class ClusterClock implements Clock {
   hear({ date, sentAt, answeredAt }: HeardDate): void {
     const milliseconds = Date.parse(date);
     if (Number.isNaN(milliseconds)) return;
-    // The server wrote the date between the two times, in whole seconds.
+    // The server wrote the date between `sentAt` and `answeredAt`, and cut it off to whole seconds.
     const written = BigInt(milliseconds) * 1000n;
     this.#serverAheadMs = {
       min: Number(written - answeredAt) / 1000,

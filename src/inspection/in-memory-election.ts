@@ -74,7 +74,7 @@ export class InMemoryElection {
     return isLeaseWrite(action) ? this.#made(action) : undefined;
   }
 
-  /** Observes the change of an action. This may be before or after its answer. */
+  /** Delivers the watch event of an action's write. The caller may deliver it before or after the server's answer. */
   see(action: Action, lease: Lease | undefined): void {
     if (action.kind === 'DeleteCandidate') {
       this.removeCandidate(action.name);
@@ -86,7 +86,7 @@ export class InMemoryElection {
     }
   }
 
-  /** Receives the server's answer to an action. */
+  /** Delivers the server's answer to an action. */
   answer(action: Action, lease: Lease | undefined): void {
     recordSuccess(
       this.#records,

@@ -106,7 +106,7 @@ export interface RankedCandidate {
   readonly why: string;
 }
 
-/** Returns the decision that follows if all pinged candidates answer, as most are alive. */
+/** Returns the decision that follows if all pinged candidates answer. Most of them do. */
 export function assumeAnswers(view: View, decision: Decision): Decision {
   const possible = possibleCandidates(view);
   const isPossible = new Set(possible);

@@ -17,7 +17,7 @@ export interface Endpoint {
 /** One complete HTTP request. */
 export interface OutgoingRequest {
   readonly method: string;
-  /** Below the server's URL, with the query. */
+  /** The path below the server's URL, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

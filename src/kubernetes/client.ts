@@ -52,8 +52,7 @@ export interface ApiCallObservation {
 }
 
 /**
- * The Date header of an answer, by the server's clock. Also when the call was sent and answered by our clock, in
- * microseconds.
+ * The Date header of an answer, by the server's clock. `sentAt` and `answeredAt` are by our wall clock, in microseconds.
  */
 export interface HeardDate {
   /** The value of the HTTP Date header, in whole seconds. */
@@ -294,7 +293,7 @@ export interface RequestTarget {
 /** Query parameters. Undefined parameters are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Returns verb and resource of a method, path and query. Contains no names and no namespaces. */
+/** Returns the verb and the resource of a request, without names and namespaces. */
 export function describeTarget(method: string, path: string, query: Query = {}): RequestTarget {
   const { resource, named } = parsePath(path);
   return { verb: verbOf(method, named, query), resource };

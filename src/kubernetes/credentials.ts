@@ -118,8 +118,8 @@ interface Started {
 const started = new AsyncLocalStorage<Started>();
 
 /**
- * Runs `work`, which may start a process and does not report how the process ended. `explain` creates the error of a
- * failure. If the process failed, its argument is the exit code or the signal.
+ * Runs `work`, which may start a process and does not report how the process ended. If `work` fails, rejects with the
+ * error that `explain` returns. `ending` is the exit code or the signal, if the process failed.
  */
 export async function explainingProcess(
   work: () => Promise<void>,

@@ -11,7 +11,7 @@ import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
 
 /** Where to read the configuration. */
 export interface KubeConfigSource {
-  /** A file that the user named. Then no other source is read. */
+  /** A file that the user named. If it is set, no other source is read. */
   readonly kubeconfig?: string | undefined;
   /** The context to use instead of the file's current one. */
   readonly context?: string | undefined;

@@ -113,7 +113,7 @@ export class Reflector<T> {
   #watchEnd: AbortController | undefined;
   #lastActivity: Instant | undefined;
   #unwatchedSince: Instant | undefined;
-  /** True after a watch was silent for too long. Then only data of a watch counts as activity. */
+  /** True after a watch was silent for too long. While true, only data from a watch counts as activity. */
   #isSilent = false;
   #forgottenAt: Instant | undefined;
 
@@ -137,7 +137,7 @@ export class Reflector<T> {
     return this.#lastActivity;
   }
 
-  /** Since when no watch is open, so that changes are not seen; undefined before the start and while a watch is open. */
+  /** Since when no watch is open to show changes; undefined before the start and while a watch is open. */
   get unwatchedSince(): Instant | undefined {
     return this.#unwatchedSince;
   }
@@ -162,8 +162,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Lists everything again. For evidence that the store differs from the server and that the watch does not correct it.
-   * Does nothing shortly after another list.
+   * Lists everything again. Call this if the store differs from the server and the watch does not correct it. Does
+   * nothing shortly after another list.
    */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
@@ -200,8 +200,8 @@ export class Reflector<T> {
   }
 
   /**
-   * True for a 410 if there was none for some time. This is normal after an outage of the server, and the reflector
-   * continues at once. Repeated 410 answers count as failures.
+   * Records a 410 answer. Returns true if the last one was long ago: a single 410 is normal after an outage of the
+   * server, so the reflector lists again at once. Repeated 410 answers count as failures.
    */
   #isForgottenAnew(): boolean {
     const now = this.#options.clock.now();

@@ -154,7 +154,7 @@ export class Candidate {
       await this.#removeFormer();
       this.#former = former;
     } else {
-      // Both are versions of the same object.
+      // Do not delete the former LeaseCandidate: both are versions of the same object.
       await former?.stop();
     }
     next.start();

@@ -27,7 +27,7 @@ export interface LeaseSight {
 
 /** A term whose callback has not ended. */
 export interface TermView {
-  /** The leaseTransitions of all renewals of the term. */
+  /** The leaseTransitions that every renewal of the term writes. */
   readonly fencingToken: number;
   /** When the last successful renewal was sent. */
   readonly renewedAt: Instant;

@@ -148,7 +148,7 @@ export class Elector {
     return this.resign();
   }
 
-  /** Takes up grants again after {@link Elector.withdraw}. */
+  /** Accepts grants again after {@link Elector.withdraw}. */
   stand(): void {
     this.#isWithdrawn = false;
     this.#decide();
@@ -162,7 +162,7 @@ export class Elector {
   #seen(): void {
     const { identity } = this.#parts;
     const lease = this.#follower.sight?.lease;
-    // Other programs may rely on answers of a former process with this identity.
+    // A former process with this identity held the Lease. Wait: programs may still rely on its reports.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
     this.#hasSeen = true;
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;

@@ -151,7 +151,8 @@ export class PublishedCandidate {
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
-      // A deletion may arrive before the answer to a renewal. An older event is late, or etcd was restored from a backup.
+      // Read the object again. The deletion may be older than a renewal whose answer has not arrived. An event that is
+      // older than `#own` is late, or etcd was restored from a backup.
       this.#invalidate();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;

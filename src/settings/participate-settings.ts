@@ -161,7 +161,7 @@ export const participateSettings: SettingsTable<ParticipateSettings> = {
   contradictionsIn,
 };
 
-/** Returns, in words, the settings that do not fit to a command. */
+/** Returns the problems of settings that cannot be used together with a command. */
 export function contradictionsWith(command: readonly string[], given: ParticipateSettings): Contradictions {
   if (command.length === 0) return [];
   const ofSidecars = (['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const)

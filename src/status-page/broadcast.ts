@@ -68,7 +68,7 @@ export class Broadcast {
     return () => this.#leave(reader);
   }
 
-  /** Ends all streams. Cuts those of slow readers. */
+  /** Ends all streams. Destroys the streams of slow readers, which would not end soon. */
   close(): void {
     for (const reader of this.#readers) {
       if (reader.hasRoom) reader.sink.end();

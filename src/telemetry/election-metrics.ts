@@ -97,7 +97,7 @@ export function createSurveyMetrics(registry: Registry, clock: Clock) {
   const { gauge } = instrumentsOf(registry);
   let ask: Survey | undefined;
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
-  /** Leases whose loss of the leader was not observed, with the time at which the survey found them without a leader. */
+  /** When a survey first found a Lease without a leader. Only for Leases whose loss this process did not see. */
   let foundUnled = new Map<string, Instant>();
 
   let asking: Promise<typeof last> | undefined;

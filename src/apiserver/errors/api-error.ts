@@ -64,7 +64,7 @@ function qualified({ group, name }: Subject): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
-/** An error without a reason, with status 500: kube-apiserver answers so for errors without a type of their own. */
+/** Returns an error with status 500 and no reason, as kube-apiserver does for an error without a Status. */
 export function plainError(message: string): ApiError {
   return new ApiError(500, '', message);
 }

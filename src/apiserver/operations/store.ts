@@ -53,8 +53,8 @@ export function storeObject(
 const NAME_ATTEMPTS = 8;
 
 /**
- * Stores a new object, which is in the request's version and has its ownership recorded. Returns the hub
- * form; in a dry run, with the given resourceVersion.
+ * Stores a new object. The object is in the request's version and has its managedFields already. Returns the hub form;
+ * in a dry run, with the given resourceVersion.
  * @throws {ApiError} if the object is forbidden, invalid, or exists already.
  */
 export function storeNew(
@@ -132,8 +132,9 @@ const MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /**
- * Stores the next state of an object, which is in the request's version and has its ownership recorded. Returns the hub
- * form. Does not write an unchanged object. Removes an object that is being deleted when its last finalizer is gone.
+ * Stores the next state of an object. The state is in the request's version and has its managedFields already. Returns
+ * the hub form. Does not write an unchanged object. Removes an object that is being deleted when its last finalizer is
+ * gone.
  * @throws {ApiError} for another resourceVersion or an invalid object.
  */
 function storeUpdate(

@@ -60,7 +60,6 @@ export interface Application {
   readonly versions: Versions;
 }
 
-/** The result of an apply. */
 export interface Applied {
   readonly object: ApiObject;
   /** Whether anything has changed except the times of managedFields. */

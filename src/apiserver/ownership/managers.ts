@@ -94,7 +94,7 @@ function compareManagers(one: Manager, other: Manager): number {
   );
 }
 
-/** Returns the Unix time of a manager; 0 if it has no time. */
+/** Returns the Unix time of a manager's last change; 0 if the manager has never changed a value. */
 export function secondsOf({ time }: Manager): number {
   return time === undefined ? 0 : Date.parse(time) / 1000;
 }

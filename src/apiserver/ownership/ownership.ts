@@ -90,7 +90,7 @@ const NEVER_OWNED = fieldSetOfPaths(
   ].map((path) => path.map(fieldElement)),
 );
 
-/** The change of an object by a write. It is compared in each version that managers use. */
+/** The change of an object by a write, computed in each API version that a manager uses. */
 export interface ObjectChange {
   /** In the version of the write. */
   readonly own: Comparison;
@@ -135,7 +135,7 @@ function withoutResetFields(comparison: Comparison, versions: Versions): Compari
   };
 }
 
-/** Returns the set without the fields that these writes never set, and without the fields below those. */
+/** Returns the set without the `resetFields` and the fields below them. */
 export function withoutReset(set: FieldSet, { resetFields = [] }: Versions): FieldSet {
   const reset = new Set(resetFields.map(fieldElement));
   return {

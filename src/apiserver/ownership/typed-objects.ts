@@ -80,7 +80,7 @@ export function itemsByElement(
   return found;
 }
 
-/** Adds the named fields that have members below them, because such a field has an owner itself. */
+/** Adds each struct field that has members below it: managers own such a field in addition to its members. */
 export function withNamedFields(type: TypeSchema | undefined, set: FieldSet): FieldSet {
   const named = [...set.children.keys()].filter(
     (element) => type?.kind === 'struct' && typeBelow(type, element) !== undefined,
@@ -146,7 +146,7 @@ function changeOf(from: unknown, to: unknown, found: ComparisonDraft): FieldSetD
   return to === undefined ? found.removed : found.modified;
 }
 
-/** Whether a value contains no other value. These values are compared as a whole, so null and an empty value differ. */
+/** Whether a value is a scalar, null, or an empty list or object. Such values are compared as a whole. */
 function isHollow(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }

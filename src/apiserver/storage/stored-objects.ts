@@ -79,7 +79,7 @@ export function listObjects({ chunks }: SortedObjects, namespace?: string): read
   return found;
 }
 
-/** Returns a past list. `before` has the former states of changed objects by key; undefined if the object was absent. */
+/** Returns the list at a past revision. `before`: the former states of changed objects; undefined if one was absent. */
 export function listBefore(
   objects: SortedObjects,
   before: ReadonlyMap<string, StoredObject | undefined>,

@@ -139,7 +139,7 @@ class WatchStream implements Watcher {
     return this.#initial !== undefined || this.#position < this.#history.end;
   }
 
-  /** Undefined: the next object is not for this client. */
+  /** Returns the line for the next object; undefined if the client gets no line for this object. */
   #nextInitialLine(initial: Iterator<StoredObject, void>): Buffer | undefined {
     const { from, selects } = this.#options;
     const { value: stored } = initial.next();
@@ -149,7 +149,7 @@ class WatchStream implements Watcher {
     return isMarked ? this.#encoder().bookmark(this.#since, true) : undefined;
   }
 
-  /** Undefined: the next event is not for this client. */
+  /** Returns the line for the next event; undefined if the client gets no line for this event. */
   #nextEventLine(): Buffer | undefined {
     const event = this.#history.at(this.#position);
     if (event === undefined || event === 'expired') return undefined;

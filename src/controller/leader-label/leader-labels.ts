@@ -86,7 +86,7 @@ export class LeaderLabels {
   #entries = new Map<LeaseKey, Entry>();
   readonly #stopping = new AbortController();
   #isActive = false;
-  /** Whether leftover labels are known. */
+  /** Whether the search for leftover labels has succeeded. */
   #isSwept = false;
   /** Number of consecutive failed searches. */
   #failures = 0;
@@ -110,7 +110,7 @@ export class LeaderLabels {
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
-    // Work in flight keeps using the former map.
+    // Do not clear the former map: work in flight still uses it.
     this.#entries = new Map();
     if (isActive) this.#add(SWEEP);
   }
@@ -178,7 +178,7 @@ export class LeaderLabels {
     if (entries !== this.#entries) return;
     this.#entries = found;
     this.#isSwept = true;
-    // Includes the labels of deleted Leases, whose entries are then dropped.
+    // `found` also contains deleted Leases: their labels are removed, and then their entries are dropped.
     for (const key of [...found.keys(), ...leases()]) this.#add(key);
   }
 

@@ -22,7 +22,7 @@ export interface Leadership {
 export interface KnownLabels {
   /** The Pods that have the label. */
   readonly carriers: readonly PodReference[];
-  /** The Pods that may have the label: the result of the write is unknown. */
+  /** The Pods that may have the label, because the result of their last write is unknown. */
   readonly doubtful: readonly PodReference[];
   /** The holder at the last write; undefined if a list found the label. */
   readonly holder: string | undefined;

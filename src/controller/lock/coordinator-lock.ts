@@ -273,7 +273,7 @@ export class CoordinatorLock {
     try {
       return await answer;
     } catch (error) {
-      // The state of the server is unknown.
+      // The server may or may not have applied the write, so read the Lease again before the next one.
       this.#fresh = false;
       this.#options.onEvent?.({ kind: 'callFailed', call, error });
       throw error;

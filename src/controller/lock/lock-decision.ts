@@ -81,7 +81,7 @@ function isTakenEarly(
   return now < previous.seenAt + durationOf(former);
 }
 
-/** Whether the holder itself released an emptied lock. Our replicas release only their own lock. */
+/** Whether the holder itself released the lock. Other clients may empty it. Our replicas release only their own lock. */
 function isHoldersRelease(record: LockRecord, previous: LockObservation | undefined): boolean {
   if (!isReleased(record)) return false;
   const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};

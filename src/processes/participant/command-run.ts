@@ -162,9 +162,9 @@ interface StartedCommand {
 interface CommandEnd {
   /** The exit code that a shell would return. */
   readonly exitCode: number;
-  /** The signal that has ended it. */
+  /** The signal that has ended the command. */
   readonly signal?: NodeJS.Signals;
-  /** Why it could not start, with advice. */
+  /** Why the command could not start, with advice. */
   readonly problem?: string;
 }
 

@@ -27,7 +27,7 @@ interface Program {
   readonly closed: Promise<void>;
 }
 
-/** The message to the program that leads. */
+/** The message to a connected program: whether it leads. */
 interface LeadAccount {
   /** The Lease, `namespace/name`. */
   readonly lease: string;

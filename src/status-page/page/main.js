@@ -12,7 +12,7 @@ import { keyInHash } from './words.js';
  * @import { Filter } from './lease-list.js'
  */
 
-/** Maximum number of elections, as on the server. */
+/** Maximum number of elections that the page keeps. The server keeps the same number. */
 const REMEMBERED = 200;
 
 let leases = new LeaseList();
