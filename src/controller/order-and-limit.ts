@@ -91,8 +91,8 @@ const SHRINK_FACTOR = 0.75;
 const MIN_LIMIT = 8;
 
 /**
- * The share of the limit that requests of each urgency may use, so that more urgent requests find a free slot. Grants may
- * exceed the limit, up to its maximum: they are few, and a cluster without leaders needs them.
+ * The share of the current limit that requests of each urgency may use, so that more urgent requests find a free slot.
+ * For grants, only the highest limit applies: they are few, and a cluster without leaders needs them.
  */
 const SHARES: Readonly<Record<Exclude<Urgency, 'grant'>, number>> = {
   preference: 1,
@@ -185,7 +185,7 @@ export class RequestRoom {
     housekeeping: new FairKeys(),
   };
 
-  /** @param maxInFlight upper bound of requests in flight */
+  /** @param maxInFlight the first and the highest limit, as in {@link RequestLimit} */
   constructor(clock: Pick<Clock, 'now'>, maxInFlight: number) {
     this.#clock = clock;
     this.#limit = new RequestLimit(clock, maxInFlight);

@@ -84,8 +84,8 @@ function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string
       if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
       else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
     }
-    // Check the second oldest candidate, because `life` itself may be the oldest. If `life` is neither of the two, both
-    // are older than `life`, and the check is true.
+    // If `life` is the oldest, the second oldest must have existed for long enough at the last renewal of `life`.
+    // Otherwise an older candidate exists, and the check is always true: each life has at least this length.
     if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
       yield life;
   }

@@ -63,7 +63,7 @@ interface Pending {
   readonly isReported: boolean;
 }
 
-/** If a decision waits for a free slot for longer than this, the scheduler makes a new one. In ms. */
+/** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
 /**
  * The first election of a Lease is sorted as if it had been needed this much later, in ms. It waits behind Leases that

@@ -19,7 +19,10 @@ export interface TakeOverParts {
 
 /** Maximum wait for the watch, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/** If a Lease was created and deleted between two lists, its holder may lead for this long, in ms (rule 8). */
+/**
+ * After the watch has listed Leases again, a Lease that was created and deleted before the list may have been missed. For
+ * this long after the list, its holder may lead, in ms (rule 8).
+ */
 const RELISTED_LATELY_MS = 60_000;
 
 /**

@@ -65,7 +65,7 @@ export class CandidateSourcesWatch {
       this.#missing.delete(source);
       onRevealed(source);
     } else if (event.type === 'gone') this.#lostAt.set(source, clock.now());
-    // Report this only when no source is served.
+    // Report `notServed` only when no source is served.
     if (event.type !== 'notServed' || this.#watches.every(({ isNotServed }) => isNotServed)) observe(event);
   }
 

@@ -212,8 +212,8 @@ export function observeBeginning(
   const durationMs = settings.leaseDurationSeconds * 1000;
   if (lease?.holderIdentity) {
     if (isLongHeld(lease)) return memory;
-    // A candidate gets the Lease only after the duration of its former holder. A fence or another client
-    // takes it earlier.
+    // A coordinator grants the Lease to a candidate only after the duration of the former holder is over. A fence or
+    // another client may take the Lease earlier.
     const isCandidate = candidates.some(({ candidate }) => candidate.name === lease.holderIdentity);
     const isGranted = isCandidate && lease.isAcquireTimeHolders;
     return withUnknown(memory, at, isGranted ? 'before' : at, durationMs);

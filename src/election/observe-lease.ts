@@ -182,7 +182,7 @@ function observeEmptied(
     const isReleased = isLikeRelease && unseenSince >= matterUntil(allBeliefs(memory));
     return isKnown || !isRenewed || isReleased ? next : withUnknown(next, at, at, written.durationMs);
   }
-  // A fence cannot release the Lease, so a former holder released it.
+  // A fence never releases the Lease. If the Lease is released after a fence, a former holder has written the release.
   const isRelease = isLikeRelease && isSameLease && record.holder !== FENCE;
   // If leaseTransitions has grown, this process missed a holder, or a former holder has released the Lease.
   const grown = lease.leaseTransitions - record.leaseTransitions;

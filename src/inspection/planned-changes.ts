@@ -65,7 +65,7 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
   return { names, binaryVersion, emulationVersion };
 }
 
-/** A rolling update. It replaces these candidates by this version, one at a time. */
+/** A rolling update. Restarts the candidates in `names` with the new versions, one at a time. */
 export interface Rollout {
   readonly names: readonly string[];
   readonly binaryVersion: string;

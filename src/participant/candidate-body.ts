@@ -117,8 +117,8 @@ function adoptedPriority(object: KubernetesObject, description: CandidateDescrip
 }
 
 /**
- * Returns whether only participants have written the annotation. A participant never writes a priority with an end (rule
- * 16).
+ * Returns whether only participants have written the priority. If the priority has an end, another client has written it:
+ * a participant never sets an end (rule 16).
  */
 function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);

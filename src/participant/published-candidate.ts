@@ -174,7 +174,7 @@ export class PublishedCandidate {
         await this.#renew();
         backoff.succeeded();
         this.#trouble.ended();
-        // Handle a ping or a deletion that arrived during the renewal at once.
+        // If a ping or a deletion arrived during the renewal, handle it at once: do not sleep.
         if (!this.#isStale && !this.#isPinged()) await this.#sleep.until(clock.now() + RENEWAL_MS);
       } catch (error) {
         if (signal.aborted) return;

@@ -63,7 +63,7 @@ export function collectProcessMetrics(registry: Registry): void {
 interface LockPlaces {
   /** Number of locks that other coordinators hold in other namespaces. */
   others(): number;
-  /** Whether the namespace of our lock is not allowed. */
+  /** Whether this replica does not coordinate because `lockNamespace` is not allowed (rule 10). */
   isRefused(): boolean;
 }
 

@@ -43,7 +43,6 @@ export function get(context: OperationsContext, request: ResourceRequest): Objec
 /** A list, or a part of it. */
 interface Page {
   readonly items: readonly StoredObject[];
-  /** The metadata of the list. */
   readonly metadata: JsonObject;
 }
 

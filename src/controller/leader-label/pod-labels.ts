@@ -24,7 +24,7 @@ export interface KnownLabels {
   readonly carriers: readonly PodReference[];
   /** The Pods that may have the label, because the result of their last write is unknown. */
   readonly doubtful: readonly PodReference[];
-  /** The holder at the last write; undefined if a list found the label. */
+  /** The leader when the labels were last written; undefined if this process knows the labels only from a list. */
   readonly holder: string | undefined;
 }
 
