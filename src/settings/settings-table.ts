@@ -225,7 +225,10 @@ export const namespaces: ValueType<readonly string[]> = {
 
 export const oneNamespace: ValueType<string> = {
   placeholder: '<name>',
-  parse: (given) => (NAMESPACE.test(given) ? { value: given } : { problem: 'is not one namespace' }),
+  parse: (given) =>
+    NAMESPACE.test(given)
+      ? { value: given }
+      : { problem: 'is not the name of a namespace; only one can be given' },
 };
 
 /** `host:port`, `[ipv6]:port`, `:port` for every IPv4 address, or `off`. */

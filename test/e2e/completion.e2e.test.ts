@@ -93,7 +93,7 @@ describe.each(shells)('completion in $shell', ({ command, setUp }) => {
   test('offers no names of files where none would do', async () => {
     const program = 'coordinated-leader-election';
     const keys = `${program} status -n ./settings-\t_\n`;
-    const refusal = 'names a namespace that cannot exist: ./settings-_';
+    const refusal = '"./settings-_" is not the name of a namespace';
     expect(await typed(command, setUp(program), keys, refusal)).toContain(refusal);
   });
 
