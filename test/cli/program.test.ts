@@ -303,7 +303,10 @@ describe('the command line', () => {
       want: '--rollout is planned by itself: leave out the other changes',
     },
     { args: ['audit', '--for', '2h'], want: '--for: "2h" is too long; give at most 1h' },
-    { args: ['status', '-n', 'a,b'], want: '--namespace: "a,b" is not the name of a namespace; only one can be given' },
+    {
+      args: ['status', '-n', 'a,b'],
+      want: '--namespace: "a,b" is not the name of a namespace; only one can be given',
+    },
     { args: ['status', '-w', '-o', 'json'], want: '--watch shows rows as they change' },
     { args: ['explain', 'x', '-o', 'wide'], want: '--output: "wide" is none of table, json, yaml' },
     { args: ['completion', 'tcsh'], want: 'Allowed choices are bash, zsh, fish.' },
