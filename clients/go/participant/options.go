@@ -23,13 +23,15 @@ import (
 type Options struct {
 	// Lease is the name of the Lease.
 	Lease string
-	// Namespace is the namespace of the Lease. Default: POD_NAMESPACE, else the namespace of the service account.
+	// Namespace is the namespace of the Lease. Default: POD_NAMESPACE, else the namespace of the service account. Required outside a
+	// cluster.
 	Namespace string
 	// Version is the version of the program in strict semver, such as 1.4.2. A leading "v" is removed.
 	Version string
 	// EmulationVersion is the version that the program emulates, not above Version, which is the default.
 	EmulationVersion string
-	// Strategy is the strategy of the election. Default: OldestEmulationVersion.
+	// Strategy is the strategy of the election, such as coordinated-leader-election.dev/NewestVersion. Default:
+	// OldestEmulationVersion.
 	Strategy string
 	// Priority counts before the version, higher first. A higher one preempts. Default: 0.
 	Priority int32
@@ -115,7 +117,7 @@ func (s *settings) validate() error {
 		nameProblem("Identity", s.Identity, `give a DNS subdomain: lowercase letters, digits, "-" and "."`),
 	}
 	if s.Namespace == "" {
-		problems = append(problems, errors.New("option Namespace: none is known; give that of the Lease"))
+		problems = append(problems, errors.New("option Namespace: none is known; give that of the Lease, or set POD_NAMESPACE"))
 	}
 	if s.Identity == fence {
 		problems = append(problems, fmt.Errorf("option Identity: %q is the holder of fenced Leases; give another", s.Identity))
@@ -132,9 +134,10 @@ func nameProblem(option, value, remedy string) error {
 }
 
 func (s *settings) versionProblem() error {
-	for option, value := range map[string]string{"Version": s.Version, "EmulationVersion": s.EmulationVersion} {
-		if !semver.MatchString(value) {
-			return fmt.Errorf("option %s: %q is no semantic version; give one such as 1.4.2", option, value)
+	// Version first: it is the default of EmulationVersion.
+	for _, given := range []struct{ option, value string }{{"Version", s.Version}, {"EmulationVersion", s.EmulationVersion}} {
+		if !semver.MatchString(given.value) {
+			return fmt.Errorf("option %s: %q is no semantic version; give one such as 1.4.2", given.option, given.value)
 		}
 	}
 	binary, err := version.ParseSemantic(s.Version)

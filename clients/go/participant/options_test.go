@@ -30,7 +30,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"no namespace":           {func(o *Options) { o.Namespace = "" }, "option Namespace: none is known"},
 		"an identity of no name": {func(o *Options) { o.Identity = "a_b" }, `option Identity: "a_b" is no name`},
 		"the fence":              {func(o *Options) { o.Identity = fence }, "is the holder of fenced Leases"},
-		"no version":             {func(o *Options) { o.Version = "" }, `"" is no semantic version`},
+		"no version":             {func(o *Options) { o.Version = "" }, `option Version: "" is no semantic version`},
 		"a version of two parts": {func(o *Options) { o.Version = "1.4" }, `option Version: "1.4" is no semantic version`},
 		"a leading zero":         {func(o *Options) { o.Version = "1.04.2" }, `"1.04.2" is no semantic version`},
 		"a newer emulation":      {func(o *Options) { o.EmulationVersion = "1.5.0" }, `"1.5.0" is above Version "1.4.2"`},
