@@ -115,6 +115,30 @@ const cases: readonly Case[] = [
     want: ['us takes default/scheduler from a, which has renewed it in time'],
   },
   {
+    name: 'a coordinator that takes a Lease from a holder that has ended, although its last request was carried out later',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      { kind: 'ends', at: 1000, who: 'a', key: KEY },
+      Object.assign(renewed(2000, A), { isLate: true }),
+      leaseWrite(5000, COORDINATOR, {}, { holder: 'b', transitions: 2 }),
+    ],
+    want: [],
+  },
+  {
+    name: 'a coordinator that takes a Lease from a holder that has ended, started again and renewed',
+    events: [
+      US_UNTIL_100_S,
+      renewed(0, A),
+      { kind: 'ends', at: 1000, who: 'a', key: KEY },
+      leads(2000, 'a', 17_000),
+      { kind: 'follows', at: 2500, who: 'a', key: KEY },
+      renewed(3000, A),
+      leaseWrite(5000, COORDINATOR, {}, { holder: 'b', transitions: 2 }),
+    ],
+    want: ['us takes default/scheduler from a, which has renewed it in time'],
+  },
+  {
     name: 'a coordinator that grants a Lease that has run out',
     events: [
       US_UNTIL_100_S,

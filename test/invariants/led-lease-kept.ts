@@ -28,6 +28,8 @@ export class LedLeaseKept implements Invariant {
   readonly #told = new Map<string, Told>();
   /** By Lease: who last renewed it, and until when that lasts. */
   readonly #renewals = new Map<string, Renewal>();
+  /** The processes that have ended. A process that starts again under the same name leaves it when it leads. */
+  readonly #ended = new Set<string>();
   /** By Lease: who believes to lead it, and until when. */
   readonly #leaders = new Map<string, Map<string, Moment>>();
 
@@ -42,12 +44,14 @@ export class LedLeaseKept implements Invariant {
       case 'leads': {
         const leaders = this.#leaders.get(event.key) ?? new Map<string, Moment>();
         this.#leaders.set(event.key, leaders.set(event.who, event.until));
+        this.#ended.delete(event.who);
         return [];
       }
       case 'follows':
         this.#leaders.get(event.key)?.delete(event.who);
         return [];
       case 'ends':
+        this.#ended.add(event.who);
         this.#leaders.get(event.key)?.delete(event.who);
         if (this.#renewals.get(event.key)?.holder === event.who) this.#renewals.delete(event.key);
         return [];
@@ -73,6 +77,8 @@ export class LedLeaseKept implements Invariant {
     const isTouched = before?.holder === after?.holder && before?.renewTime !== after?.renewTime;
     if (isTouched && writer.kind !== 'coordinator') this.#touchedAt.set(key, at);
     const holder = after?.holder ?? '';
+    // A request that the process had sent before it ended, and that the server carried out late, keeps nothing.
+    if (writer.kind === 'candidate' && event.isLate && this.#ended.has(writer.name)) return [];
     if (writer.kind === 'candidate' && holder === writer.name) {
       this.#renewals.set(key, { holder, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
       return [];
