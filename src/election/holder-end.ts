@@ -81,9 +81,12 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   const hasRunSince = others.some(({ id, startedAt = 0n }) => id !== instance.id && startedAt > renewTime);
   if (!hasRunSince && renewTime >= (instance.finishedAt ?? 0n)) return unproven('RenewedAtEnd');
 
+  // A renewal that was seen later than the ended holder's last requests may be a later run's, whose clock was set back.
+  const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
+  if (record.since > endSeenAt + SETTLED_MS) return unproven('OtherInstance');
+
   // (d) Silent: if the binding were wrong, the live holder would have renewed. (e) Settled: the holder's last
   // requests have arrived.
-  const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
   const at = Math.max(endSeenAt, record.since) + silenceMs(record, isSure);
   return { kind: 'ends', at, instance };
 }

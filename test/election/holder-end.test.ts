@@ -99,6 +99,14 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(late, seenEnded(8500))).toMatchObject({ kind: 'ends', at: 11_100 });
   });
 
+  test('not if a renewal is seen more than 1 s after the end: a later run may have written it, by a clock that was set back', () => {
+    const later = renewing().sees(
+      makeLease('a').lasting(15).renewedAt(8400).with({ resourceVersion: '9' }),
+      9600,
+    );
+    expect(endIn(later, seenEnded(8500))).toEqual({ kind: 'unproven', missing: 'OtherInstance' });
+  });
+
   test.for<[name: string, everyMs: number, pod: Partial<Pod>, want: number]>([
     ['the interval of its renewals, if that is longer than 1 s', 4000, {}, 4000],
     ['1 s at least, for requests on their way', 300, {}, 1000],
