@@ -124,19 +124,11 @@ export class ElectionRecords {
 
   /** Returns the input of a decision about one Lease. */
   gather(key: LeaseKey): ElectionInput {
-    const memory = this.#memories.get(key) ?? noMemory;
-    const { namespace, name } = splitLeaseKey(key);
-    const holder = this.observed(key, memory.record?.holder ?? '');
     return {
-      ...{ namespace, name },
-      lease: this.#leases.get(key),
-      memory,
+      ...this.gatherHolder(key),
       candidates: [...(this.#candidates.get(key)?.values() ?? [])],
       ...(this.#twins.has(key) && { twins: [...(this.#twins.get(key)?.values() ?? [])] }),
-      ...this.#evidenceOf(key, holder),
       ...(this.#hiddenUntil.size > 0 && { hiddenUntil: Math.max(...this.#hiddenUntil.values()) }),
-      dropsFields: this.#dropsFields,
-      settings: this.#settings,
     };
   }
 

@@ -87,6 +87,19 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
+/** Resolves to undefined if the server answers with one of these statuses. Rejects with all other errors. */
+export async function unlessRefused<T>(
+  read: Promise<T>,
+  statuses: readonly number[],
+): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof ApiError && statuses.includes(error.status)) return undefined;
+    throw error;
+  }
+}
+
 interface ObjectsRequest<T> {
   readonly path: string;
   readonly query: Query;

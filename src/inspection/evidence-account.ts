@@ -22,7 +22,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { humanDuration } from '../support/text.ts';
-import { listObjects } from './elections.ts';
+import { listObjects, unlessRefused } from './elections.ts';
 
 /** The conditions of crash evidence, in the order in which they are checked (rule 17). */
 const CONDITIONS = ['Bound', 'Exited', 'SameIncarnation', 'Silent'] as const;
@@ -100,15 +100,6 @@ async function isAskedBy(client: KubernetesClient, namespace: string): Promise<b
 
 function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || error.status === 404);
-}
-
-async function unlessRefused<T>(read: Promise<T>, statuses: readonly number[]): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isRefusal(error) && statuses.includes(error.status)) return undefined;
-    throw error;
-  }
 }
 
 function describeConditions(

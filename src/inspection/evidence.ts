@@ -16,6 +16,7 @@ import {
   type ObservedElections,
   observeElections,
   type ServerAhead,
+  unlessRefused,
 } from './elections.ts';
 
 export interface Evidence {
@@ -189,13 +190,8 @@ function neededFor(
   return missing.filter(({ group, resource }) => resource !== 'leasecandidates' || isServed(group));
 }
 
-async function unlessForbidden<T>(look: Promise<T>): Promise<T | undefined> {
-  try {
-    return await look;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+function unlessForbidden<T>(look: Promise<T>): Promise<T | undefined> {
+  return unlessRefused(look, [403]);
 }
 
 /** Returns the user's name. Servers before 1.28 lack this review, and some servers forbid it. */

@@ -66,6 +66,19 @@ const anyCluster: HandOverTable = {
   reference: 2,
 };
 
+/** A planned change of leaders, until the next one works. */
+const plannedRows: readonly HandOverRow[] = [
+  { what: 'SIGTERM to the leader', phase: 'stop', of: between('causedAt', 'workedAt') },
+  { what: 'a better candidate is preferred', phase: 'preemption', of: between('toldAt', 'workedAt') },
+  { what: 'a transfer', phase: 'transfer', of: between('causedAt', 'workedAt') },
+];
+
+/** `phase` is the one in which leaders get kill -9. */
+const crashRows = (phase: 'kill' | 'crash'): readonly HandOverRow[] => [
+  { what: 'kill -9 of the leader', phase, of: between('causedAt', 'workedAt') },
+  { what: '... beyond the Lease’s expiry', phase, of: between('expiredAt', 'workedAt') },
+];
+
 /** Programs of all kinds, with both coordinators and with none: until the next one works. */
 const programs: HandOverTable = {
   scale: {
@@ -76,11 +89,8 @@ const programs: HandOverTable = {
     restarts: { leases: 5, rounds: 4 },
   },
   rows: [
-    { what: 'SIGTERM to the leader', phase: 'stop', of: between('causedAt', 'workedAt') },
-    { what: 'a better candidate is preferred', phase: 'preemption', of: between('toldAt', 'workedAt') },
-    { what: 'a transfer', phase: 'transfer', of: between('causedAt', 'workedAt') },
-    { what: 'kill -9 of the leader', phase: 'kill', of: between('causedAt', 'workedAt') },
-    { what: '... beyond the Lease’s expiry', phase: 'kill', of: between('expiredAt', 'workedAt') },
+    ...plannedRows,
+    ...crashRows('kill'),
     {
       what: 'a leader’s container starts again, same identity',
       phase: 'restart',
@@ -102,13 +112,7 @@ const operators: HandOverTable = {
     restSeconds: 0,
     restarts: { leases: 0, rounds: 0 },
   },
-  rows: [
-    { what: 'SIGTERM to the leader', phase: 'stop', of: between('causedAt', 'workedAt') },
-    { what: 'a better candidate is preferred', phase: 'preemption', of: between('toldAt', 'workedAt') },
-    { what: 'a transfer', phase: 'transfer', of: between('causedAt', 'workedAt') },
-    { what: 'kill -9 of the leader', phase: 'crash', of: between('causedAt', 'workedAt') },
-    { what: '... beyond the Lease’s expiry', phase: 'crash', of: between('expiredAt', 'workedAt') },
-  ],
+  rows: [...plannedRows, ...crashRows('crash')],
   reference: 1,
 };
 
