@@ -85,6 +85,15 @@ export const scenarios: readonly Scenario[] = [
     faults: { emptyings: 1, thefts: 1, gaps: 1, lags: 2, sleeps: 1 },
   },
   {
+    name: 'shortened-in-a-gap',
+    about: 'a vandal shortens the Lease twice, the second time while the watch of it is broken',
+    programs: clientGo('a', 'b'),
+    coordinators: 1,
+    start: 'led',
+    isAtomic: true,
+    faults: { shortenings: 2, gaps: 1, lags: 1, sleeps: 1 },
+  },
+  {
     name: 'emptied-again-in-a-gap',
     about:
       'a free Lease is granted and emptied by a vandal while the watch of the next coordinator is broken',

@@ -261,6 +261,7 @@ const coordinator = shape({
 const faults = shape({
   deletions: plain,
   emptyings: plain,
+  shortenings: plain,
   thefts: plain,
   gaps: plain,
   losses: plain,

@@ -76,6 +76,8 @@ export interface Faults {
   readonly emptyings: number;
   /** A vandal writes another name into the Lease. */
   readonly thefts: number;
+  /** Another client writes a duration of one second into the Lease. */
+  readonly shortenings: number;
   /** A coordinator's watch of the Lease breaks, until it lists again. */
   readonly gaps: number;
   /** The answer to a write of the Lease gets lost. */
