@@ -171,7 +171,8 @@ function observeEmptied(
   const next = { ...supposeGrants(memory, undefined, at), record: written };
   const isSameLease = record?.leaseUid === lease.uid;
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
-  const isLikeRelease = isRenewed && lease.leaseDurationSeconds === 1;
+  // A release writes renewTime and a duration of one second at once. Another client may have written this duration.
+  const isLikeRelease = isRenewed && lease.leaseDurationSeconds === 1 && lease.isDurationHolders === true;
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {

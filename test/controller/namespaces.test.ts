@@ -93,11 +93,7 @@ describe('whoever may write LeaseCandidates and Leases of one namespace alone', 
         'leasecandidates',
         makeCandidateObject(`best-${index}`, { namespace: 'ours', leaseName, renewedAt: 1000 }),
       );
-    world.change('leases', 'theirs/scheduler', {
-      holderIdentity: '',
-      leaseDurationSeconds: 1,
-      renewTime: world.wallText,
-    });
+    world.release('theirs/scheduler');
     await world.clock.advance(100);
     world.renew('theirs/b');
     await world.clock.advance(10);

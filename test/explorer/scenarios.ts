@@ -86,12 +86,23 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'shortened-in-a-gap',
-    about: 'a vandal shortens the Lease twice, the second time while the watch of it is broken',
+    about:
+      'another client shortens the Lease twice, once while the watch is broken; the coordinator may restart',
     programs: clientGo('a', 'b'),
     coordinators: 1,
     start: 'led',
     isAtomic: true,
-    faults: { shortenings: 2, gaps: 1, lags: 1, sleeps: 1 },
+    faults: { shortenings: 2, gaps: 1, restarts: 1, sleeps: 1 },
+  },
+  {
+    name: 'shortened-and-emptied',
+    about:
+      'another client shortens the Lease and empties it while the watch is broken, as if it were released',
+    programs: clientGo('a', 'b'),
+    coordinators: 2,
+    start: 'led',
+    isAtomic: true,
+    faults: { shortenings: 2, emptyings: 1, gaps: 1, failovers: 1 },
   },
   {
     name: 'emptied-again-in-a-gap',

@@ -202,7 +202,7 @@ function* vandalSteps(world: World, { scenario }: Setting): Generator<Step> {
     };
   if (faults.shortenings > 0 && lease.holderIdentity !== '' && lease.leaseDurationSeconds !== 1)
     yield {
-      choice: 'a vandal shortens the Lease to a second',
+      choice: 'another client shortens the Lease to a second',
       world: putLease(
         spend(world, 'shortenings'),
         edited(lease, { leaseDurationSeconds: 1 }),

@@ -290,7 +290,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
       holderIdentity === 'participant' && { isReleasedByParticipant: true }),
     ...(isHeld && renewTime === 'participant' && { isRenewedByParticipant: true }),
     ...(isGrant && { isUnrenewedGrant: true }),
-    ...(isHeld && [renewTime, 'coordinator'].includes(leaseDurationSeconds) && { isDurationHolders: true }),
+    ...([renewTime, 'coordinator'].includes(leaseDurationSeconds) && { isDurationHolders: true }),
     ...(isHeld &&
       acquireTime !== undefined &&
       acquireTime === holderIdentity && { isAcquireTimeHolders: true }),
