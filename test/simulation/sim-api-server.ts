@@ -52,8 +52,6 @@ export class SimApiServer {
   hasCustomCandidates = false;
   /** Off, it drops strategy and preferredHolder from Leases that do not have them yet. */
   isGateOn = true;
-  /** Whether it tells, as a real one does, who has written renewTime and leaseDurationSeconds: where it does not, a coordinator assumes the worst. */
-  tellsRenewers = false;
   /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
   capacity: SimCapacity | undefined;
   /** Told of each write that succeeded. */
@@ -296,7 +294,7 @@ export class SimApiServer {
       ...(isKeptOf('preferredHolder') && defined({ preferredHolder })),
     };
     assertLease(object, spec);
-    const managedFields = ownersOf(before, spec, manager, this.tellsRenewers ? RENEWED : []);
+    const managedFields = ownersOf(before, spec, manager);
     const owned = managedFields.length === 0 ? {} : { managedFields };
     return { ...object, metadata: { ...object.metadata, ...owned }, spec };
   }
@@ -351,20 +349,15 @@ function assertTimes(spec: JsonObject, ...fields: readonly string[]): void {
   }
 }
 
-const RENEWED = ['renewTime', 'acquireTime', 'leaseDurationSeconds'];
+const OWNED = ['preferredHolder', 'holderIdentity', 'renewTime', 'acquireTime', 'leaseDurationSeconds'];
 
-/** Who has set preferredHolder and the fields of `others`, and who has emptied holderIdentity. */
-function ownersOf(
-  before: KubernetesObject | undefined,
-  spec: JsonObject,
-  manager: string,
-  others: readonly string[],
-): unknown[] {
+/** Returns the field ownership of a Lease. As on a real server, each field belongs to the last client that changed it. */
+function ownersOf(before: KubernetesObject | undefined, spec: JsonObject, manager: string): unknown[] {
   const known = before?.metadata['managedFields'];
   const formerEntries: unknown[] = Array.isArray(known) ? known : [];
   const byManager = new Map<string, JsonObject>();
-  for (const field of ['preferredHolder', 'holderIdentity', ...others]) {
-    if (spec[field] === undefined || (field === 'holderIdentity' && spec[field] !== '')) continue;
+  for (const field of OWNED) {
+    if (spec[field] === undefined) continue;
     const isSame = specOf(before)[field] === spec[field];
     const former = formerEntries.find((entry) => JSON.stringify(entry).includes(`"f:${field}"`));
     const owner = isSame ? isJsonObject(former) && former['manager'] : manager;
