@@ -1,6 +1,6 @@
 // How soon a Lease, and the work that it guards, has its next one: `npm run bench -- hand-overs any-cluster` on clusters
 // with and without the feature gate, in five minutes; `npm run bench -- hand-overs participants` of programs of both kinds,
-// in ten; `npm run bench -- hand-overs operators` of operators in Go, in two. CLE_WRITE_FIGURES=1 has the table written into docs/figures.md.
+// in ten; `npm run bench -- hand-overs operators` of operators in Go, in two. CLE_WRITE_FIGURES=1 has the table written into docs/reference/figures.md.
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { handOverTable, spreadOf } from '../test/e2e/figures/hand-overs/hand-over-table.ts';

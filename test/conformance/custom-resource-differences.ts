@@ -35,7 +35,7 @@ export const customResourceDifferences: readonly KnownDifference[] = [
   {
     title: 'Paths of custom resources that stand for nothing',
     reason:
-      'Another handler of a real server answers them: status 404 as plain text, or about the object of which the path names a part.',
+      'A real server answers them with another handler: with status 404 as plain text, or with a 404 for the object in the path.',
   },
   {
     title: 'Custom resources in protobuf',

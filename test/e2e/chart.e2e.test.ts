@@ -357,8 +357,8 @@ describe('deploy/, made from the chart', () => {
     expect(made.data).toEqual(plain.data);
   });
 
-  test('has a kustomize base that the overlay of docs/operations.md brings where the chart would be', async () => {
-    const guide = await readFile(join(repository, 'docs/operations.md'), 'utf8');
+  test('has a kustomize base that the overlay of docs/how-to/install.md brings where the chart would be', async () => {
+    const guide = await readFile(join(repository, 'docs/how-to/install.md'), 'utf8');
     const overlay = blocksIn(guide).find(({ heading }) => heading === 'Without Helm')?.text ?? '';
     const folder = await mkdtemp(join(tmpdir(), 'overlay-'));
     onTestFinished(() => rm(folder, { recursive: true }));

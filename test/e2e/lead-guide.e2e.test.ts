@@ -24,9 +24,9 @@ interface LeadingProgram {
 
 /** Writes the block of one language in the chapter about leading by a connection. Returns the file. */
 function writeBlock(language: string, file: string, address: string): string {
-  const guide = readFileSync(join(root, 'docs/participants.md'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/how-to/sidecar.md'), 'utf8');
   const block = blocksIn(guide).find(
-    (one) => one.language === language && one.heading.endsWith('> Lead by a connection'),
+    (one) => one.language === language && one.heading === 'Lead by a connection',
   );
   expect(block?.text).toContain('127.0.0.1:4040');
   writeFileSync(file, block?.text.replace('127.0.0.1:4040', address) ?? '');

@@ -67,7 +67,7 @@ describe('the package', () => {
 
   test('can be installed into an empty project, where the example elects', async () => {
     const { stdout } = await run(process.execPath, ['elect.ts'], { cwd: folder });
-    const documented = await readFile(join(repository, 'docs/library.md'), 'utf8');
+    const documented = await readFile(join(repository, 'docs/reference/library.md'), 'utf8');
     expect(stdout).not.toBe('');
     expect(documented).toContain(stdout);
   });

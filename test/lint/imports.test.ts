@@ -10,7 +10,7 @@ test('every import of src/ is one that the matrix allows, and every one that it 
   expect(await importProblems(repository, importMatrix)).toEqual([]);
 }, 60_000);
 
-test('docs/architecture.md draws the folders as the matrix has them (npm run docs)', async () => {
+test('docs/contributing/architecture.md draws the folders as the matrix has them (npm run docs)', async () => {
   const { written, wanted } = await architecturePage();
   expect(written).toBe(wanted);
   expect(written).toContain('  coordination --> kubernetes\n');

@@ -36,7 +36,7 @@ describe('the version of package.json', () => {
     'deploy/base/deployment.yaml',
     'deploy/coordinator.yaml',
     'deploy/monitoring/prometheus-rule.yaml',
-    'docs/operations.md',
+    'docs/how-to/install.md',
     'test/chart/rendered/everything.yaml',
   ])('is found in %s', (path) => {
     expect(places.map((place) => place.path)).toContain(path);

@@ -50,7 +50,7 @@ test('a state is told from another one by all but since when it has lasted', () 
   expect(isSameState(state, { ...state, activeAt: 11 })).toBe(false);
 });
 
-/** See docs/reliability.md. */
+/** See docs/concepts/reliability.md. */
 const SLOW = 0.95;
 const FAST = 1.05;
 

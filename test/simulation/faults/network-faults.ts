@@ -15,15 +15,15 @@ const EVERYBODY = 'everybody';
 const LOOK_MS = 15_000;
 const RECONNECTED = {
   ms: 45_000,
-  why: 'a request that was given up is repeated within 10 s, the lock expires 15 s after its last renewal, and settles for 15 s',
+  why: 'a failed request is repeated within 10 s; the lock expires 15 s after its last renewal, and its new holder waits for 15 s',
 };
 const LISTED = {
   ms: 135_000,
-  why: 'a list that got lost is given up after 60 s; a Lease of 60 s that the next one shows as renewed runs out',
+  why: 'a lost list is given up after 60 s; a Lease of 60 s that the next list shows as renewed expires',
 };
 const RESUMED = {
   ms: 110_000,
-  why: 'a watch that has fallen silent is begun anew after 90 s, within 10 s of backoff',
+  why: 'a stalled watch is started again after 90 s, with up to 10 s of backoff',
 };
 
 function pickTarget(chance: Chance, { slots, replicas }: Population): string {

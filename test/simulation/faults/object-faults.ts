@@ -9,11 +9,11 @@ import { type Fault, fault, type Population } from './fault.ts';
 
 const REGRANTED = {
   ms: 75_000,
-  why: 'a Lease that was taken from its holder stays reserved for the rest of its duration, 60 s at the longest; then it is granted and taken up',
+  why: 'a Lease that has lost its holder stays reserved for its duration, at most 60 s; then it is granted and taken up',
 };
 const PUBLISHED_ANEW = {
   ms: 75_000,
-  why: 'who leads is chosen among those that have a LeaseCandidate; one that was deleted comes back when its program renews it, and is then to be preferred',
+  why: 'a deleted LeaseCandidate comes back when its program renews it; then it may have to be preferred',
 };
 
 interface LeaseArgs {

@@ -9,7 +9,7 @@ interface ParticipantArgs {
 
 const REPLACED = {
   ms: 75_000,
-  why: 'what leads is stopped first, or its Lease runs out, 60 s at the longest; then it is granted, and taken up',
+  why: 'the leader stops first, or its Lease expires, after at most 60 s; then the Lease is granted and taken up',
 };
 
 const planParticipant = (chance: Chance, { slots }: Population): ParticipantArgs => ({

@@ -39,7 +39,7 @@ export const priorityFaults = {
     },
     settlesWithin: {
       ms: 75_000,
-      why: 'who is to lead now is asked and preferred, and the Lease of the holder runs out, 60 s at the longest; where the priority ends, as long again from then on',
+      why: 'the candidate that has to lead is pinged and preferred, and the Lease of the holder expires, after at most 60 s; after the end of a priority, the same again',
     },
   }),
 } satisfies Record<string, Fault<unknown>>;

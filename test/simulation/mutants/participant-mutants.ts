@@ -5,7 +5,7 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
   // Never two leaders.
   mutant(
     'leads-on',
-    'leads on, though it cannot renew',
+    'continues to lead when it cannot renew',
     [
       'participant/elector-decision.ts',
       'const deadline = term.renewedAt + timing.renewDeadlineMs;',
@@ -17,12 +17,12 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
       'if (now >= deadline || (isExpired && now < 0) || isTaken(view, term))',
     ],
   ),
-  mutant('believes-too-long', 'takes its last renewal to last for twice its duration', [
+  mutant('believes-too-long', 'believes that its last renewal is valid for twice the duration', [
     'participant/elector-decision.ts',
     'return renewedAt + leaseDurationMs;',
     'return renewedAt + 2 * leaseDurationMs;',
   ]),
-  mutant('believes-from-answer', 'counts a renewal from its answer, not from when it was sent', [
+  mutant('believes-from-answer', 'counts a renewal from its answer, not from its request', [
     'participant/lease-follower.ts',
     'return sentAt;',
     'return clock.now();',
@@ -34,51 +34,51 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
       return { kind: 'release', lease: view.sight.lease };
     if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };`,
   ]),
-  mutant('takes-others', 'takes a Lease that was given to another', [
+  mutant('takes-others', 'takes a Lease that was granted to another candidate', [
     'participant/elector-decision.ts',
     'const isOurs = sight?.lease?.holderIdentity === identity && !hasRival',
     "const isOurs = sight !== undefined && identity !== '' && !hasRival",
   ]),
   // The number of a term.
-  mutant('number-of-the-grant', 'begins each term under the number that the Lease has', [
+  mutant('number-of-the-grant', 'starts each term with the current number of the Lease', [
     'participant/elector-decision.ts',
     'if (lease && isTokenUnused) return lease.leaseTransitions;',
     'if (lease && (isTokenUnused || maxTransitions >= 0)) return lease.leaseTransitions;',
   ]),
   // Letting go.
-  mutant('never-yields', 'leads on, though another is preferred', [
+  mutant('never-yields', 'continues to lead when another candidate is preferred', [
     'participant/elector-decision.ts',
     "if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };",
     '',
   ]),
-  mutant('never-releases', 'ends without having released the Lease', [
+  mutant('never-releases', 'ends without releasing the Lease', [
     'participant/elector-decision.ts',
     'if (refusal && (!lease || now >= givesUpAt(view)))',
     'if (refusal && (!lease || now >= givesUpAt(view) - Number.MAX_VALUE))',
   ]),
   // Requests.
-  mutant('waits-for-ever', 'has no deadline of its own for a renewal', [
+  mutant('waits-for-ever', 'has no deadline for a renewal', [
     'participant/elector.ts',
     'deadlineMs: renewDeadlineMs / 2,',
     'deadlineMs: 1000 * renewDeadlineMs,',
   ]),
   // Its LeaseCandidate.
-  mutant('deaf-to-pings', 'answers no ping', [
+  mutant('deaf-to-pings', 'answers no pings', [
     'participant/published-candidate.ts',
     'return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;',
     'return this.#own === undefined && pingTimeOf === undefined;',
   ]),
-  mutant('stays-deleted', 'does not publish a LeaseCandidate again that was deleted', [
+  mutant('stays-deleted', 'does not publish a deleted LeaseCandidate again', [
     'participant/published-candidate.ts',
     'if (isDeleted || isOlder) {',
     'if (isOlder) {',
   ]),
-  mutant('stays-custom', 'does not look for the native API when its watch begins anew', [
+  mutant('stays-custom', 'does not look for the native API when its watch starts again', [
     'participant/candidate.ts',
     'if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();',
     '',
   ]),
-  mutant('stays-withdrawn', 'stands no more once it was withdrawn', [
+  mutant('stays-withdrawn', 'is never a candidate again after a withdrawal', [
     'participant/participant.ts',
     'if (!this.#isOverrun) this.#candidate.stand();',
     '',
