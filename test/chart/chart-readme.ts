@@ -25,7 +25,8 @@ the lock does not coordinate, there are no elections.
 
 Two more roles are for users. Bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
 namespace. Bind \`<name>:reader\` to users who may see the candidates of a namespace. If these roles are ClusterRoles, Kubernetes'
-own roles include them: \`edit\` and \`admin\` include the participant, and \`view\` includes the reader. \`kubectl cle audit\` also
+own role \`view\` includes the reader. With \`rbac.aggregateToEdit\`, \`edit\` and \`admin\` include the participant: users with these
+roles can then become the leader of any vacant Lease of their namespaces. \`kubectl cle audit\` also
 [lists Leases and Pods](../../docs/reference/cli.md#audit). It needs no release of this chart.
 
 Two settings add a role. \`config.leaderLabel\` adds the right to list and patch Pods, for a label on the Pod of each leader.
@@ -33,8 +34,8 @@ Two settings add a role. \`config.leaderLabel\` adds the right to list and patch
 ended. If \`namespaces\` is not set, this role may also list and watch Namespaces, because an annotation of a Namespace can ask for
 crash evidence.
 
-A FlowSchema gives requests for Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator
-and for ServiceAccounts in their namespaces.
+With \`flowSchema.enabled\`, a FlowSchema gives requests for Leases and LeaseCandidates the API server's priority level
+\`leader-election\`, for the coordinator and for ServiceAccounts in their namespaces.
 
 ## What it defines
 

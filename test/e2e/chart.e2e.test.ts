@@ -295,6 +295,7 @@ describe('what helm prints after an install', () => {
       const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig, ...crds);
       // There is a built-in controller where the gate is on.
       expect(text.includes('built-in controller')).toBe(!isDefined);
+      expect(text.includes('nobody elects for at least 15 s')).toBe(!isDefined);
       if (isDefined) await installCandidateResource(plane);
       const [, candidate = ''] = /<<EOF\n(.*)\nEOF\n/s.exec(text) ?? [];
       const input = candidate.replace(/\$\(date .*\)/, '2026-11-21T00:00:00.000000Z');

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FENCE } from '../../src/election/model.ts';
-import {
-  type ParticipateOptions,
-  participantSettings,
-  type Surroundings,
-} from '../../src/participant/participant-options.ts';
+import type { ParticipateOptions } from '../../src/participant/participant-options.ts';
+import { participantSettings, type Surroundings } from '../../src/participant/participant-settings.ts';
 
 const surroundings: Surroundings = {
   hostname: 'Node_1.example.com',
