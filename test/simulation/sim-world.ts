@@ -14,6 +14,7 @@ import { SimMemory } from './sim-memory.ts';
 import { SimNetwork } from './sim-network.ts';
 import {
   emptyPlan,
+  PLAIN_NAMESPACE,
   type ReplicaPlan,
   type ShardPlan,
   type SimPlan,
@@ -366,6 +367,8 @@ export class SimWorld {
     api.capacity = this.capacity;
     api.hasCustomCandidates = this.plan.hasCustomCandidates;
     api.isGateOn = this.plan.hasGate;
+    // There is no proof about a plain elector where this is not told (rule 17).
+    api.tellsRenewers = this.plan.leases.some(({ namespace }) => namespace === PLAIN_NAMESPACE);
     api.onWrite = (write) => this.#onWrite(write);
     return api;
   }
