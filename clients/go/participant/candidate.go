@@ -7,11 +7,22 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+)
+
+const (
+	// An election waits 5 s for the answer to its ping.
+	candidateTimeout = 2500 * time.Millisecond
+	// How long deleting is tried. The coordinator deletes the LeaseCandidate later if that fails.
+	removalTimeout = 5 * time.Second
 )
 
 var (
@@ -22,181 +33,77 @@ var (
 		{Group: "coordination.k8s.io", Version: "v1alpha2"},
 		customVersion,
 	}
+	errReplaced = errors.New("the LeaseCandidate was deleted or replaced")
 )
 
-// The interval between renewals without a ping, as in client-go, and between two looks for a better version.
-const renewalInterval = 5 * time.Minute
-
-// candidate is a program's LeaseCandidate. It is published in the best version of the API, and moves when that version goes or
-// a better one comes.
+// candidate is a program's LeaseCandidate. It is published in the best version of the API. The best version is looked for again
+// when a watch ends: a restarted server may serve others.
 type candidate struct {
-	client   dynamic.Interface
-	discover discovery.DiscoveryInterface
-	settings settings
-	log      logr.Logger
-	ctx      context.Context
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
-	// Gets a value when the LeaseCandidate has changed, or its version has to be looked for.
-	wake        chan struct{}
-	isLookDue   atomic.Bool
+	settings    settings
+	client      dynamic.Interface
+	discover    discovery.DiscoveryInterface
+	ctx         context.Context
+	stop        context.CancelFunc
+	work        sync.WaitGroup
 	isPublished atomic.Bool
-	// Guards the start of run against withdraw.
-	mu sync.Mutex
-	// The others are used by run, and by withdraw when run has ended.
-	current *published
-	// Versions that the program must not use: a Role may allow only one group.
-	forbidden map[schema.GroupVersion]bool
-	deletions backoff
+	// Nil until the LeaseCandidate is published. Only the work uses it, and withdraw after that.
+	current *publication
 }
 
-func newCandidate(client dynamic.Interface, discover discovery.DiscoveryInterface, s settings, log logr.Logger) *candidate {
-	c := &candidate{
-		client:    client,
-		discover:  discover,
-		settings:  s,
-		log:       log,
-		wake:      make(chan struct{}, 1),
-		forbidden: map[schema.GroupVersion]bool{},
-		deletions: backoff{first: 5 * time.Millisecond, most: time.Minute, resetAfter: time.Minute},
-	}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+// publication is the LeaseCandidate in one version of the API.
+type publication struct {
+	version  schema.GroupVersion
+	resource dynamic.ResourceInterface
+	// Of the object that this process has created or taken over.
+	uid types.UID
+	// The pingTime that the last renewal has answered.
+	answeredPing string
+}
+
+func newCandidate(client dynamic.Interface, discover discovery.DiscoveryInterface, s settings) *candidate {
+	c := &candidate{settings: s, client: client, discover: discover}
+	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }
 
-// start stands as candidate until withdraw is called.
-func (c *candidate) start() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ctx.Err() == nil {
-		c.work.Go(c.run)
-	}
+// start stands as candidate from when ready is closed until withdraw is called.
+func (c *candidate) start(ready <-chan struct{}) {
+	c.work.Go(func() {
+		select {
+		case <-ready:
+			repeat(c.ctx, c.settings.Logger, "The LeaseCandidate is published and renewed no longer: tries again", c.stand)
+		case <-c.ctx.Done():
+		}
+	})
 }
 
 // withdraw deletes the LeaseCandidate, and returns when it is deleted, or cannot be.
 func (c *candidate) withdraw() {
-	c.mu.Lock()
-	c.cancel()
-	c.mu.Unlock()
+	c.stop()
 	c.work.Wait()
 	if c.current != nil {
-		c.current.remove()
-		c.current = nil
+		c.remove(c.current)
 	}
 	c.isPublished.Store(false)
 }
 
-// run writes the LeaseCandidate when it is pinged, deleted or due for a renewal, and has it in the best version.
-func (c *candidate) run() {
-	trouble := &trouble{log: c.log, message: "Cannot publish or renew the LeaseCandidate"}
-	lookPause := backoff{first: 50 * time.Millisecond, most: 10 * time.Second, resetAfter: 10 * time.Second}
-	writePause := backoff{first: 50 * time.Millisecond, most: 2 * time.Second, resetAfter: 2 * time.Second}
-	var lookAt, lookPausedUntil, renewAt time.Time
-	for c.ctx.Err() == nil {
-		if c.isLookDue.Swap(false) && lookPausedUntil.Before(lookAt) {
-			lookAt = lookPausedUntil
-		}
-		if now := time.Now(); !now.Before(lookAt) {
-			err := c.moveToBest()
-			if c.ctx.Err() != nil {
-				return
-			}
-			lookAt, lookPausedUntil = now.Add(renewalInterval), now.Add(lookPause.next())
-			if err != nil {
-				trouble.failed(err)
-				lookAt = lookPausedUntil
-			}
-		}
-		if c.current != nil && (c.current.needsWrite() || !time.Now().Before(renewAt)) {
-			err := c.current.write(c.ctx)
-			if c.ctx.Err() != nil {
-				return
-			}
-			if err != nil {
-				c.writeFailed(trouble, err)
-				sleep(c.ctx, writePause.next())
-				continue
-			}
-			trouble.ended()
-			renewAt = time.Now().Add(renewalInterval)
-		}
-		next := lookAt
-		if c.current != nil && renewAt.Before(lookAt) {
-			next = renewAt
-		}
-		timer := time.NewTimer(time.Until(next))
-		select {
-		case <-c.ctx.Done():
-		case <-c.wake:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
-}
-
-// writeFailed has another version tried if this one is forbidden.
-func (c *candidate) writeFailed(trouble *trouble, err error) {
-	if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-		trouble.failed(err)
-	}
-	if apierrors.IsForbidden(err) && !c.current.isAdopted {
-		c.forbidden[c.current.version] = true
-		c.current.stop()
-		c.current = nil
-		c.lookAgain()
-		return
-	}
-	if err := c.current.read(c.ctx); err != nil {
-		c.log.V(1).Info("Cannot read the LeaseCandidate", "err", err.Error())
-	}
-}
-
-// moveToBest publishes the LeaseCandidate in the best version. The one in the former group is deleted after that: two candidates
-// do less harm than none, since a leader without one makes way for any other.
-func (c *candidate) moveToBest() error {
-	best, err := c.best()
-	if err != nil {
-		return err
-	}
-	former := c.current
-	if former == nil {
-		c.current = c.follow(best)
-		return nil
-	}
-	if former.version == best {
-		return nil
-	}
-	next := c.follow(best)
-	if err := next.write(c.ctx); err != nil {
-		if apierrors.IsForbidden(err) {
-			c.forbidden[best] = true
-			next.stop()
-		} else {
-			next.leaveTo(former)
-		}
-		return err
-	}
-	c.current = next
-	former.leaveTo(next)
-	return nil
-}
-
-func (c *candidate) best() (schema.GroupVersion, error) {
-	var allowed, others []schema.GroupVersion
+// stand publishes the LeaseCandidate in the best version that this program may use, and answers pings until the watch ends.
+func (c *candidate) stand(ctx context.Context) error {
+	err := errors.New("no version of LeaseCandidate is served: install the custom resource definition")
 	for _, version := range sources {
-		if c.forbidden[version] {
-			others = append(others, version)
-		} else {
-			allowed = append(allowed, version)
+		isServed, problem := c.serves(version)
+		if problem != nil {
+			return problem
+		}
+		if !isServed {
+			continue
+		}
+		// A Role may allow only one group.
+		if err = c.standIn(ctx, version); !apierrors.IsForbidden(err) {
+			return err
 		}
 	}
-	for _, version := range append(allowed, others...) {
-		isServed, err := c.serves(version)
-		if err != nil || isServed {
-			return version, err
-		}
-	}
-	return schema.GroupVersion{}, errors.New("no version of LeaseCandidate is served: install the custom resource definition")
+	return err
 }
 
 func (c *candidate) serves(version schema.GroupVersion) (bool, error) {
@@ -215,22 +122,92 @@ func (c *candidate) serves(version schema.GroupVersion) (bool, error) {
 	return false, nil
 }
 
-// lookAgain has the best version looked for.
-func (c *candidate) lookAgain() {
-	c.isLookDue.Store(true)
-	c.notify()
-}
-
-func (c *candidate) notify() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
+func (c *candidate) standIn(ctx context.Context, version schema.GroupVersion) error {
+	p := c.current
+	if p == nil || p.version != version {
+		resource := c.client.Resource(version.WithResource("leasecandidates")).Namespace(c.settings.Namespace)
+		p = &publication{version: version, resource: resource}
 	}
+	read := func(ctx context.Context) (string, error) {
+		object, version, err := readOne(ctx, p.resource, c.settings.Identity)
+		if err != nil {
+			return "", err
+		}
+		return version, c.write(p, object)
+	}
+	return follow(ctx, p.resource, c.settings.Identity, read, func(kind watch.EventType, object *unstructured.Unstructured) error {
+		switch {
+		case kind == watch.Deleted || object.GetUID() != p.uid:
+			return errReplaced
+		case pingTimeOf(object) != p.answeredPing:
+			return c.write(p, object)
+		default:
+			return nil
+		}
+	})
 }
 
-// watchFailed has a better version looked for: a restarted server may serve one, with an old LeaseCandidate of this name.
-func (c *candidate) watchFailed(version schema.GroupVersion, err error) {
-	if apierrors.IsNotFound(err) || version != sources[0] && !apierrors.IsForbidden(err) {
-		c.lookAgain()
+// write creates, takes over or renews the LeaseCandidate. A LeaseCandidate in another group is deleted after that: two candidates do
+// less harm than none, since a leader without one makes way for any other.
+func (c *candidate) write(p *publication, object *unstructured.Unstructured) error {
+	// The request is not abandoned when the context ends: what it creates has to be deleted.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), candidateTimeout)
+	defer cancel()
+	if object != nil && specField(object, "leaseName") != c.settings.Lease {
+		// leaseName is immutable.
+		if err := p.resource.Delete(ctx, c.settings.Identity, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		object = nil
+	}
+	var answer *unstructured.Unstructured
+	var err error
+	if object == nil {
+		options := metav1.CreateOptions{FieldManager: fieldManager}
+		answer, err = p.resource.Create(ctx, newLeaseCandidate(p.version, c.settings, time.Now()), options)
+	} else {
+		var patch []byte
+		if patch, err = patchOf(p, object, c.settings, time.Now()); err != nil {
+			return err
+		}
+		options := metav1.PatchOptions{FieldManager: fieldManager}
+		answer, err = p.resource.Patch(ctx, c.settings.Identity, types.MergePatchType, patch, options)
+	}
+	if err != nil {
+		return err
+	}
+	if answer.GetUID() != p.uid {
+		c.settings.Logger.Info("Stands as candidate", "version", p.version.String())
+	}
+	p.uid, p.answeredPing = answer.GetUID(), pingTimeOf(object)
+	former := c.current
+	c.current = p
+	c.isPublished.Store(true)
+	if former != nil && former.version.Group != p.version.Group {
+		c.remove(former)
+	}
+	return nil
+}
+
+// remove deletes the LeaseCandidate in one version.
+func (c *candidate) remove(p *publication) {
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.uid}}
+	err := wait.PollUntilContextTimeout(context.Background(), 200*time.Millisecond, removalTimeout, true,
+		func(ctx context.Context) (bool, error) {
+			ctx, cancel := context.WithTimeout(ctx, candidateTimeout)
+			defer cancel()
+			err := p.resource.Delete(ctx, c.settings.Identity, options)
+			switch {
+			case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
+				// After a conflict, the object is another's.
+				return true, nil
+			case apierrors.IsForbidden(err):
+				return false, err
+			default:
+				return false, nil
+			}
+		})
+	if err != nil {
+		c.settings.Logger.Error(err, "Cannot delete the LeaseCandidate")
 	}
 }

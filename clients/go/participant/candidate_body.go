@@ -18,14 +18,9 @@ const (
 
 // newLeaseCandidate returns a new LeaseCandidate.
 func newLeaseCandidate(version schema.GroupVersion, s settings, wallTime time.Time) *unstructured.Unstructured {
-	metadata := declaredMetadata(s)
-	metadata["namespace"], metadata["name"] = s.Namespace, s.Identity
-	if version != customVersion && s.Priority != 0 {
-		metadata["annotations"] = map[string]any{priorityAnnotation: strconv.Itoa(int(s.Priority))}
-	}
-	spec := declaredSpec(version, s)
-	spec["leaseName"] = s.Lease
-	spec["renewTime"] = formatTime(wallTime)
+	metadata, spec := declared(version, s)
+	metadata["name"] = s.Identity
+	spec["leaseName"], spec["renewTime"] = s.Lease, formatTime(wallTime)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": version.String(),
 		"kind":       "LeaseCandidate",
@@ -34,30 +29,31 @@ func newLeaseCandidate(version schema.GroupVersion, s settings, wallTime time.Ti
 	}}
 }
 
-// renewalOf returns the JSON merge patch of a renewal, which also answers the last ping. It fails on a re-created object.
-func renewalOf(object *unstructured.Unstructured, wallTime time.Time) ([]byte, error) {
-	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": object.GetUID()},
-		"spec":     map[string]any{"renewTime": renewTimeAfter(object, wallTime)},
-	})
-}
-
-// adoptionOf returns the JSON merge patch that renews a LeaseCandidate of an earlier run, and gives it the fields of a new one.
-func adoptionOf(object *unstructured.Unstructured, version schema.GroupVersion, s settings, wallTime time.Time) ([]byte, error) {
-	metadata := declaredMetadata(s)
-	metadata["uid"] = object.GetUID()
-	// A priority that a drain or a transfer has set stays: they remove it themselves.
-	_, isSetForAWhile := object.GetAnnotations()[prioritySetByAnnotation]
-	if version != customVersion && s.Priority != 0 && !isSetForAWhile {
-		metadata["annotations"] = map[string]any{priorityAnnotation: strconv.Itoa(int(s.Priority))}
+// patchOf returns the JSON merge patch of a renewal, which also answers the last ping. It gives a LeaseCandidate of an earlier run
+// the fields of a new one. The server refuses it for a re-created object.
+func patchOf(p *publication, object *unstructured.Unstructured, s settings, wallTime time.Time) ([]byte, error) {
+	metadata, spec := map[string]any{}, map[string]any{}
+	if object.GetUID() != p.uid {
+		metadata, spec = declared(p.version, s)
+		// A priority that a drain or a transfer has set stays: they remove it themselves.
+		if _, isSetForAWhile := object.GetAnnotations()[prioritySetByAnnotation]; isSetForAWhile {
+			delete(metadata, "annotations")
+		}
 	}
-	spec := declaredSpec(version, s)
-	spec["renewTime"] = renewTimeAfter(object, wallTime)
+	metadata["uid"], spec["renewTime"] = object.GetUID(), renewTimeAfter(object, wallTime)
 	return json.Marshal(map[string]any{"metadata": metadata, "spec": spec})
 }
 
-func declaredMetadata(s settings) map[string]any {
-	metadata := map[string]any{}
+// declared returns the fields that the options say.
+func declared(version schema.GroupVersion, s settings) (metadata, spec map[string]any) {
+	metadata = map[string]any{}
+	spec = map[string]any{"binaryVersion": s.Version, "emulationVersion": s.Version, "strategy": s.Strategy}
+	if version == customVersion {
+		spec["priority"] = int64(s.Priority)
+	} else if s.Priority != 0 {
+		// The native API drops unknown fields.
+		metadata["annotations"] = map[string]any{priorityAnnotation: strconv.Itoa(int(s.Priority))}
+	}
 	if len(s.Labels) > 0 {
 		labels := map[string]any{}
 		for key, value := range s.Labels {
@@ -68,23 +64,10 @@ func declaredMetadata(s settings) map[string]any {
 	if s.owner != nil {
 		// The garbage collector deletes the LeaseCandidate with its Pod.
 		metadata["ownerReferences"] = []any{map[string]any{
-			"apiVersion": "v1", "kind": "Pod", "name": s.owner.Name, "uid": s.owner.UID,
+			"apiVersion": "v1", "kind": "Pod", "name": s.owner.name, "uid": s.owner.uid,
 		}}
 	}
-	return metadata
-}
-
-func declaredSpec(version schema.GroupVersion, s settings) map[string]any {
-	spec := map[string]any{
-		"binaryVersion":    s.Version,
-		"emulationVersion": s.EmulationVersion,
-		"strategy":         s.Strategy,
-	}
-	// The native API drops unknown fields, so that the priority is an annotation there.
-	if version == customVersion {
-		spec["priority"] = int64(s.Priority)
-	}
-	return spec
+	return metadata, spec
 }
 
 // renewTimeAfter returns a time after the ping, also if the local clock is behind, and other than the last renewTime.
@@ -93,8 +76,7 @@ func renewTimeAfter(object *unstructured.Unstructured, wallTime time.Time) strin
 	if ping, err := time.Parse(time.RFC3339Nano, pingTimeOf(object)); err == nil && !ping.Before(at) {
 		at = ping.Add(time.Microsecond)
 	}
-	last, _, _ := unstructured.NestedString(object.Object, "spec", "renewTime")
-	if formatTime(at) == last {
+	if formatTime(at) == specField(object, "renewTime") {
 		at = at.Add(time.Microsecond)
 	}
 	return formatTime(at)
@@ -105,11 +87,14 @@ func formatTime(at time.Time) string {
 }
 
 func pingTimeOf(object *unstructured.Unstructured) string {
-	ping, _, _ := unstructured.NestedString(object.Object, "spec", "pingTime")
-	return ping
+	return specField(object, "pingTime")
 }
 
-func leaseNameOf(object *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(object.Object, "spec", "leaseName")
-	return name
+// specField returns a field of the spec, or "".
+func specField(object *unstructured.Unstructured, name string) string {
+	if object == nil {
+		return ""
+	}
+	value, _, _ := unstructured.NestedString(object.Object, "spec", name)
+	return value
 }

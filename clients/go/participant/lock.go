@@ -9,6 +9,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -20,8 +22,9 @@ const (
 	// No elector gives up sooner after a renewal.
 	shortestRenewDeadline = time.Second
 	attempts              = 4
-	retryPause            = 50 * time.Millisecond
 )
+
+var errStops = errors.New("the grant is not taken up: this process stops")
 
 // lock is a resourcelock.Interface with which an elector cannot take a Lease that was not granted to it.
 //
@@ -44,7 +47,7 @@ func (l *lock) Describe() string {
 
 // RecordEvent implements resourcelock.Interface.
 func (l *lock) RecordEvent(event string) {
-	l.p.log.Info("The elector " + event)
+	l.p.settings.Logger.Info("The elector " + event)
 }
 
 // Create refuses: only a coordinator creates Leases.
@@ -52,17 +55,10 @@ func (l *lock) Create(context.Context, resourcelock.LeaderElectionRecord) error 
 	return errors.New("the Lease does not exist: only a coordinator creates it")
 }
 
-// Get waits until the Lease is granted to this copy, or ctx ends. While this copy leads, it reads the Lease from the server.
+// Get waits until the Lease is granted to this copy, or ctx ends. It returns at once once this copy has led.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	p := l.p
-	if p.hasTerm() {
-		if _, err := p.memory.read(ctx, p.leases, p.settings.Lease); err != nil {
-			return nil, nil, err
-		}
-	} else {
-		p.awaitGrant(ctx)
-	}
-	record := p.shownRecord(time.Now())
+	l.p.awaitGrant(ctx)
+	record := l.p.shownRecord(time.Now())
 	raw, err := json.Marshal(record)
 	return record, raw, err
 }
@@ -79,28 +75,21 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 }
 
-func (p *Participant) hasTerm() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.term != nil
-}
-
-// awaitGrant waits until the Lease can be taken up. It hands back a grant that another candidate is preferred to.
+// awaitGrant hands back a grant that another candidate is preferred to.
 func (p *Participant) awaitGrant(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		changed := p.changed
-		isTakeable := p.renewalProblem(time.Now()) == nil
-		isToYield := p.isGranted(time.Now()) && p.isToYield()
-		lease := p.sight.lease
+		now := time.Now()
+		isOver := p.term != nil || p.renewalProblem(now) == nil
+		isToHandBack := p.sight.holder() == p.settings.Identity && !p.sight.isExpired(now) && p.isToYield()
+		lease, changed := p.sight.lease, p.changed
 		p.mu.Unlock()
-		if isTakeable {
+		if isOver {
 			return
 		}
-		if isToYield {
-			if err := p.writeRelease(ctx, lease); err != nil {
-				p.log.Error(err, "Cannot release the Lease for the preferred candidate")
-				sleep(ctx, retryPause)
+		if isToHandBack {
+			if err := p.writeRelease(ctx, &lease); err != nil {
+				p.settings.Logger.Error(err, "Cannot release the Lease for the preferred candidate")
 			}
 		}
 		select {
@@ -110,21 +99,15 @@ func (p *Participant) awaitGrant(ctx context.Context) {
 	}
 }
 
-// isGranted returns whether the Lease names this copy and has not expired. It requires the mutex.
-func (p *Participant) isGranted(now time.Time) bool {
-	return holderOf(p.sight.lease) == p.settings.Identity && !p.sight.isExpired(now)
-}
-
 // shownRecord returns what the elector is shown: the Lease itself if it is this copy's, else a Lease that another holds.
 func (p *Participant) shownRecord(now time.Time) *resourcelock.LeaderElectionRecord {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	lease := p.sight.lease
-	isOwn := holderOf(lease) == p.settings.Identity
+	holder := p.sight.holder()
+	isOwn := holder == p.settings.Identity
 	if isOwn && (p.term != nil || p.renewalProblem(now) == nil) {
-		return resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
+		return resourcelock.LeaseSpecToLeaderElectionRecord(&p.sight.lease.Spec)
 	}
-	holder := holderOf(lease)
 	if holder == "" || isOwn {
 		holder = unheld
 	}
@@ -133,18 +116,17 @@ func (p *Participant) shownRecord(now time.Time) *resourcelock.LeaderElectionRec
 
 // renewalProblem returns why this copy must not renew the Lease, or take it up. It requires the mutex.
 func (p *Participant) renewalProblem(now time.Time) error {
-	lease := p.sight.lease
 	switch {
-	case lease == nil:
+	case p.sight.lease.UID == "":
 		return errors.New("the Lease does not exist")
-	case holderOf(lease) != p.settings.Identity:
-		return fmt.Errorf("the Lease is not granted to this candidate: its holder is %q", holderOf(lease))
+	case p.sight.holder() != p.settings.Identity:
+		return fmt.Errorf("the Lease is not granted to this candidate: its holder is %q", p.sight.holder())
 	case p.isToYield():
-		return fmt.Errorf("the Lease is not renewed: it is to go to %q", preferredHolderOf(lease))
+		return fmt.Errorf("the Lease is not renewed: it is to go to %q", p.sight.preferredHolder())
 	case p.sight.isExpired(now):
 		return errors.New("the Lease has expired: a coordinator has to grant it again")
-	case p.term == nil && (p.isStopping || p.end != nil):
-		return errors.New("the grant is not taken up: this process stops")
+	case p.term == nil && p.end != nil:
+		return errStops
 	case p.term == nil:
 		return nil
 	case p.term.isOver:
@@ -157,7 +139,7 @@ func (p *Participant) renewalProblem(now time.Time) error {
 }
 
 // renew takes up a grant, or renews the Lease.
-func (p *Participant) renew(ctx context.Context, durationSeconds int) error {
+func (p *Participant) renew(ctx context.Context, seconds int) error {
 	return p.retryConflicts(ctx, func() error {
 		p.mu.Lock()
 		lease, token := p.sight.lease, p.sight.nextToken()
@@ -169,17 +151,13 @@ func (p *Participant) renew(ctx context.Context, durationSeconds int) error {
 		if problem != nil {
 			return problem
 		}
-		patch, err := renewalPatch(lease, time.Now(), durationSeconds, token)
-		if err != nil {
-			return err
-		}
-		sentAt, err := p.patchLease(ctx, patch)
+		sentAt, err := p.patchLease(ctx, &lease, map[string]any{"leaseDurationSeconds": seconds, "leaseTransitions": token})
 		if err != nil {
 			return err
 		}
 		return p.renewed(ctx, &term{
 			token:             token,
-			duration:          time.Duration(durationSeconds) * time.Second,
+			duration:          time.Duration(seconds) * time.Second,
 			renewedAt:         sentAt,
 			electorLastsUntil: electorLastsUntil(ctx, sentAt),
 		})
@@ -189,28 +167,25 @@ func (p *Participant) renew(ctx context.Context, durationSeconds int) error {
 // renewed notes a renewal, or begins a term. A grant is handed back if this process stops meanwhile.
 func (p *Participant) renewed(ctx context.Context, next *term) error {
 	p.mu.Lock()
-	if p.term != nil {
-		p.term.duration, p.term.renewedAt = next.duration, next.renewedAt
-		p.term.electorLastsUntil = next.electorLastsUntil
-		p.mu.Unlock()
-		return nil
-	}
 	lease := p.sight.lease
-	isLate := holderOf(lease) != p.settings.Identity || transitionsOf(lease) != next.token || next.remaining(time.Now()) == 0
-	mustStop := p.isStopping || p.end != nil
-	if !isLate && !mustStop {
-		p.begin(next)
+	switch {
+	case p.term != nil:
+		p.term.duration, p.term.renewedAt, p.term.electorLastsUntil = next.duration, next.renewedAt, next.electorLastsUntil
+	case p.sight.holder() != p.settings.Identity || p.sight.maxTransitions != next.token || next.remaining(time.Now()) == 0:
+		p.mu.Unlock()
+		return errors.New("the answer to the first renewal came too late")
+	case p.end != nil:
+		p.mu.Unlock()
+		return errors.Join(errStops, p.writeRelease(ctx, &lease))
+	default:
+		p.term = next
+		p.settings.Logger.Info("Leads", "fencingToken", next.token)
+		next.overrun = time.AfterFunc(time.Until(next.endsAt()), p.checkOverrun)
 		if p.isToYield() {
 			p.finish(ErrYielded)
 		}
 	}
 	p.mu.Unlock()
-	if isLate {
-		return errors.New("the answer to the first renewal came too late")
-	}
-	if mustStop {
-		return errors.Join(errors.New("the grant is not taken up: this process stops"), p.writeRelease(ctx, lease))
-	}
 	return nil
 }
 
@@ -231,17 +206,16 @@ func (p *Participant) release(ctx context.Context) error {
 		return fmt.Errorf("the Lease is left to expire: %w", problem)
 	}
 	p.term.isOver = true
-	p.overrun.Stop()
+	p.term.overrun.Stop()
 	p.mu.Unlock()
 	err := p.retryConflicts(ctx, func() error {
 		p.mu.Lock()
-		lease := p.sight.lease
-		isOwn := holderOf(lease) == p.settings.Identity && transitionsOf(lease) <= p.term.token
+		lease, isOwn := p.sight.lease, !p.isTaken() && p.sight.lease.UID != ""
 		p.mu.Unlock()
 		if !isOwn {
 			return nil
 		}
-		return p.writeRelease(ctx, lease)
+		return p.writeRelease(ctx, &lease)
 	})
 	p.withdraw()
 	return err
@@ -249,7 +223,7 @@ func (p *Participant) release(ctx context.Context) error {
 
 // releaseProblem returns why the work may not have ended. It requires the mutex.
 func (p *Participant) releaseProblem(now time.Time) error {
-	timeout := p.settings.gracefulShutdown
+	timeout := *p.settings.GracefulShutdownTimeout
 	switch {
 	case p.term == nil:
 		return errors.New("this process has not led")
@@ -264,17 +238,39 @@ func (p *Participant) releaseProblem(now time.Time) error {
 	}
 }
 
-// writeRelease empties a Lease that names this copy.
+// writeRelease empties a Lease that names this copy. It changes the same fields as client-go's elector, except for acquireTime: a
+// release is no grant.
 func (p *Participant) writeRelease(ctx context.Context, lease *coordinationv1.Lease) error {
-	patch, err := releasePatch(lease, time.Now())
+	_, err := p.patchLease(ctx, lease, map[string]any{"holderIdentity": "", "leaseDurationSeconds": 1})
+	if err == nil {
+		p.settings.Logger.Info("Released the Lease")
+	}
+	return err
+}
+
+// patchLease changes fields of the spec, and renewTime. All other fields stay, also unknown ones. The server refuses the change if the
+// Lease is not in this state any more. It returns when the request was sent.
+func (p *Participant) patchLease(ctx context.Context, lease *coordinationv1.Lease, spec map[string]any) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	sentAt := time.Now()
+	spec["renewTime"] = newTime(lease, sentAt)
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": lease.UID, "resourceVersion": lease.ResourceVersion},
+		"spec":     spec,
+	})
 	if err != nil {
-		return err
+		return sentAt, err
 	}
-	if _, err := p.patchLease(ctx, patch); err != nil {
-		return err
+	options := metav1.PatchOptions{FieldManager: fieldManager}
+	answer, err := p.leases.Patch(ctx, p.settings.Lease, types.MergePatchType, patch, options)
+	if err != nil {
+		return sentAt, err
 	}
-	p.log.Info("Released the Lease")
-	return nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.see(answer, answer.GetResourceVersion(), sentAt)
+	return sentAt, nil
 }
 
 // retryConflicts reads the Lease after a conflict, and tries again: the attempt decides anew.
@@ -284,7 +280,7 @@ func (p *Participant) retryConflicts(ctx context.Context, attempt func() error) 
 		if tries == attempts || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			return err
 		}
-		if _, err := p.memory.read(ctx, p.leases, p.settings.Lease); err != nil {
+		if _, err := p.readLease(ctx); err != nil {
 			return err
 		}
 	}
