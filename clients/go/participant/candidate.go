@@ -2,7 +2,9 @@ package participant
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,11 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 )
 
 const (
+	priorityAnnotation = group + "/priority"
+	// Names what has set the priority for a while: a transfer or a drain.
+	prioritySetByAnnotation = group + "/priority-set-by"
 	// An election waits 5 s for the answer to its ping.
 	candidateTimeout = 2500 * time.Millisecond
 	// How long deleting is tried. The coordinator deletes the LeaseCandidate later if that fails.
@@ -33,15 +37,15 @@ var (
 		{Group: "coordination.k8s.io", Version: "v1alpha2"},
 		customVersion,
 	}
-	errReplaced = errors.New("the LeaseCandidate was deleted or replaced")
+	errNotServed = errors.New("no version of LeaseCandidate is served: install the custom resource definition")
+	errReplaced  = errors.New("the LeaseCandidate was deleted or replaced")
 )
 
-// candidate is a program's LeaseCandidate. It is published in the best version of the API. The best version is looked for again
-// when a watch ends: a restarted server may serve others.
+// candidate is a program's LeaseCandidate. It is published in the best version of the API, which is looked for again when a watch
+// ends: a restarted server may serve others.
 type candidate struct {
 	settings    settings
 	client      dynamic.Interface
-	discover    discovery.DiscoveryInterface
 	ctx         context.Context
 	stop        context.CancelFunc
 	work        sync.WaitGroup
@@ -60,8 +64,8 @@ type publication struct {
 	answeredPing string
 }
 
-func newCandidate(client dynamic.Interface, discover discovery.DiscoveryInterface, s settings) *candidate {
-	c := &candidate{settings: s, client: client, discover: discover}
+func newCandidate(client dynamic.Interface, s settings) *candidate {
+	c := &candidate{settings: s, client: client}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -87,39 +91,20 @@ func (c *candidate) withdraw() {
 	c.isPublished.Store(false)
 }
 
-// stand publishes the LeaseCandidate in the best version that this program may use, and answers pings until the watch ends.
+// stand publishes the LeaseCandidate in the best version, and answers pings until the watch ends.
 func (c *candidate) stand(ctx context.Context) error {
-	err := errors.New("no version of LeaseCandidate is served: install the custom resource definition")
+	problem := errNotServed
 	for _, version := range sources {
-		isServed, problem := c.serves(version)
-		if problem != nil {
-			return problem
-		}
-		if !isServed {
-			continue
-		}
-		// A Role may allow only one group.
-		if err = c.standIn(ctx, version); !apierrors.IsForbidden(err) {
+		err := c.standIn(ctx, version)
+		switch {
+		case apierrors.IsForbidden(err):
+			// A Role may allow only one group.
+			problem = err
+		case !errors.Is(err, errNotServed):
 			return err
 		}
 	}
-	return err
-}
-
-func (c *candidate) serves(version schema.GroupVersion) (bool, error) {
-	list, err := c.discover.ServerResourcesForGroupVersion(version.String())
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, resource := range list.APIResources {
-		if resource.Name == "leasecandidates" {
-			return true, nil
-		}
-	}
-	return false, nil
+	return problem
 }
 
 func (c *candidate) standIn(ctx context.Context, version schema.GroupVersion) error {
@@ -130,6 +115,9 @@ func (c *candidate) standIn(ctx context.Context, version schema.GroupVersion) er
 	}
 	read := func(ctx context.Context) (string, error) {
 		object, version, err := readOne(ctx, p.resource, c.settings.Identity)
+		if apierrors.IsNotFound(err) {
+			return "", errNotServed
+		}
 		if err != nil {
 			return "", err
 		}
@@ -139,7 +127,7 @@ func (c *candidate) standIn(ctx context.Context, version schema.GroupVersion) er
 		switch {
 		case kind == watch.Deleted || object.GetUID() != p.uid:
 			return errReplaced
-		case pingTimeOf(object) != p.answeredPing:
+		case specField(object, "pingTime") != p.answeredPing:
 			return c.write(p, object)
 		default:
 			return nil
@@ -153,33 +141,14 @@ func (c *candidate) write(p *publication, object *unstructured.Unstructured) err
 	// The request is not abandoned when the context ends: what it creates has to be deleted.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), candidateTimeout)
 	defer cancel()
-	if object != nil && specField(object, "leaseName") != c.settings.Lease {
-		// leaseName is immutable.
-		if err := p.resource.Delete(ctx, c.settings.Identity, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-		object = nil
-	}
-	var answer *unstructured.Unstructured
-	var err error
-	if object == nil {
-		options := metav1.CreateOptions{FieldManager: fieldManager}
-		answer, err = p.resource.Create(ctx, newLeaseCandidate(p.version, c.settings, time.Now()), options)
-	} else {
-		var patch []byte
-		if patch, err = patchOf(p, object, c.settings, time.Now()); err != nil {
-			return err
-		}
-		options := metav1.PatchOptions{FieldManager: fieldManager}
-		answer, err = p.resource.Patch(ctx, c.settings.Identity, types.MergePatchType, patch, options)
-	}
+	answer, err := c.send(ctx, p, object)
 	if err != nil {
 		return err
 	}
 	if answer.GetUID() != p.uid {
 		c.settings.Logger.Info("Stands as candidate", "version", p.version.String())
 	}
-	p.uid, p.answeredPing = answer.GetUID(), pingTimeOf(object)
+	p.uid, p.answeredPing = answer.GetUID(), specField(object, "pingTime")
 	former := c.current
 	c.current = p
 	c.isPublished.Store(true)
@@ -187,6 +156,25 @@ func (c *candidate) write(p *publication, object *unstructured.Unstructured) err
 		c.remove(former)
 	}
 	return nil
+}
+
+func (c *candidate) send(ctx context.Context, p *publication, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if object != nil && specField(object, "leaseName") != c.settings.Lease {
+		// leaseName is immutable.
+		if err := p.resource.Delete(ctx, c.settings.Identity, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+		object = nil
+	}
+	now := time.Now()
+	if object == nil {
+		return p.resource.Create(ctx, c.declared(p.version, now), metav1.CreateOptions{FieldManager: fieldManager})
+	}
+	patch, err := json.Marshal(c.patch(p, object, now))
+	if err != nil {
+		return nil, err
+	}
+	return p.resource.Patch(ctx, c.settings.Identity, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 }
 
 // remove deletes the LeaseCandidate in one version.
@@ -210,4 +198,70 @@ func (c *candidate) remove(p *publication) {
 	if err != nil {
 		c.settings.Logger.Error(err, "Cannot delete the LeaseCandidate")
 	}
+}
+
+// declared returns the LeaseCandidate as the options say.
+func (c *candidate) declared(version schema.GroupVersion, wallTime time.Time) *unstructured.Unstructured {
+	spec := map[string]any{
+		"leaseName":        c.settings.Lease,
+		"renewTime":        formatTime(wallTime),
+		"binaryVersion":    c.settings.Version,
+		"emulationVersion": c.settings.Version,
+		"strategy":         c.settings.Strategy,
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetGroupVersionKind(version.WithKind("LeaseCandidate"))
+	object.SetName(c.settings.Identity)
+	object.SetLabels(c.settings.Labels)
+	if c.settings.owner != nil {
+		object.SetOwnerReferences([]metav1.OwnerReference{*c.settings.owner})
+	}
+	if version == customVersion {
+		spec["priority"] = int64(c.settings.Priority)
+	} else if c.settings.Priority != 0 {
+		// The native API drops unknown fields.
+		object.SetAnnotations(map[string]string{priorityAnnotation: strconv.Itoa(int(c.settings.Priority))})
+	}
+	return object
+}
+
+// patch returns the JSON merge patch of a renewal, which also answers the last ping. It gives a LeaseCandidate of an earlier run the
+// fields of a new one. The server refuses it for a re-created object.
+func (c *candidate) patch(p *publication, object *unstructured.Unstructured, wallTime time.Time) *unstructured.Unstructured {
+	patch := &unstructured.Unstructured{Object: map[string]any{}}
+	if object.GetUID() != p.uid {
+		patch = c.declared(p.version, wallTime)
+		// A priority that a drain or a transfer has set stays: they remove it themselves.
+		if _, isSetForAWhile := object.GetAnnotations()[prioritySetByAnnotation]; isSetForAWhile {
+			patch.SetAnnotations(nil)
+		}
+	}
+	patch.SetUID(object.GetUID())
+	_ = unstructured.SetNestedField(patch.Object, renewTimeAfter(object, wallTime), "spec", "renewTime") // It fails only without a map.
+	return patch
+}
+
+// renewTimeAfter returns a time after the ping, also if the local clock is behind, and other than the last renewTime.
+func renewTimeAfter(object *unstructured.Unstructured, wallTime time.Time) string {
+	at := wallTime.Truncate(time.Microsecond)
+	if ping, err := time.Parse(time.RFC3339Nano, specField(object, "pingTime")); err == nil && !ping.Before(at) {
+		at = ping.Add(time.Microsecond)
+	}
+	if formatTime(at) == specField(object, "renewTime") {
+		at = at.Add(time.Microsecond)
+	}
+	return formatTime(at)
+}
+
+func formatTime(at time.Time) string {
+	return at.UTC().Format(metav1.RFC3339Micro)
+}
+
+// specField returns a field of the spec, or "".
+func specField(object *unstructured.Unstructured, name string) string {
+	if object == nil {
+		return ""
+	}
+	value, _, _ := unstructured.NestedString(object.Object, "spec", name)
+	return value
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -79,8 +81,8 @@ func (p pod) isKnown() bool {
 // settings are valid options with all defaults.
 type settings struct {
 	Options
-	// The Pod that owns the LeaseCandidate, so that both are deleted together; nil for none.
-	owner *pod
+	// The Pod, so that the LeaseCandidate is deleted with it; nil for none.
+	owner *metav1.OwnerReference
 }
 
 func settingsOf(cfg *rest.Config, options Options) (settings, error) {
@@ -98,9 +100,12 @@ func settingsOf(cfg *rest.Config, options Options) (settings, error) {
 	// The garbage collector looks for the owner in the namespace of the LeaseCandidate. It would delete a LeaseCandidate whose
 	// owner is not there.
 	if p.isKnown() && p.namespace == s.Namespace && isClusterOfPod(cfg) {
-		s.owner = &p
+		s.owner = &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: p.name, UID: types.UID(p.uid)}
 	}
-	return s, s.validate()
+	if err := s.validate(); err != nil {
+		return s, fmt.Errorf("participant: %w", err)
+	}
+	return s, nil
 }
 
 func (s *settings) validate() error {

@@ -57,7 +57,7 @@ func TestDefaultsOfOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Identity != "web-1-01234567" || s.Namespace != "apps" || s.Version != "1.4.2" ||
-		s.Strategy != defaultStrategy || *s.GracefulShutdownTimeout != 30*time.Second || s.owner == nil || *s.owner != owner {
+		s.Strategy != defaultStrategy || *s.GracefulShutdownTimeout != 30*time.Second || s.owner == nil || s.owner.Name != owner.name || string(s.owner.UID) != owner.uid {
 		t.Errorf("the defaults are %+v", s)
 	}
 	s, err = settingsOf(inPod(t, owner), Options{

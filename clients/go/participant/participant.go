@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -54,14 +53,6 @@ type Participant struct {
 
 // New returns a Participant. It sends no requests: [Participant.Context] does.
 func New(cfg *rest.Config, options Options) (*Participant, error) {
-	p, err := newParticipant(cfg, options)
-	if err != nil {
-		return nil, fmt.Errorf("participant: %w", err)
-	}
-	return p, nil
-}
-
-func newParticipant(cfg *rest.Config, options Options) (*Participant, error) {
 	s, err := settingsOf(cfg, options)
 	if err != nil {
 		return nil, err
@@ -74,25 +65,20 @@ func newParticipant(cfg *rest.Config, options Options) (*Participant, error) {
 	cfg.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return nil, err
-	}
-	cfg.Timeout = requestTimeout
-	discover, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("participant: %w", err)
 	}
 	p := &Participant{
 		settings:  s,
 		leases:    client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(s.Namespace),
-		candidate: newCandidate(client, discover, s),
+		candidate: newCandidate(client, s),
 		changed:   make(chan struct{}),
 		sight:     sight{maxTransitions: -1},
 	}
 	p.background, p.stopBackground = context.WithCancel(context.Background())
-	if s.Registerer == nil {
-		return p, nil
+	if err := p.registerMetrics(s.Registerer); err != nil {
+		return nil, fmt.Errorf("participant: %w", err)
 	}
-	return p, p.register(s.Registerer)
+	return p, nil
 }
 
 // Identity returns the name of the LeaseCandidate and of the holder.
@@ -266,17 +252,16 @@ func (p *Participant) withdraw() {
 func (p *Participant) checkOverrun() {
 	p.mu.Lock()
 	left := time.Until(p.term.endsAt())
-	switch {
-	case p.term.isOver:
-		p.mu.Unlock()
-		return
-	case left > 0:
+	isOver := p.term.isOver
+	if !isOver && left > 0 {
 		p.term.overrun.Reset(left)
-		p.mu.Unlock()
+	} else if !isOver {
+		p.finish(ErrLost)
+	}
+	p.mu.Unlock()
+	if isOver || left > 0 {
 		return
 	}
-	p.finish(ErrLost)
-	p.mu.Unlock()
 	if p.settings.OnOverrun != nil {
 		p.settings.OnOverrun()
 		return
