@@ -1,6 +1,7 @@
 package participant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 )
 
 const (
@@ -25,8 +27,6 @@ const (
 	prioritySetByAnnotation = group + "/priority-set-by"
 	// An election waits 5 s for the answer to its ping.
 	candidateTimeout = 2500 * time.Millisecond
-	// How long deleting is tried. The coordinator deletes the LeaseCandidate later if that fails.
-	removalTimeout = 5 * time.Second
 )
 
 var (
@@ -160,11 +160,8 @@ func (c *candidate) write(p *publication, object *unstructured.Unstructured) err
 
 func (c *candidate) send(ctx context.Context, p *publication, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if object != nil && specField(object, "leaseName") != c.settings.Lease {
-		// leaseName is immutable.
-		if err := p.resource.Delete(ctx, c.settings.Identity, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			return nil, err
-		}
-		object = nil
+		// leaseName is immutable. The next attempt creates another.
+		return nil, cmp.Or(p.resource.Delete(ctx, c.settings.Identity, metav1.DeleteOptions{}), errReplaced)
 	}
 	now := time.Now()
 	if object == nil {
@@ -177,24 +174,21 @@ func (c *candidate) send(ctx context.Context, p *publication, object *unstructur
 	return p.resource.Patch(ctx, c.settings.Identity, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 }
 
-// remove deletes the LeaseCandidate in one version.
+// remove deletes the LeaseCandidate in one version. The coordinator deletes it later if that fails.
 func (c *candidate) remove(p *publication) {
-	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.uid}}
-	err := wait.PollUntilContextTimeout(context.Background(), 200*time.Millisecond, removalTimeout, true,
-		func(ctx context.Context) (bool, error) {
-			ctx, cancel := context.WithTimeout(ctx, candidateTimeout)
-			defer cancel()
-			err := p.resource.Delete(ctx, c.settings.Identity, options)
-			switch {
-			case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err):
-				// After a conflict, the object is another's.
-				return true, nil
-			case apierrors.IsForbidden(err):
-				return false, err
-			default:
-				return false, nil
-			}
-		})
+	pauses := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 5, Steps: 3}
+	isPassing := func(err error) bool { return !apierrors.IsForbidden(err) }
+	err := retry.OnError(pauses, isPassing, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), candidateTimeout)
+		defer cancel()
+		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.uid}}
+		err := p.resource.Delete(ctx, c.settings.Identity, options)
+		// After a conflict, the object is another's.
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil
+		}
+		return err
+	})
 	if err != nil {
 		c.settings.Logger.Error(err, "Cannot delete the LeaseCandidate")
 	}

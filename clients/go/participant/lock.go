@@ -79,16 +79,15 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (p *Participant) awaitGrant(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		now := time.Now()
-		isOver := p.term != nil || p.renewalProblem(now) == nil
-		isToHandBack := p.sight.holder() == p.settings.Identity && !p.sight.isExpired(now) && p.isToYield()
-		lease, changed := p.sight.lease, p.changed
+		isOver := p.term != nil || p.renewalProblem(time.Now()) == nil
+		isToHandBack := p.isOwn() && p.isToYield()
+		changed := p.changed
 		p.mu.Unlock()
 		if isOver {
 			return
 		}
 		if isToHandBack {
-			if err := p.writeRelease(ctx, &lease); err != nil {
+			if err := p.emptyLease(ctx); err != nil {
 				p.settings.Logger.Error(err, "Cannot release the Lease for the preferred candidate")
 			}
 		}
@@ -127,12 +126,8 @@ func (p *Participant) renewalProblem(now time.Time) error {
 		return errors.New("the Lease has expired: a coordinator has to grant it again")
 	case p.term == nil && p.end != nil:
 		return errStops
-	case p.term == nil:
-		return nil
-	case p.term.isOver:
-		return errors.New("the Lease is not renewed: it was released")
-	case p.term.remaining(now) == 0:
-		return errors.New("the Lease is not renewed: the time of its last renewal is over, or another had it")
+	case p.term != nil && p.term.remaining(now) == 0:
+		return errors.New("the Lease is not renewed: it was released, the time of its last renewal is over, or another had it")
 	default:
 		return nil
 	}
@@ -140,43 +135,37 @@ func (p *Participant) renewalProblem(now time.Time) error {
 
 // renew takes up a grant, or renews the Lease.
 func (p *Participant) renew(ctx context.Context, seconds int) error {
-	return p.retryConflicts(ctx, func() error {
-		p.mu.Lock()
-		lease, token := p.sight.lease, p.sight.nextToken()
+	next := &term{duration: time.Duration(seconds) * time.Second}
+	sentAt, err := p.update(ctx, func() (map[string]any, error) {
+		next.token = p.sight.nextToken()
 		if p.term != nil {
-			token = p.term.token
+			next.token = p.term.token
 		}
-		problem := p.renewalProblem(time.Now())
-		p.mu.Unlock()
-		if problem != nil {
-			return problem
-		}
-		sentAt, err := p.patchLease(ctx, &lease, map[string]any{"leaseDurationSeconds": seconds, "leaseTransitions": token})
-		if err != nil {
-			return err
-		}
-		return p.renewed(ctx, &term{
-			token:             token,
-			duration:          time.Duration(seconds) * time.Second,
-			renewedAt:         sentAt,
-			electorLastsUntil: electorLastsUntil(ctx, sentAt),
-		})
+		return map[string]any{"leaseDurationSeconds": seconds, "leaseTransitions": next.token}, p.renewalProblem(time.Now())
 	})
+	if err != nil {
+		return err
+	}
+	next.renewedAt, next.electorLastsUntil = sentAt, sentAt.Add(shortestRenewDeadline)
+	// An elector gives each series of attempts to renew a deadline, after which it releases the Lease, although the work goes on.
+	if deadline, ok := ctx.Deadline(); ok {
+		next.electorLastsUntil = deadline
+	}
+	return p.renewed(ctx, next)
 }
 
 // renewed notes a renewal, or begins a term. A grant is handed back if this process stops meanwhile.
 func (p *Participant) renewed(ctx context.Context, next *term) error {
 	p.mu.Lock()
-	lease := p.sight.lease
 	switch {
 	case p.term != nil:
 		p.term.duration, p.term.renewedAt, p.term.electorLastsUntil = next.duration, next.renewedAt, next.electorLastsUntil
-	case p.sight.holder() != p.settings.Identity || p.sight.maxTransitions != next.token || next.remaining(time.Now()) == 0:
+	case !p.isOwn() || p.sight.maxTransitions != next.token || next.remaining(time.Now()) == 0:
 		p.mu.Unlock()
 		return errors.New("the answer to the first renewal came too late")
 	case p.end != nil:
 		p.mu.Unlock()
-		return errors.Join(errStops, p.writeRelease(ctx, &lease))
+		return errors.Join(errStops, p.emptyLease(ctx))
 	default:
 		p.term = next
 		p.settings.Logger.Info("Leads", "fencingToken", next.token)
@@ -189,15 +178,6 @@ func (p *Participant) renewed(ctx context.Context, next *term) error {
 	return nil
 }
 
-// electorLastsUntil returns the time before which an elector does not give up by itself. It gives each series of attempts to
-// renew a deadline, after which it releases the Lease, although the work goes on.
-func electorLastsUntil(ctx context.Context, sentAt time.Time) time.Time {
-	if deadline, ok := ctx.Deadline(); ok {
-		return deadline
-	}
-	return sentAt.Add(shortestRenewDeadline)
-}
-
 // release releases the Lease, and deletes the LeaseCandidate after that.
 func (p *Participant) release(ctx context.Context) error {
 	p.mu.Lock()
@@ -208,15 +188,7 @@ func (p *Participant) release(ctx context.Context) error {
 	p.term.isOver = true
 	p.term.overrun.Stop()
 	p.mu.Unlock()
-	err := p.retryConflicts(ctx, func() error {
-		p.mu.Lock()
-		lease, isOwn := p.sight.lease, !p.isTaken() && p.sight.lease.UID != ""
-		p.mu.Unlock()
-		if !isOwn {
-			return nil
-		}
-		return p.writeRelease(ctx, &lease)
-	})
+	err := p.emptyLease(ctx)
 	p.withdraw()
 	return err
 }
@@ -238,24 +210,48 @@ func (p *Participant) releaseProblem(now time.Time) error {
 	}
 }
 
-// writeRelease empties a Lease that names this copy. It changes the same fields as client-go's elector, except for acquireTime: a
+// emptyLease releases the Lease if it is this copy's. It changes the same fields as client-go's elector, except for acquireTime: a
 // release is no grant.
-func (p *Participant) writeRelease(ctx context.Context, lease *coordinationv1.Lease) error {
-	_, err := p.patchLease(ctx, lease, map[string]any{"holderIdentity": "", "leaseDurationSeconds": 1})
-	if err == nil {
-		p.settings.Logger.Info("Released the Lease")
-	}
+func (p *Participant) emptyLease(ctx context.Context) error {
+	_, err := p.update(ctx, func() (map[string]any, error) {
+		if !p.isOwn() {
+			return nil, nil
+		}
+		p.settings.Logger.Info("Releases the Lease")
+		return map[string]any{"holderIdentity": "", "leaseDurationSeconds": 1}, nil
+	})
 	return err
 }
 
-// patchLease changes fields of the spec, and renewTime. All other fields stay, also unknown ones. The server refuses the change if the
-// Lease is not in this state any more. It returns when the request was sent.
-func (p *Participant) patchLease(ctx context.Context, lease *coordinationv1.Lease, spec map[string]any) (time.Time, error) {
+// update writes the fields of the spec that decide returns for the state seen last; none if it returns none. After a conflict, it
+// reads the Lease, and decide decides anew. It returns when the request was sent.
+func (p *Participant) update(ctx context.Context, decide func() (map[string]any, error)) (time.Time, error) {
+	for tries := 1; ; tries++ {
+		p.mu.Lock()
+		lease := p.sight.lease
+		spec, err := decide()
+		p.mu.Unlock()
+		if err != nil || spec == nil {
+			return time.Time{}, err
+		}
+		sentAt, err := p.patch(ctx, &lease, spec)
+		if tries == attempts || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return sentAt, err
+		}
+		if _, err := p.readLease(ctx); err != nil {
+			return time.Time{}, err
+		}
+	}
+}
+
+// patch changes fields of the spec, and renewTime. All other fields stay, also unknown ones. The server refuses the change if the
+// Lease is not in this state any more.
+func (p *Participant) patch(ctx context.Context, lease *coordinationv1.Lease, spec map[string]any) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	sentAt := time.Now()
 	spec["renewTime"] = newTime(lease, sentAt)
-	patch, err := json.Marshal(map[string]any{
+	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": lease.UID, "resourceVersion": lease.ResourceVersion},
 		"spec":     spec,
 	})
@@ -263,7 +259,7 @@ func (p *Participant) patchLease(ctx context.Context, lease *coordinationv1.Leas
 		return sentAt, err
 	}
 	options := metav1.PatchOptions{FieldManager: fieldManager}
-	answer, err := p.leases.Patch(ctx, p.settings.Lease, types.MergePatchType, patch, options)
+	answer, err := p.leases.Patch(ctx, p.settings.Lease, types.MergePatchType, body, options)
 	if err != nil {
 		return sentAt, err
 	}
@@ -271,17 +267,4 @@ func (p *Participant) patchLease(ctx context.Context, lease *coordinationv1.Leas
 	defer p.mu.Unlock()
 	p.see(answer, answer.GetResourceVersion(), sentAt)
 	return sentAt, nil
-}
-
-// retryConflicts reads the Lease after a conflict, and tries again: the attempt decides anew.
-func (p *Participant) retryConflicts(ctx context.Context, attempt func() error) error {
-	for tries := 1; ; tries++ {
-		err := attempt()
-		if tries == attempts || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-			return err
-		}
-		if _, err := p.readLease(ctx); err != nil {
-			return err
-		}
-	}
 }

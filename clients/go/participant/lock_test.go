@@ -78,6 +78,7 @@ func runTests(m *testing.M) int {
 const (
 	self  = "self"
 	other = "other"
+	fence = "fence.coordinated-leader-election.dev"
 )
 
 // watcher follows the Lease, and publishes no LeaseCandidate.

@@ -54,29 +54,8 @@ type Options struct {
 const (
 	defaultStrategy         = "OldestEmulationVersion"
 	defaultGracefulShutdown = 30 * time.Second
-	// The holder of a fenced Lease.
-	fence         = "fence.coordinated-leader-election.dev"
-	namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+	namespaceFile           = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 )
-
-// pod is the Pod that the program runs in, as far as the environment says.
-type pod struct {
-	name, namespace, uid string
-}
-
-func podOfEnvironment() pod {
-	p := pod{name: os.Getenv("POD_NAME"), namespace: os.Getenv("POD_NAMESPACE"), uid: os.Getenv("POD_UID")}
-	if p.namespace == "" {
-		// Without the file, there is no Pod.
-		namespace, _ := os.ReadFile(namespaceFile)
-		p.namespace = strings.TrimSpace(string(namespace))
-	}
-	return p
-}
-
-func (p pod) isKnown() bool {
-	return p.name != "" && p.uid != ""
-}
 
 // settings are valid options with all defaults.
 type settings struct {
@@ -86,21 +65,21 @@ type settings struct {
 }
 
 func settingsOf(cfg *rest.Config, options Options) (settings, error) {
-	s, p := settings{Options: options}, podOfEnvironment()
+	s := settings{Options: options}
+	podName, podUID := os.Getenv("POD_NAME"), os.Getenv("POD_UID")
+	podNamespace := cmp.Or(os.Getenv("POD_NAMESPACE"), serviceAccountNamespace())
 	s.Version = strings.TrimPrefix(options.Version, "v")
 	s.Strategy = cmp.Or(options.Strategy, defaultStrategy)
-	s.Namespace = cmp.Or(options.Namespace, p.namespace)
+	s.Namespace = cmp.Or(options.Namespace, podNamespace)
 	s.GracefulShutdownTimeout = cmp.Or(options.GracefulShutdownTimeout, ptr.To(defaultGracefulShutdown))
-	if s.Identity == "" {
-		s.Identity = defaultIdentity(p)
-	}
+	s.Identity = cmp.Or(options.Identity, defaultIdentity(podName, podUID))
 	if s.Logger.GetSink() == nil {
 		s.Logger = logr.Discard()
 	}
 	// The garbage collector looks for the owner in the namespace of the LeaseCandidate. It would delete a LeaseCandidate whose
 	// owner is not there.
-	if p.isKnown() && p.namespace == s.Namespace && isClusterOfPod(cfg) {
-		s.owner = &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: p.name, UID: types.UID(p.uid)}
+	if podName != "" && podUID != "" && podNamespace == s.Namespace && isClusterOfPod(cfg) {
+		s.owner = &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: podName, UID: types.UID(podUID)}
 	}
 	if err := s.validate(); err != nil {
 		return s, fmt.Errorf("participant: %w", err)
@@ -119,9 +98,6 @@ func (s *settings) validate() error {
 	if len(validation.IsDNS1123Subdomain(s.Identity)) > 0 {
 		refuse("Identity", s.Identity, `is no name of an object; give a DNS subdomain: lowercase letters, digits, "-" and "."`)
 	}
-	if s.Identity == fence {
-		refuse("Identity", s.Identity, "is the holder of fenced Leases; give another")
-	}
 	if s.Namespace == "" {
 		problems = append(problems, errors.New("option Namespace: none is known; give that of the Lease, or set POD_NAMESPACE"))
 	}
@@ -136,9 +112,9 @@ func (s *settings) validate() error {
 }
 
 // defaultIdentity survives a restart of the container in a Pod. Elsewhere each run has its own.
-func defaultIdentity(p pod) string {
-	if p.isKnown() {
-		return p.name + "-" + p.uid[:min(8, len(p.uid))]
+func defaultIdentity(podName, podUID string) string {
+	if podName != "" && podUID != "" {
+		return podName + "-" + podUID[:min(8, len(podUID))]
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -151,4 +127,10 @@ func defaultIdentity(p pod) string {
 func isClusterOfPod(cfg *rest.Config) bool {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	return host != "" && cfg.Host == "https://"+net.JoinHostPort(host, port)
+}
+
+// serviceAccountNamespace returns "" outside a Pod.
+func serviceAccountNamespace() string {
+	namespace, _ := os.ReadFile(namespaceFile)
+	return strings.TrimSpace(string(namespace))
 }

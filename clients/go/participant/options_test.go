@@ -9,6 +9,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+type pod struct {
+	name, namespace, uid string
+}
+
 func inPod(t *testing.T, p pod) *rest.Config {
 	t.Helper()
 	t.Setenv("POD_NAME", p.name)
@@ -29,7 +33,6 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"a Lease of no name":     {func(o *Options) { o.Lease = "Tenant" }, `option Lease: "Tenant" is no name`},
 		"no namespace":           {func(o *Options) { o.Namespace = "" }, "option Namespace: none is known"},
 		"an identity of no name": {func(o *Options) { o.Identity = "a_b" }, `option Identity: "a_b" is no name`},
-		"the fence":              {func(o *Options) { o.Identity = fence }, "is the holder of fenced Leases"},
 		"no version":             {func(o *Options) { o.Version = "" }, `option Version: "" is no semantic version`},
 		"a version of two parts": {func(o *Options) { o.Version = "1.4" }, `option Version: "1.4" is no semantic version`},
 		"a leading zero":         {func(o *Options) { o.Version = "1.04.2" }, `"1.04.2" is no semantic version`},

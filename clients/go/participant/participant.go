@@ -195,7 +195,8 @@ func (p *Participant) see(object *unstructured.Unstructured, version string, at 
 	p.sight = p.sight.next(lease, at)
 	if p.term != nil && !p.term.isOver {
 		switch {
-		case p.isTaken():
+		// A deleted Lease is not taken: only the coordinator creates it again.
+		case lease.UID != "" && !p.isOwn():
 			p.term.isTaken = true
 			p.finish(ErrLost)
 		case p.isToYield():
@@ -205,9 +206,9 @@ func (p *Participant) see(object *unstructured.Unstructured, version string, at 
 	p.notify()
 }
 
-// isTaken returns whether the Lease of this term is another's. A deleted Lease is not: only the coordinator creates it again.
-func (p *Participant) isTaken() bool {
-	return p.sight.lease.UID != "" && (p.sight.holder() != p.settings.Identity || p.sight.maxTransitions > p.term.token)
+// isOwn returns whether the Lease names this copy, and no other has led since its term began. It requires the mutex.
+func (p *Participant) isOwn() bool {
+	return p.sight.holder() == p.settings.Identity && (p.term == nil || p.sight.maxTransitions <= p.term.token)
 }
 
 // isToYield requires the mutex.
