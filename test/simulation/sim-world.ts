@@ -367,8 +367,6 @@ export class SimWorld {
     api.capacity = this.capacity;
     api.hasCustomCandidates = this.plan.hasCustomCandidates;
     api.isGateOn = this.plan.hasGate;
-    // There is no proof about a plain elector where this is not told (rule 17).
-    api.tellsRenewers = this.plan.leases.some(({ namespace }) => namespace === PLAIN_NAMESPACE);
     api.onWrite = (write) => this.#onWrite(write);
     return api;
   }
