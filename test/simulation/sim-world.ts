@@ -14,7 +14,6 @@ import { SimMemory } from './sim-memory.ts';
 import { SimNetwork } from './sim-network.ts';
 import {
   emptyPlan,
-  PLAIN_NAMESPACE,
   type ReplicaPlan,
   type ShardPlan,
   type SimPlan,
