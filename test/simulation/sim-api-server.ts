@@ -294,9 +294,7 @@ export class SimApiServer {
       ...(isKeptOf('preferredHolder') && defined({ preferredHolder })),
     };
     assertLease(object, spec);
-    const managedFields = ownersOf(before, spec, manager);
-    const owned = managedFields.length === 0 ? {} : { managedFields };
-    return { ...object, metadata: { ...object.metadata, ...owned }, spec };
+    return withOwners(before, { ...object, spec }, manager);
   }
 }
 
@@ -351,8 +349,13 @@ function assertTimes(spec: JsonObject, ...fields: readonly string[]): void {
 
 const OWNED = ['preferredHolder', 'holderIdentity', 'renewTime', 'acquireTime', 'leaseDurationSeconds'];
 
-/** Returns the field ownership of a Lease. As on a real server, each field belongs to the last client that changed it. */
-function ownersOf(before: KubernetesObject | undefined, spec: JsonObject, manager: string): unknown[] {
+/** Returns `lease` with field ownership. As on a real server, each field belongs to the last client that changed it. */
+export function withOwners(
+  before: KubernetesObject | undefined,
+  lease: KubernetesObject,
+  manager: string,
+): KubernetesObject {
+  const spec = specOf(lease);
   const known = before?.metadata['managedFields'];
   const formerEntries: unknown[] = Array.isArray(known) ? known : [];
   const byManager = new Map<string, JsonObject>();
@@ -363,11 +366,12 @@ function ownersOf(before: KubernetesObject | undefined, spec: JsonObject, manage
     const owner = isSame ? isJsonObject(former) && former['manager'] : manager;
     if (typeof owner === 'string') byManager.set(owner, { ...byManager.get(owner), [`f:${field}`]: {} });
   }
-  return [...byManager].map(([owner, fields]) => ({
+  const managedFields = [...byManager].map(([owner, fields]) => ({
     manager: owner,
     operation: 'Update',
     fieldsV1: { 'f:spec': fields },
   }));
+  return { ...lease, metadata: { ...lease.metadata, managedFields } };
 }
 
 /** What a write cannot change. */
