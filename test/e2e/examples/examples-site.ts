@@ -5,6 +5,7 @@ import { eventually } from '../coordinator.ts';
 import { Ledger } from '../ledger.ts';
 import { type PodCluster, startPodCluster } from '../pod-cluster.ts';
 import { openShell, type Shell } from '../runbooks/shell.ts';
+import { evidenceOf } from './evidence.ts';
 import { exampleImages } from './example-images.ts';
 import { type ExampleProgram, examplePrograms } from './example-programs.ts';
 
@@ -16,24 +17,35 @@ export class DeployedExample {
   readonly program: ExampleProgram;
   readonly ledger: Ledger;
   readonly #cluster: PodCluster;
+  readonly #shell: Shell;
   readonly #frozen = new Set<() => void>();
 
-  constructor(program: ExampleProgram, cluster: PodCluster) {
+  constructor(program: ExampleProgram, cluster: PodCluster, shell: Shell) {
     const { name } = program;
     this.program = program;
     this.#cluster = cluster;
+    this.#shell = shell;
     this.ledger = new Ledger(join(cluster.plane.directory, 'claims', namespace, name, name));
   }
 
-  /** Waits until a leader writes from now on, in any pod but `former`; resolves to its pod. */
-  untilWritten(former?: string, timeoutMs = 60_000): Promise<string> {
+  /**
+   * Waits until a leader writes from now on, in any pod but `former`; resolves to its pod.
+   * @throws Error that says how its pods, its Lease and their logs were, when no leader has written in time.
+   */
+  async untilWritten(former?: string, timeoutMs = 60_000): Promise<string> {
+    const { name } = this.program;
     const from = this.ledger.length;
+    const since = new Date();
     const writer = () =>
       this.ledger
         .lines()
         .slice(from)
         .find(({ writer: pod }) => pod !== former)?.writer;
-    return eventually(writer, `${this.program.name} leads after ${former ?? 'whoever led'}`, timeoutMs, 200);
+    try {
+      return await eventually(writer, `${name} leads after ${former ?? 'any leader'}`, timeoutMs, 200);
+    } catch (error) {
+      throw new Error(`${error}\n${await evidenceOf(this.#shell, name, since)}`, { cause: error });
+    }
   }
 
   /** The pod that has written last. */
@@ -120,7 +132,7 @@ export async function startExamplesSite(coordinatedLeaderElection: boolean): Pro
   return {
     cluster,
     shell,
-    examples: examplePrograms.map((program) => new DeployedExample(program, cluster)),
+    examples: examplePrograms.map((program) => new DeployedExample(program, cluster, shell)),
     async stop() {
       await shell.remove();
       await cluster.stop();
