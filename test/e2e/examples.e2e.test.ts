@@ -3,7 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandBlocksIn } from '../support/command-blocks.ts';
 import { strike } from './examples/chaos.ts';
-import { type DeployedExample, type ExamplesSite, startExamplesSite } from './examples/examples-site.ts';
+import {
+  type DeployedExample,
+  type ExamplesSite,
+  LEASE_MS,
+  startExamplesSite,
+} from './examples/examples-site.ts';
 import { followBlock, isNotRun } from './guide-steps.ts';
 
 const guide = await readFile(new URL('../../docs/tutorials/four-programs.md', import.meta.url), 'utf8');
@@ -12,10 +17,10 @@ const isLast = ({ heading }: { readonly heading: string }) => heading === 'Remov
 
 /** For how long leaders are struck at random: `CLE_E2E_CHAOS_SECONDS=120` is the full one. */
 const chaosSeconds = Number(process.env['CLE_E2E_CHAOS_SECONDS'] ?? 15);
-const seed = Date.now() % 1_000_000;
+/** `CLE_E2E_CHAOS_SEED` repeats the faults of a run. */
+const seed = Number(process.env['CLE_E2E_CHAOS_SEED'] ?? Date.now() % 1_000_000);
 
-/** A Lease of the examples lasts so long after its last renewal, a leader leads so long, in milliseconds. */
-const LEASE_MS = 15_000;
+/** A leader leads so long after its last renewal, in milliseconds. */
 const RENEW_DEADLINE_MS = 10_000;
 
 const timeout = 240_000 + chaosSeconds * 1000;

@@ -38,6 +38,14 @@ const readinessUntilFirstMs = 500;
 
 class NoImageError extends Error {}
 
+/**
+ * How long a container waits for its next start after it has run so often, in milliseconds. As the kubelet does: the first
+ * restart at once, the next after 10 s, and twice as long each time, up to 5 min.
+ */
+export function backOffMs(runs: number): number {
+  return runs < 2 ? 0 : Math.min(10_000 * 2 ** (runs - 2), 300_000);
+}
+
 /** Starts a container, and again when it ends and the pod's restart policy says so. `onChange` hears of new statuses. */
 export function superviseContainer(
   pod: Pod,
@@ -67,9 +75,8 @@ export function superviseContainer(
     }
   }
 
-  /** As the kubelet does: the first restart at once, the next after 10 s, and twice as long each time, up to 5 min. */
   async function backOff(): Promise<void> {
-    const delayMs = runs < 2 ? 0 : Math.min(10_000 * 2 ** (runs - 2), 300_000);
+    const delayMs = backOffMs(runs);
     if (delayMs === 0) return;
     lastState = state;
     const message = `back-off ${delayMs / 1_000}s restarting failed container ${container.name}`;
