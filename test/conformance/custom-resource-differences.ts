@@ -10,8 +10,8 @@ interface Cause {
 /** Where a real server with the custom resource definition of LeaseCandidates may answer otherwise than the embedded one. */
 export const customResourceDifferences: readonly KnownDifference[] = [
   {
-    title: 'What else is wrong with a custom resource that says it is of another kind',
-    reason: 'A real server does not leave out its unknown fields, and trips over them.',
+    title: 'Further errors of a custom resource that names another kind',
+    reason: 'A real server does not remove its unknown fields, and reports errors about them.',
     reconcile: onBoth((answer) =>
       withCauses(answer, (causes) => {
         const ofKind = causes.filter(({ field }) => field === 'kind');
@@ -20,8 +20,8 @@ export const customResourceDifferences: readonly KnownDifference[] = [
     ),
   },
   {
-    title: 'Warnings beside the refusal of a custom resource of a version that is not served',
-    reason: 'A real server knows no fields of such a version, and warns of each.',
+    title: 'Warnings with the refusal of a custom resource of a version that is not served',
+    reason: 'A real server knows no fields of such a version, and warns about each field.',
     reconcile: ({ real, embedded }, { path }) => ({
       real: path.includes(GROUP) && isFailure(real, 400) ? { ...real, unknownFields: [] } : real,
       embedded:
@@ -30,20 +30,21 @@ export const customResourceDifferences: readonly KnownDifference[] = [
   },
   {
     title: 'The priority 1.0 or 1e2 of a custom resource',
-    reason: 'It is a whole number to JSON, and to the embedded server; a real one refuses it by its rule.',
+    reason:
+      'For JSON and the embedded server, it is a whole number. A real server refuses it, because of a rule of the definition.',
   },
   {
-    title: 'Paths of custom resources that stand for nothing',
+    title: 'Paths of custom resources without a meaning',
     reason:
       'A real server answers them with another handler: with status 404 as plain text, or with a 404 for the object in the path.',
   },
   {
     title: 'Custom resources in protobuf',
-    reason: 'A real server cuts the connection. The embedded one answers with status 415.',
+    reason: 'A real server closes the connection. The embedded one answers with status 415.',
   },
   {
     title: 'The rules of custom resources in OpenAPI',
-    reason: 'The embedded server holds to them, but does not publish them in x-kubernetes-validations.',
+    reason: 'The embedded server follows them, but does not publish them in x-kubernetes-validations.',
   },
 ];
 
