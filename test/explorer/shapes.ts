@@ -231,7 +231,8 @@ const action = shape({
 const instance = shape({ id: token, startedAt: wallTick, finishedAt: wallTick, reason: plain });
 
 /** The only container of a Pod; all else about a Pod never changes. */
-const pod: Kind<Pod> = ({ containers: [container] }, sink) => {
+const pod: Kind<Pod> = ({ unreadySince, containers: [container] }, sink) => {
+  wallTick(unreadySince, sink);
   instance(container?.running, sink);
   listOf(instance)(container?.ended, sink);
 };

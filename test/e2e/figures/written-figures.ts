@@ -9,6 +9,7 @@ export type TableName =
   | 'any-cluster'
   | 'participants'
   | 'operators'
+  | 'crashes'
   | 'lead'
   | 'sidecar'
   | 'memory'

@@ -101,6 +101,14 @@ export function superviseContainer(
     });
   }
 
+  /** All containers of the machine are looked at in the same moments. */
+  async function untilRelisted(): Promise<void> {
+    const { relistMs } = site;
+    if (relistMs === undefined) return;
+    const inMs = relistMs - (performance.now() % relistMs);
+    await sleep(inMs, undefined, { signal: ending.signal, ref: false }).catch(() => {});
+  }
+
   /** Each run has another one. */
   const containerId = () => `process://${place.podIp}-${runs}`;
 
@@ -121,9 +129,11 @@ export function superviseContainer(
     isReady = container.readinessProbe === undefined;
     onChange();
     const exit = await whileProbed(running);
+    const ended = terminated(exit, startedAt, containerId());
     running = undefined;
+    await untilRelisted();
     isReady = false;
-    state = { terminated: terminated(exit, startedAt, containerId()) };
+    state = { terminated: ended };
     onChange();
     return state.terminated.exitCode;
   }

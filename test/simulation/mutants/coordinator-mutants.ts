@@ -411,6 +411,11 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'container.ended.find((ended) => ranAt(ended, renewTime))',
     'container.ended[0]',
   ]),
+  mutant('empties-without-proof', 'empties the Lease of a plain elector that has not ended', [
+    'election/decide.ts',
+    "if (holderEndIn(input)?.kind !== 'ends') return { reason };\n  if (tenure.kind === 'held') return { reason, recheckAt: [tenure.expiresAt] };\n  if (tenure.need !== 'HolderEnded') return { reason };",
+    "if (tenure.kind !== 'held') return { reason };",
+  ]),
   mutant('ends-by-any-container', 'treats a holder as ended when any container of its Pod has ended', [
     'election/holder-binding.ts',
     'return pod.containers.length === 1 ? pod.containers[0] : undefined;',
