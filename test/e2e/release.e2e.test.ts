@@ -81,7 +81,11 @@ describe('the files of a release', () => {
   });
 
   test('have a plugin that krew installs from its manifest, and that kubectl finds', async () => {
-    const env = { HOME: folder, KREW_NO_UPGRADE_CHECK: '1', PATH: `${join(folder, '.krew/bin')}:/usr/bin:/bin` };
+    const env = {
+      HOME: folder,
+      KREW_NO_UPGRADE_CHECK: '1',
+      PATH: `${join(folder, '.krew/bin')}:/usr/bin:/bin`,
+    };
     await run(
       await binary('krew'),
       ['install', `--manifest=${join(assets, 'cle.yaml')}`, `--archive=${join(assets, archive)}`],
