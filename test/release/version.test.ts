@@ -31,6 +31,8 @@ describe('the version of package.json', () => {
     'Dockerfile',
     'README.md',
     'charts/coordinated-leader-election/Chart.yaml',
+    'clients/node/README.md',
+    'clients/node/package.json',
     'charts/coordinated-leader-election/values.yaml',
     'deploy/monitoring/alerts.yaml',
     'deploy/base/deployment.yaml',
