@@ -129,8 +129,8 @@ function describeConditions(
   const leftMs = end.at - now.monotonic;
   const silent =
     leftMs > 0
-      ? `for ${humanDuration(Math.ceil(leftMs / 1000))} more, the holder may renew`
-      : 'the holder has left out a renewal since';
+      ? `the holder may still renew for ${humanDuration(Math.ceil(leftMs / 1000))}`
+      : 'the holder has not renewed since then';
   return accounts(
     'Silent',
     leftMs <= 0,
@@ -168,7 +168,7 @@ function accounts(
   holds: boolean | undefined,
   why: string,
   bound = '',
-  exited = 'the status has an end that the kubelet has seen',
+  exited = 'the status contains an end that the kubelet has seen',
 ): readonly ConditionAccount[] {
   const place = CONDITIONS.indexOf(decisive);
   const reasons: Readonly<Record<Condition, string>> = {

@@ -65,7 +65,7 @@ export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, n
 
 /** Returns why a priority cannot move any leader in this cluster; undefined if it can. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
-  if (lock.kind === 'none') return 'no coordinator is at work; doctor says more';
+  if (lock.kind === 'none') return 'no coordinator is running; doctor says more';
   if (lock.kind === 'builtIn') {
     return 'the coordinator built into kube-apiserver coordinates, which knows no priority';
   }

@@ -22,12 +22,12 @@ test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
   {
     name: 'there is no candidate, but whoever competes for the Lease by itself',
     rehearsal: { reason: 'NoCandidates' },
-    want: 'No candidate is there to lead in the end (NoCandidates); a program that takes Leases by itself may.',
+    want: 'No candidate leads in the end (NoCandidates); a program that takes Leases by itself may lead.',
   },
   {
     name: 'somebody else decides',
     rehearsal: { reason: 'ThirdPartyStrategy' },
-    want: 'Another controller says who leads in the end (ThirdPartyStrategy).',
+    want: 'Another controller chooses the leader in the end (ThirdPartyStrategy).',
   },
   {
     name: "it is the coordinators' own lock",
@@ -37,7 +37,7 @@ test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
   {
     name: 'the Lease of a dead holder has not run out',
     rehearsal: { holder: 'dead', isSettled: false, tookMs: 3_780_000 },
-    want: 'It still goes on after 63m, and dead holds the Lease (LeaderOptimal).',
+    want: 'The election is not settled after 63m, and dead holds the Lease (LeaderOptimal).',
   },
 ])('says how it ends when $name', ({ rehearsal, want }) => {
   expect(stepLines({ ...over, ...rehearsal }, plain)).toEqual([`  ${want}`]);

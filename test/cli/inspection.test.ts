@@ -209,7 +209,7 @@ describe('priorities (rule 16)', () => {
       },
       {
         severity: 'ok',
-        what: 'default/x-4: the priority that was set has ended. undrain removes what drain and transfer have left of it.',
+        what: 'default/x-4: the priority has ended. undrain removes the annotations that drain and transfer have left.',
       },
     ]);
   });

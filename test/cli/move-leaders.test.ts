@@ -106,12 +106,12 @@ test('no leader moves while nobody coordinates, which is told before anything is
   const transferred = await move((host) => runTransfer('x', { ...at, ...soon, to: 'x-2' }, host));
   expect(transferred).toMatchObject({
     code: 5,
-    out: 'x-2 cannot lead default/x: no coordinator is at work; doctor says more.\n',
+    out: 'x-2 cannot lead default/x: no coordinator is running; doctor says more.\n',
   });
   const asJson = await move((host) => runTransfer('x', { ...at, ...soon, to: 'x-2', output: 'json' }, host));
   expect(JSON.parse(asJson.out)).toEqual({
     ...{ namespace: 'default', lease: 'x', candidate: 'x-2', formerLeader: 'x-1' },
-    ...{ leads: false, why: 'no coordinator is at work; doctor says more' },
+    ...{ leads: false, why: 'no coordinator is running; doctor says more' },
   });
   const undrained = await move((host) => runUndrain({ ...at, ...unselected, all: true }, host));
   expect(undrained.out).toBe('Nothing was set by drain or transfer there.\n');

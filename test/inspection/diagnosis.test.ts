@@ -63,7 +63,7 @@ describe('a diagnosis', () => {
   });
 
   test.each([
-    { lockNamespace: 'kube-system', want: /Where the provider closes kube-system/ },
+    { lockNamespace: 'kube-system', want: /If the provider closes kube-system/ },
     { lockNamespace: 'infra', want: /^(?!.*closes kube-system)/ },
   ])('says what to do where $lockNamespace is closed', ({ lockNamespace, want }) => {
     const right = {
@@ -85,7 +85,7 @@ describe('a diagnosis', () => {
       {
         severity: 'warning',
         what: 'admin may not: patch pods.',
-        meaning: expect.stringContaining('elects, but the label'),
+        meaning: expect.stringContaining('elects leaders, but the label'),
         advice: expect.stringMatching(/--set config\.leaderLabel=true\.$/),
       },
     ]);
@@ -114,7 +114,7 @@ describe('a diagnosis', () => {
       want: [
         [
           'APIServed',
-          /kubectl apply -f deploy\/crd\.yaml\. .*instead: Start every kube-apiserver with --feature-gates/,
+          /kubectl apply -f deploy\/crd\.yaml, .*instead: Start every kube-apiserver with --feature-gates/,
         ],
       ],
     },
@@ -138,7 +138,7 @@ describe('a diagnosis', () => {
       want: [
         [
           'APIServed',
-          /leasecandidates of coordinated-leader-election\.dev\/v1alpha1 .* the ClusterRole reader/,
+          /leasecandidates of coordinated-leader-election\.dev\/v1alpha1\. .* ClusterRole reader/,
         ],
         ['Permissions', /watch leasecandidates\.coordinated-leader-election\.dev/],
       ],
@@ -166,7 +166,7 @@ describe('a diagnosis', () => {
   test('says how leaders give way where the feature gate is off, and does not mind', () => {
     const findings = diagnose({ ...well, trial: { kind: 'created', keepsStrategy: false } });
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([]);
-    expect(findings.find(({ check }) => check === 'FeatureGate')?.what).toMatch(/annotations, .* by a fence/);
+    expect(findings.find(({ check }) => check === 'FeatureGate')?.what).toMatch(/annotations, .* a fence/);
   });
 
   test.each([
@@ -190,7 +190,7 @@ describe('a diagnosis', () => {
     {
       name: 'nothing may be listed',
       evidence: { elections: undefined },
-      want: ['APIServed', 'warning', /may not be listed/],
+      want: ['APIServed', 'warning', /may not list/],
     },
     {
       name: 'no Lease may be created',
@@ -210,7 +210,7 @@ describe('a diagnosis', () => {
     {
       name: 'the lock may not be read',
       evidence: { lock: { kind: 'unknown' } },
-      want: ['CoordinatorLock', 'warning', /may not be read/],
+      want: ['CoordinatorLock', 'warning', /may not read the lock/],
     },
     {
       name: 'the lock is where the built-in does not look, and the built-in may elect',
@@ -301,7 +301,7 @@ describe('a diagnosis', () => {
       want: [
         'Leases',
         'warning',
-        /^kube-system\/scheduler: StrategyConflict, if all candidates live/,
+        /^kube-system\/scheduler: StrategyConflict, if all silent candidates are alive/,
         'LeaseStrategyConflict',
       ],
     },

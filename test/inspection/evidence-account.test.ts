@@ -70,7 +70,7 @@ describe('the account of crash evidence', () => {
       bound,
       'Exited true: containerd://1 has ended: Error',
       'SameIncarnation true: that run of the container has written the last renewal',
-      'Silent true: the holder has left out a renewal since',
+      'Silent true: the holder has not renewed since then',
     ]);
   });
 
@@ -143,6 +143,6 @@ describe('the account of crash evidence', () => {
     for (const { state } of containers)
       state.terminated = { ...state.terminated, finishedAt: stampAt(19_000) };
     const conditions = await explain({ pods: [late], fields: asked });
-    expect(conditions?.at(-1)).toBe('Silent false: for 1s more, the holder may renew');
+    expect(conditions?.at(-1)).toBe('Silent false: the holder may still renew for 1s');
   });
 });

@@ -42,7 +42,7 @@ describe('the account of a Lease', () => {
       name: 'the holder is no candidate',
       lease: makeLease('x'),
       candidates: [a],
-      want: `x leads and is no candidate; a is the best candidate. ${UNSETTLED}`,
+      want: `x leads and is not a candidate; a is the best candidate. ${UNSETTLED}`,
     },
     {
       name: 'one that is as good, and older, is there',
@@ -87,7 +87,7 @@ describe('the account of a Lease', () => {
     );
     expect(reason).toBe(wantReason);
     expect(verdict).toBe(
-      'No candidate leads yet: b was given the Lease and has not taken it up, and a is better under OldestEmulationVersion.',
+      'No candidate leads yet: b got the Lease and has not renewed it, and a is better under OldestEmulationVersion.',
     );
     expect(candidates.map(({ name }) => name)).toEqual(['a', 'b']);
   });
@@ -97,7 +97,7 @@ describe('the account of a Lease', () => {
     const { candidates } = account(makeLease('a'), first, a);
     expect(candidates.map(({ name, why }) => `${name}: ${why}`)).toEqual([
       'a: the best candidate',
-      'first: no better than the holder in what a leader gives way for',
+      'first: not better than the holder in priority or version',
     ]);
   });
 

@@ -30,13 +30,13 @@ describe('what a Lease waits for', () => {
       name: 'its holder yields',
       lease: makeLease('b').preferring('a'),
       candidates: [a, b],
-      want: 'b to let it run out, in 9s',
+      want: 'b to let it expire, in 9s',
     },
     {
       name: 'its holder is told by a note',
       lease: makeLease('b').noting({ preferredHolder: 'a' }),
       candidates: [a, b],
-      want: 'b to give way, or to be fenced',
+      want: 'b to yield, or to be fenced',
     },
     {
       name: 'it is fenced',
@@ -60,7 +60,7 @@ describe('what a Lease waits for', () => {
       name: 'a third party decides',
       lease: makeLease('').strategy('x.io/y'),
       candidates: [a.wants('x.io/y')],
-      want: "another controller, which carries out the Lease's strategy",
+      want: "another controller, which applies the Lease's strategy",
     },
   ])('is "$want" when $name', ({ lease, candidates, want }) => {
     const input = makeInput()

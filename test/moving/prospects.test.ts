@@ -135,7 +135,7 @@ describe('the leader of a Lease', () => {
 });
 
 test('priorities move nobody while nobody, or the built-in, coordinates', () => {
-  expect(obstacleAbove({ kind: 'none', formerHolder: '' })).toMatch(/^no coordinator is at work/);
+  expect(obstacleAbove({ kind: 'none', formerHolder: '' })).toMatch(/^no coordinator is running/);
   expect(obstacleAbove({ kind: 'builtIn', holder: 'x', renewedSecondsAgo: 1 })).toMatch(/knows no priority/);
   expect(obstacleAbove({ kind: 'ours', holder: 'x', renewedSecondsAgo: 1 })).toBeUndefined();
   expect(obstacleAbove({ kind: 'unknown' })).toBeUndefined();

@@ -322,7 +322,7 @@ describe('what is shown of a Lease', () => {
         isHeld: true,
         preferredHolder: 'older',
         reason: 'PreemptionPending',
-        waitingFor: 'newer to let it run out, in 9s',
+        waitingFor: 'newer to let it expire, in 9s',
       },
       wantUntil: 2000,
     },
