@@ -11,7 +11,7 @@ import { makeObject } from './storage/make-object.ts';
 const COUNT = 3000;
 const FULL = '/apis/coordination.k8s.io/v1/namespaces/full/leases';
 
-/** A server on whose store there are thousands of Leases in the namespace `full`. Everything is asked on few connections. */
+/** A server with thousands of Leases in the namespace `full`. All requests use few connections. */
 async function makeServer() {
   const store = new ObjectStore();
   const slices = new Slices(clock);
@@ -64,7 +64,7 @@ async function firstLines({ body }: Response, count: number): Promise<readonly s
   return lines;
 }
 
-/** Does small things for as long as something large goes on, and tells how many. */
+/** Repeats small requests while a large one runs, and returns their number. */
 async function beside(large: Promise<unknown>, small: (turn: number) => Promise<unknown>): Promise<number> {
   let isDone = false;
   void large.finally(() => {
@@ -88,7 +88,7 @@ describe('a list of thousands of objects', () => {
     const { store, open } = await makeServer();
     const { revision } = store;
     const answer = await open(FULL, { headers });
-    // It is not written yet beyond what fits between a server and a client.
+    // Only the part that fits into the buffers between server and client is written yet.
     for (let index = 0; index < COUNT; index += 1) store.put('leases', lease(index, 1));
     const list = (await answer.json()) as Shown;
     const objects = list.items ?? list.rows?.map(({ object }) => object) ?? [];

@@ -7,7 +7,10 @@ interface Cause {
   readonly reason: string;
 }
 
-/** Where a real server with the custom resource definition of LeaseCandidates may answer otherwise than the embedded one. */
+/**
+ * The ways in which a real server with the CustomResourceDefinition of LeaseCandidates may answer differently from
+ * the embedded server.
+ */
 export const customResourceDifferences: readonly KnownDifference[] = [
   {
     title: 'What else is wrong with a custom resource that says it is of another kind',

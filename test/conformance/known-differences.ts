@@ -4,7 +4,7 @@ import type { Request } from './differential/request.ts';
 import { type AnswerPair, isFailure, type KnownDifference, onBoth } from './reconciliation.ts';
 import { mediaTypes } from './workspace.ts';
 
-/** The two answers without what is known to differ from this version. */
+/** Returns the two answers without the known differences of this version. */
 export function reconciled(answers: AnswerPair, request: Request, minor: number): AnswerPair {
   return knownDifferences
     .filter(({ minors }) => minors === undefined || minors.includes(minor))

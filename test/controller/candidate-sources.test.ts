@@ -70,7 +70,7 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
       const sources = () => world.controller.gather(KEY).candidates.map(({ candidate }) => candidate.source);
       expect(sources()).toEqual([want]);
       expect(world.told).toContain(`twins ${KEY} a`);
-      // The other one takes its place as soon as it renews.
+      // The other one replaces it as soon as it renews.
       const [other, resource] =
         want === 'native'
           ? (['custom', 'customcandidates'] as const)
@@ -138,7 +138,7 @@ describe('a source of candidates that goes (rules 10 and 13)', () => {
     expect(world.leaseSpec()['preferredHolder']).toBeUndefined();
     expect(world.decisions.at(-1)).toBe(`${KEY} HolderHidden`);
 
-    // Once it stops renewing, those who are in sight elect.
+    // When it stops renewing, the visible candidates take part in an election.
     for (let second = 0; second < 12; second++) {
       await world.clock.advance(1000);
       world.change('customcandidates', 'default/custom', { renewTime: world.wallText });

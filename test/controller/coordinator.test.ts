@@ -21,7 +21,7 @@ import { makeCandidateObject } from './make-objects.ts';
 const CANDIDATES = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
 const DROPPED: SimFate = { outcome: 'dropped' };
 
-/** As the real client does: what has not ended by then is aborted. */
+/** Like the real client: aborts requests that have not ended by then. */
 class ClosingConnection extends SimConnection {
   readonly #clock: VirtualClock;
 
@@ -40,7 +40,7 @@ class ClosingConnection extends SimConnection {
   }
 }
 
-/** A coordinator that holds the lock, and a way to its server that a test may spoil. */
+/** A coordinator that holds the lock, with a connection to its server that a test can disturb. */
 async function makeActiveCoordinator({
   labelled = undefined as string[] | undefined,
   lockNamespace = 'kube-system',
@@ -57,7 +57,7 @@ async function makeActiveCoordinator({
   const connections: ClosingConnection[] = [];
   const coordinator = assembleCoordinator({
     clock,
-    // Each client is known to the server by how many connections it may have.
+    // The server identifies each client by its maximum number of connections.
     connect(count) {
       const options = { fate: (request: ApiRequest) => spoiled.fate(request) };
       const connection = new ClosingConnection(clock, api, process, `${count}`, options);
@@ -211,7 +211,7 @@ describe('leader labels', () => {
     const { api } = await makeActiveCoordinator({ labelled });
     expect(labelled[0]).toMatch(/^listed/);
     const asked = api.requests.filter((request) => request.includes('/api/v1/pods'));
-    // Of the client with two connections, as the lock has, and not of that which elections have.
+    // Requests of the client with two connections, which the lock uses, not of the client for elections.
     expect(new Set(asked.map((request) => request.split(' ', 1)[0]))).toEqual(new Set(['2']));
   });
 
@@ -283,7 +283,7 @@ describe('connections', () => {
     });
     await waitFor(() => server.requests.length === 2 * CONNECTIONS, 'all writes to be sent');
     await Promise.all(writes);
-    // On a clock that stands still: none has waited for a deadline.
+    // On a clock that stands still: no request has waited for a deadline.
     expect(server.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(CONNECTIONS);
     expect(room.limit).toBe(CONNECTIONS);
     stopping.abort();

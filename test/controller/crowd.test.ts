@@ -9,7 +9,7 @@ async function makeLedWorld(): Promise<ControllerWorld> {
   const world = await new ControllerWorld().start();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(0);
-  // The holder takes it up.
+  // The holder renews it.
   await world.clock.advance(2000);
   world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
   await world.clock.advance(0);
@@ -44,7 +44,7 @@ test('a Lease with a crowd of candidates is decided on now and then once its bud
     world.create('leasecandidates', makeCandidateObject(`c${index}`, { renewedAt: 2000 }));
     await world.clock.advance(1);
   }
-  // Each costs 0.2 s, and there is a second in advance.
+  // Each costs 0.2 s, and one second is available in advance.
   expect(world.decisions.length - decided).toBeLessThanOrEqual(6);
   expect(world.heldBack.length - heldBack).toBeGreaterThanOrEqual(94);
 });

@@ -14,7 +14,7 @@ async function makeLedWorld(): Promise<ControllerWorld> {
   const world = await new ControllerWorld().start();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(0);
-  // The holder takes it up.
+  // The holder renews it.
   await world.clock.advance(2000);
   world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
   await world.clock.advance(0);
@@ -77,7 +77,7 @@ describe('an election', () => {
     await world.clock.advance(4999);
     expect(world.leaseSpec()).toEqual({});
     await world.clock.advance(1);
-    // By now b is fresh no longer; a round trip tells whether it still lives.
+    // By now b is not fresh any more; a round trip shows whether it is alive.
     world.renew('default/b');
     await world.clock.advance(0);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
@@ -127,7 +127,7 @@ describe('a Lease in good order', () => {
     const world = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(12_000);
-    // Asked ahead of the expiry (rule 6); a does not answer.
+    // Pinged before the expiry (rule 6); a does not answer.
     expect(world.candidateSpec('default/b')).toHaveProperty('pingTime');
     world.renew('default/b');
     await world.clock.advance(2999);
@@ -337,7 +337,7 @@ describe('what is not known yet', () => {
 });
 
 describe('LeaseCandidates (rule 11)', () => {
-  /** From now on the API server has them in these versions, and no others. */
+  /** From now on, the API server serves them only in these versions. */
   async function serve(world: ControllerWorld, ...versions: readonly string[]): Promise<void> {
     world.api.candidateVersions = versions;
     world.connection.breakWatches();
@@ -492,7 +492,7 @@ describe('a candidate that is created while we watch', () => {
 });
 
 describe('a ping that waits for its turn (rule 9)', () => {
-  /** Another Lease has the one place that there is for such pings, for 100 ms. */
+  /** Another Lease uses the only slot for such pings for 100 ms. */
   async function makeBusy(world: ControllerWorld): Promise<void> {
     world.fate = (request) => (request.path.endsWith('/other') ? { answerMs: 100 } : {});
     const other = makeCandidateObject('other', { leaseName: 'busy', renewedAt: world.clock.now() - 60_000 });
@@ -560,7 +560,7 @@ describe('a candidate that renews by itself', () => {
     const before = world.ourWrites.length;
     world.renew('default/b');
     await world.clock.advance(0);
-    // A renewal so late is no answer to rely on: it has to give another one.
+    // Such a late renewal does not count as an answer: the candidate must answer again.
     expect(world.ourWriteLines.slice(before)).toEqual(['PATCH leasecandidates default/b 200']);
   });
 });
@@ -570,7 +570,7 @@ test('a grant that waits for its turn is not written for a candidate that goes m
   world.fate = (request) => (request.path.endsWith('/other') ? { answerMs: 50 } : {});
   world.create('leasecandidates', makeCandidateObject('other', { leaseName: 'busy', renewedAt: -60_000 }));
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
-  // A Lease with so many is not decided on again within 100 ms.
+  // The coordinator does not decide again within 100 ms about a Lease with so many candidates.
   for (let index = 0; index < 1100; index++) {
     world.create('leasecandidates', makeCandidateObject(`c${index}`, { version: '1.37.0' }));
   }
@@ -657,7 +657,7 @@ describe('Leases without a valid holder', () => {
     world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
     await world.clock.advance(1000);
     const releasedAt = world.clock.now() - 1000;
-    // Who released it has not ended.
+    // A holder that releases the Lease has not ended.
     world.renew('default/a');
     await world.clock.advance(0);
     expect((await world.controller.survey()).unled).toEqual([{ key: KEY, since: releasedAt }]);

@@ -140,7 +140,7 @@ describe('the memory of a Lease', () => {
   test('outlives the Lease for as long as its holder may believe in it', () => {
     records.seeLease(KEY, makeLease('a').build(), makeNow(0));
     records.seeLease(KEY, undefined, makeNow(1000));
-    // It may have renewed the Lease right before, for a duration of its own.
+    // The holder may have renewed the Lease right before, with its own duration.
     const { beliefs } = records.gather(KEY).memory;
     expect(reservationFor(beliefs, 1000)).toMatchObject({ holder: 'a', until: 16_000 });
   });
@@ -173,7 +173,7 @@ describe('the memory of a Lease', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.updateMemory(KEY, (known) => ({ ...known, ...memory }));
     records.dropCandidate(makeCandidate('a').build(), makeNow(1000));
-    // It may have been made and taken up, and be renewed until a list shows that it is gone.
+    // The Lease may have been created and renewed, and may be renewed until a list shows that it is gone.
     const { memory: kept } = records.gather(KEY);
     expect(reservationFor(allBeliefs(kept), 1000)).toMatchObject({ holder: 'a', until: 26_000 });
     records.seeLease('default/x', undefined, makeNow(60_000));
@@ -186,7 +186,7 @@ describe('the memory of a Lease', () => {
       records.seeLease(`kube-node-lease/${node}`, makeLease('kubelet').build(), now);
       records.seeLease(`kube-node-lease/${node}`, undefined, now);
     }
-    // Those of the last 30 s, in which their holders may believe in them, or disturb others.
+    // The Leases of the last 30 s: their holders may believe that they lead, or disturb others.
     expect(records.size).toBe(30);
   });
 

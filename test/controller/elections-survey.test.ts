@@ -23,7 +23,7 @@ function survey(builder: InputBuilder, at: Instant, known?: Redundancy): Promise
   return surveyElections([{ key: KEY, input, tenure, standings, now, reason: undefined }], known);
 }
 
-/** There from one minute on, and last heard of in another. */
+/** Exists from minute one, and was last heard of in the other minute. */
 function pod(name: string, from: number, heard: number): ObservedBuilder {
   const born = makeCandidate(name)
     .createdAt(from * MINUTE)
@@ -32,7 +32,7 @@ function pod(name: string, from: number, heard: number): ObservedBuilder {
   return heard === from ? born : born.renewedAt(heard * MINUTE);
 }
 
-/** The same, and asked in vain ever since. */
+/** The same, and all pings since then were not answered. */
 function silentPod(name: string, from: number, heard: number): ObservedBuilder {
   return pod(name, from, heard).pingedAt((heard + 6) * MINUTE);
 }

@@ -7,7 +7,7 @@ import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 const NOTHING = { entries: 0, closed: 0, memories: 0 };
 const LEASES = 1000;
 
-/** A Lease with one candidate comes, and goes. Whatever is still remembered then has ended by time. */
+/** A Lease with one candidate appears and disappears. By then, all memories of it have expired. */
 async function flush(world: ControllerWorld): Promise<void> {
   await world.clock.advance(60_000);
   world.create('leasecandidates', makeCandidateObject('last', { leaseName: 'last' }));

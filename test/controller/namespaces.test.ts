@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ControllerWorld } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
-/** Names that could be taken for something else than a name: a path, a key, a property of every object. */
+/** Names that could be mistaken for a path, a key, or a property of every object. */
 const HOSTILE_NAMES = [
   'theirs/scheduler',
   '/theirs/scheduler',
@@ -24,7 +24,7 @@ const HOSTILE_NAMES = [
   'hasOwnProperty',
 ];
 
-/** A Lease of the namespace `theirs` that `a` leads, whose candidates `a` and `b` are as good as each other. */
+/** A Lease of the namespace `theirs` that `a` leads, with equal candidates `a` and `b`. */
 async function makeTheirWorld(): Promise<ControllerWorld> {
   const world = new ControllerWorld();
   for (const name of ['a', 'b'])
@@ -38,7 +38,7 @@ async function makeTheirWorld(): Promise<ControllerWorld> {
   return world;
 }
 
-/** Lets their holder renew for a minute, and tells what we wrote meanwhile. */
+/** Lets their holder renew for a minute, and returns our writes during that time. */
 async function ourWritesWithinAMinute(world: ControllerWorld): Promise<readonly string[]> {
   const before = world.ourRequests.length;
   for (let seconds = 0; seconds < 60; seconds += 5) {
@@ -78,7 +78,7 @@ describe('whoever may write LeaseCandidates and Leases of one namespace alone', 
     for (const name of ['a', 'b', 'best']) world.create('leasecandidates', makeCandidateObject(name, inOurs));
     await world.clock.advance(1000);
     expect(world.leaseSpec('ours/scheduler')).toMatchObject({ holderIdentity: 'a' });
-    // What it says of itself there says nothing about the one here.
+    // The candidate there does not affect the one here.
     world.change('leases', 'ours/scheduler', { holderIdentity: '', leaseDurationSeconds: 1 });
     for (const name of ['a', 'b', 'best']) world.remove('leasecandidates', `ours/${name}`);
     const requests = await ourWritesWithinAMinute(world);

@@ -100,7 +100,7 @@ describe('what is urgent', () => {
   });
 });
 
-/** Everything that is left, in the order in which it comes out. */
+/** Returns all remaining keys, in order. */
 function drain(keys: FairKeys): readonly string[] {
   const order: string[] = [];
   for (let key = keys.shift(); key !== undefined; key = keys.shift()) order.push(key);
@@ -197,7 +197,7 @@ beforeEach(() => {
   clock = new VirtualClock();
 });
 
-/** So many requests are sent together, and answered together so long after. */
+/** Sends this many requests together, and answers them together after this time. */
 async function round(
   limit: RequestLimit,
   requests: number,

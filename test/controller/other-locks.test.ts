@@ -21,7 +21,7 @@ test('a lock is held for as long as its holder renews it, by when that is seen (
   see(locks, lock('infra', OURS), 0);
   expect(locks.heldAt(14_999)).toEqual(['infra']);
   expect(locks.heldAt(15_000)).toEqual([]);
-  see(locks, lock('infra', OURS), 20_000); // listed again, as it was
+  see(locks, lock('infra', OURS), 20_000); // listed again, unchanged
   expect(locks.heldAt(20_000)).toEqual([]);
   see(locks, lock('infra', OURS, 20), 20_000);
   expect(locks.heldAt(20_000)).toEqual(['infra']);

@@ -7,7 +7,7 @@ import { makeLeaseObject } from './make-objects.ts';
 const LEASE = 'default/scheduler';
 const HOLDER = 'web-0_5c7a';
 const ASKING = { 'coordinated-leader-election.dev/crash-evidence': 'enabled' };
-/** As an elector of client-go owns the fields of its Lease. */
+/** Field ownership of a Lease by an elector of client-go. */
 const managedFields = [
   { manager: 'web', fieldsV1: { 'f:spec': { 'f:acquireTime': {}, 'f:renewTime': {} } } },
 ];

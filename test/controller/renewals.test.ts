@@ -6,7 +6,7 @@ import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
 const KEY = 'default/scheduler';
 
-/** A controller of one Lease in good order, which lists what it tells and what it has its clock do. */
+/** A controller of one settled Lease, which records its events and timers. */
 async function makeWorld(parts: Partial<ElectionControllerParts> = {}) {
   const done: string[] = [];
   const clock: Clock = {

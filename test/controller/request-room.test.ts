@@ -8,14 +8,14 @@ beforeEach(() => {
   clock = new VirtualClock();
 });
 
-/** Sends one request for each Lease that there is room for, or as many as it is told to, and writes down whose they are. */
+/** Sends one request for each Lease that has a free slot, or the given number, and records the Leases. */
 class SimSender {
   readonly room: RequestRoom;
-  /** Like `default/a`, in the order in which they were served. */
+  /** Like `default/a`, in the order of their turns. */
   readonly turns: string[] = [];
   readonly #ends = new Map<string, ((isAnswered: boolean) => void)[]>();
   readonly #urgencies = new Map<string, Urgency>();
-  /** How many requests a Lease sends at most when it is served. */
+  /** Maximum number of requests that a Lease sends per turn. */
   requests = 1;
 
   constructor(most: number) {
@@ -42,7 +42,7 @@ class SimSender {
     this.#ends.set(key, ends);
   }
 
-  /** One request of a Lease is answered. */
+  /** Answers one request of a Lease. */
   answer(key: string): void {
     const end = this.#ends.get(key)?.shift();
     if (!end) throw new Error(`${key} has nothing under way`);
@@ -50,7 +50,7 @@ class SimSender {
     this.serve();
   }
 
-  /** Answers one request after the other, each of the Lease that was served last, until nothing waits any more. */
+  /** Answers one request after the other, each of the Lease that had the last turn, until no Lease waits. */
   drain(): readonly string[] {
     for (let answered = 0; answered < this.turns.length; answered++) {
       const key = this.turns[answered];
@@ -112,7 +112,7 @@ describe('room is given (rule 9)', () => {
     sender.want('default/b', 'grant', 0);
     sender.requests = 0;
     sender.answer('default/b');
-    // Both have one under way by now, and b has needed it for longer.
+    // Both have one in flight by now, and b has needed a slot for longer.
     expect(sender.turns).toEqual(['default/b', 'default/a']);
   });
 });

@@ -15,13 +15,13 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 const KEY = 'kube-system/scheduler';
 const BUSY = 'kube-system/busy';
 
-/** A scheduler that has one request at a time under way, and is told by a test of all that happens. */
+/** A scheduler with one request in flight at a time. The test provides all events. */
 class SchedulerWorld {
   readonly clock = new VirtualClock({ random: () => 1 });
   readonly records = new ElectionRecords(defaultSettings);
-  /** What was sent, in order. */
+  /** The sent requests, in order. */
   readonly sent: string[] = [];
-  /** The reasons of what was decided about the Lease, and when it acted. */
+  /** The reasons of the decisions about the Lease, and the times of actions. */
   readonly decided: string[] = [];
   /** Like `sending vacant 30`, `heldBack` or `decisionFailed`. */
   readonly told: string[] = [];
@@ -54,7 +54,7 @@ class SchedulerWorld {
     });
   }
 
-  /** Something about the Lease has changed. */
+  /** The Lease has changed. */
   async add(key = KEY): Promise<void> {
     this.scheduler.add(key);
     await this.clock.advance(0);
@@ -64,14 +64,14 @@ class SchedulerWorld {
     this.records.seeCandidate(candidate.build(), makeNow(this.clock.now()));
   }
 
-  /** Another Lease takes the one place that there is. */
+  /** Another Lease takes the only slot. */
   async becomeBusy(): Promise<void> {
     this.see(makeCandidate('other').with({ leaseName: 'busy' }).renewedAt(-60_000));
     await this.add(BUSY);
     expect(this.sent.splice(0)).toEqual(['busy: ping other (election)']);
   }
 
-  /** The request that is under way is answered, and whoever waits has its turn. */
+  /** The request in flight is answered, and the waiting Lease has its turn. */
   async answer(): Promise<void> {
     this.#answers.shift()?.();
     await this.clock.advance(0);
@@ -90,7 +90,7 @@ describe('the turn of a Lease (rule 9)', () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.clock.advance(4990);
     await world.add();
-    // Meanwhile a has ceased to be fresh, by the fraction of a second that does not matter.
+    // In the meantime, a is not fresh any more, by an irrelevant fraction of a second.
     await world.clock.advance(249);
     expect(world.sent).toEqual([]);
     await world.answer();
@@ -113,7 +113,7 @@ describe('the turn of a Lease (rule 9)', () => {
     await world.add();
     await world.clock.advance(250);
     await world.answer();
-    // By now a is fresh no longer.
+    // By now a is not fresh any more.
     expect(world.sent).toEqual(['scheduler: ping a (election)']);
     expect(world.decided).toEqual(['AwaitingAcks']);
   });
@@ -236,7 +236,7 @@ describe('a Lease that a client changes all the time', () => {
     const { candidates, wantAtOnce, wantPerSecond } = row;
     world.records.seeLease(KEY, makeLease('c0').lasting(3600).build(), makeNow(0));
     for (let index = 0; index < candidates; index++) world.see(makeCandidate(`c${index}`).renewedAt(0));
-    /** How often it is decided on within so many changes, one after the other at one moment. */
+    /** Returns the number of decisions for this many changes at the same moment. */
     const decisionsWithin = async (changes: number) => {
       world.decided.length = 0;
       for (let change = 0; change < changes; change++) await world.add();

@@ -26,19 +26,19 @@ import { makeLeaseObject } from './make-objects.ts';
 
 const KEY = 'kube-system/scheduler';
 
-/** What becomes of a request, and how long that takes. */
+/** The fate of a request, and its latency. */
 interface Fate {
   readonly afterMs?: number;
   readonly error?: unknown;
   readonly answer?: KubernetesObject;
 }
 
-/** A sender, and a server that does what a test says; it knows one candidate, `a`, which was heard of at instant 0. */
+/** A sender with a scripted server. It knows one candidate, `a`, last seen at instant 0. */
 class SenderWorld {
   readonly clock = new VirtualClock();
   readonly records = new ElectionRecords(defaultSettings);
   readonly gate = new WriteGate(this.clock, this.records);
-  /** What was told, in order: like `written ok`, and `ended`, or `ended without an answer`. */
+  /** The reports in order: like `written ok`, and `ended`, or `ended without an answer`. */
   readonly told: string[] = [];
   fate: Fate = {};
   mayWrite = true;
@@ -123,7 +123,7 @@ describe('a ping', () => {
     const sent = world.observation?.ping;
     expect(sent).toMatchObject({ purpose: 'election', sentAt: 0, deliveredAt: 3000 });
     expect(sent && ackDueAt(sent, defaultSettings)).toBe(3000 + 5000 + 3000);
-    // The seconds after which more are asked are counted from then on as well.
+    // The time until more candidates are pinged counts from then on as well.
     expect(world.records.gather(KEY).memory.askingSince).toBe(3000);
   });
 
@@ -163,7 +163,7 @@ describe('what came of an action', () => {
     expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(Number.POSITIVE_INFINITY);
     await world.clock.advance(10);
     expect(world.told).toEqual(['written ok', 'ended']);
-    // The cache still shows what the write was based on.
+    // The cache still shows the state before the write.
     expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(10 + 10_000);
   });
 
@@ -234,7 +234,7 @@ interface WantedRequest {
   readonly query: Record<string, string>;
 }
 
-/** A server that answers nothing but exactly this. */
+/** A server that gives only this answer. */
 function expectRequest({ method, path, contentType, body, query }: WantedRequest): void {
   nock(SERVER, { reqheaders: { 'content-type': contentType } })
     .intercept(path, method, (sent) => {

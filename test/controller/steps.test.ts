@@ -9,7 +9,7 @@ import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/e
 const KEY = 'kube-system/scheduler';
 const MANY = 10_000;
 
-/** Records of a Lease with so many candidates, beside so many other Leases with one each. */
+/** Records of a Lease with this many candidates, beside this many Leases with one candidate each. */
 function makeRecords(candidates: number, others: number): ElectionRecords {
   const records = new ElectionRecords(defaultSettings);
   records.seeLease(KEY, makeLease('candidate-0').build(), makeNow(0));
@@ -46,7 +46,7 @@ describe('what is done about one Lease takes as many steps among 10,000 others a
       const records = makeRecords(3, others);
       return countedSteps(() => work(records));
     };
-    // So that what is only done once has been done.
+    // So that one-time work is done.
     steps(0);
     expect(steps(MANY)).toBe(steps(0));
   });
@@ -77,7 +77,7 @@ describe('of a Lease with a crowd of candidates', () => {
   });
 });
 
-/** A clock that a test sets; the timer that was set last fires when it is told to. */
+/** A clock that a test sets. The last timer fires on request. */
 class SetClock implements Clock {
   time = 0;
   fire = () => {};
@@ -132,7 +132,7 @@ describe('a queue takes as many steps for each of its keys however many there ar
         const room = new RequestRoom(new SetClock(), 32);
         return () => {
           for (const [index, key] of keys.entries()) room.wait(key, 'vacant', index);
-          // Thought of anew, and more urgent.
+          // Added again, with a higher urgency.
           for (const [index, key] of keys.entries())
             room.wait(key, index % 3 === 0 ? 'grant' : 'expiry', index);
           for (const [index, key] of keys.entries()) if (index % 5 === 0) room.stopWaiting(key);

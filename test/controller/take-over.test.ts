@@ -7,7 +7,7 @@ import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
 const LOCK = 'kube-system/leader-election-controller';
 
-/** A standby that sees a new candidate, whose Lease the coordinator before it has not made. */
+/** A standby that sees a new candidate whose Lease the previous coordinator has not created. */
 async function makeStandby(parts: Partial<ElectionControllerParts> = {}): Promise<ControllerWorld> {
   const world = new ControllerWorld(parts);
   world.mayWrite = false;

@@ -16,7 +16,7 @@ const makeTwin = (source: CandidateSource, renewedAt: number) =>
     .renewedAt(renewedAt)
     .build();
 
-/** What is known of two candidates named a, first seen at 0, that renewed so long before. */
+/** The records of two candidates named a, first seen at 0, whose last renewals were this long before. */
 function recordsOf({
   native,
   custom,
@@ -52,7 +52,7 @@ describe('of two candidates of one name (rule 13)', () => {
     records.seeCandidate(makeTwin('custom', 2 * HOUR + 1000), makeNow(1000));
     records.seeCandidate(makeTwin('native', HOUR), makeNow(14_000));
     expect(counting(records)).toEqual(['custom']);
-    // It lives, and its clock was set back.
+    // It is alive, and its clock was set back.
     records.seeCandidate(makeTwin('native', HOUR + 1000), makeNow(15_000));
     expect(counting(records)).toEqual(['native']);
   });

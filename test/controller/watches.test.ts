@@ -36,7 +36,7 @@ class SourcesWorld extends WatchedApi {
     this.api.handle('test', { method: 'POST', path, body: makeCandidateObject(name) });
   }
 
-  /** Answers with `status` what is asked about candidates of one source. */
+  /** Answers requests for candidates of one source with `status`. */
   refuse(apiVersion: string, status: number): void {
     this.fate = ({ path }) => (path === `/apis/${apiVersion}/leasecandidates` ? { outcome: status } : {});
   }
@@ -368,7 +368,7 @@ describe('a version that has disappeared (rule 11)', () => {
   test('while discovery still lists it is no reason for a storm of requests', async () => {
     const world = new WatchWorld();
     const listedAt: number[] = [];
-    // During an upgrade, one API server behind the same address serves it and another does not.
+    // During an upgrade, one API server behind the address serves it and another does not.
     world.fate = ({ path }) => {
       if (!LIST.test(path)) return { answerMs: 5 };
       listedAt.push(world.clock.now());
@@ -377,7 +377,7 @@ describe('a version that has disappeared (rule 11)', () => {
     world.watch.start();
     await world.clock.advance(60_000);
     const gaps = listedAt.slice(1).map((at, index) => at - (listedAt[index] ?? 0));
-    // Each round takes 10 ms; between them the pauses double up to the interval at which it is looked for anyway.
+    // Each round takes 10 ms. The pauses in between double up to the regular interval of discovery.
     const pauses = [75, 150, 300, 600, 1200, 2400, 4800, ...Array.from({ length: 6 }, () => 7500)];
     expect(gaps).toEqual(pauses.map((ms) => ms + 10));
     world.fate = () => ({});

@@ -177,7 +177,7 @@ describe('a stalled watch', () => {
   });
 });
 
-/** Fails once more, and says after how many milliseconds it may be tried again. */
+/** Fails once more. Returns after how many milliseconds it may be retried. */
 function delayAfterFailure(floorMs: number, isConflict: boolean): number {
   gate.failed(KEY, LEASE, floorMs, isConflict);
   return (gate.closedUntil(KEY, LEASE) ?? clock.now()) - clock.now();
@@ -185,7 +185,7 @@ function delayAfterFailure(floorMs: number, isConflict: boolean): number {
 
 describe('failures', () => {
   beforeEach(() => {
-    // The longest of each delay.
+    // The maximum of each delay.
     clock = new VirtualClock({ random: () => 1 });
     gate = new WriteGate(clock, records);
   });

@@ -10,7 +10,7 @@ async function makeWorld(): Promise<ControllerWorld> {
   return await new ControllerWorld().start();
 }
 
-/** How far apart: each at least half and at most all of a delay that doubles from `baseMs`. */
+/** Each distance is between half and all of a delay that doubles from `baseMs`. */
 function expectDoublingGaps(times: readonly number[], baseMs: number): void {
   for (const [index, at] of times.slice(1).entries()) {
     const gapMs = at - (times[index] ?? 0);
@@ -30,21 +30,21 @@ describe('after a write (rule 8)', () => {
     makeFreshCandidate(world);
     await world.clock.advance(3000);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
-    // News of a candidate is reason enough to decide, but for the write whose effect is not seen yet.
+    // News of a candidate would cause a decision, if a write were not pending in the cache.
     world.watchDelayMs = 0;
     world.connection.holdWatches(true);
     await world.clock.advance(9999);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
     world.connection.holdWatches(false);
     await world.clock.advance(0);
-    // Its holder should have taken it up by then: it is asked.
+    // Its holder should have renewed it by then: it is pinged.
     expect(world.decisions.slice(0, 2)).toEqual([`${KEY} LeaseMissing`, `${KEY} LeaderOptimal`]);
     expect(world.ourWriteLines.slice(0, 1)).toEqual([`POST leases ${KEY} 201`]);
   });
 
   test('another candidate that appears meanwhile has to wait for the watch too', async () => {
     const world = await makeWorld();
-    // The write is done, but this process is told of it late: by now its view is out of date.
+    // The write is done, but this process learns of it late: by now its view is outdated.
     world.fate = (request) => {
       if (isLeaseWrite(request)) world.watchDelayMs = 2000;
       return {};
@@ -56,7 +56,7 @@ describe('after a write (rule 8)', () => {
     await world.clock.advance(1989);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
     await world.clock.advance(1);
-    // b is better than a, who has not taken the Lease up.
+    // b is better than a, which has not renewed the Lease.
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`, `${KEY} GrantRevised`]);
   });
 
@@ -70,7 +70,8 @@ describe('after a write (rule 8)', () => {
     await world.clock.advance(9999);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
     await world.clock.advance(1);
-    // On old news: to this process the Lease was made and is gone, so that its holder may lead, and it has to answer.
+    // With old news: this process sees that the Lease was created and is gone, so its holder may lead and must
+    // answer.
     expect(world.decisions.slice(0, 2)).toEqual([`${KEY} LeaseMissing`, `${KEY} AwaitingFormerHolder`]);
     expect(world.ourWriteLines).toEqual([`POST leases ${KEY} 201`, 'PATCH leasecandidates default/a 200']);
   });
@@ -88,7 +89,7 @@ describe('after a write (rule 8)', () => {
     world.connection.breakWatches();
     world.connection.holdWatches(false);
     await world.clock.advance(12_000);
-    // By now a has to be asked whether it still lives.
+    // By now, a must be pinged to show that it is alive.
     expect(world.candidateSpec('default/a')).toHaveProperty('pingTime');
     expect(world.leaseSpec()).toEqual({});
     world.renew('default/a');
@@ -117,7 +118,7 @@ describe('after a conflict (rule 8)', () => {
 
   test('another one is not answered at once: repeats back off', async () => {
     const world = await makeWorld();
-    // Each time that we are about to write, somebody else has just done so.
+    // Each time that we are about to write, another client has just written.
     let touches = 0;
     world.fate = (request) => {
       if (isLeaseWrite(request)) world.change('leases', KEY, { leaseTransitions: ++touches });
@@ -157,7 +158,7 @@ describe('a write without an answer', () => {
     const sent: unknown[] = [];
     world.fate = (request) => {
       if (!isLeaseWrite(request)) {
-        // As the first attempt may have been carried out, and its candidate lead, that is asked.
+        // The server may have applied the first attempt, and its candidate may lead, so it is pinged.
         if (request.method === 'PATCH') world.clock.setTimer(() => world.renew('default/a'), 1);
         return {};
       }
@@ -208,7 +209,7 @@ describe('a write without an answer', () => {
     const times: number[] = [];
     world.fate = (request) => {
       if (!isLeaseWrite(request)) {
-        // As it cannot be told whether the Lease was made, its candidate is asked.
+        // It is unknown whether the Lease was created, so its candidate is pinged.
         if (request.method === 'PATCH') world.clock.setTimer(() => world.renew('default/a'), 1);
         return {};
       }
@@ -221,7 +222,7 @@ describe('a write without an answer', () => {
     }, 1000);
     makeFreshCandidate(world);
     await world.clock.advance(30_000);
-    // News of the candidate, which renews every second, does not bring the next attempt forward.
+    // News of the candidate, which renews every second, does not speed up the next attempt.
     expect(times.length).toBeGreaterThan(10);
     expectDoublingGaps(times, 20);
     world.fate = () => ({});
@@ -231,7 +232,10 @@ describe('a write without an answer', () => {
 });
 
 describe('a release soon after a grant by expiry (rule 8)', () => {
-  /** client-go's release empties what it finds, since 0.34: here `b` leads by now, and `a`, not knowing, lets go. */
+  /**
+   * client-go's release empties the Lease whoever holds it, since 0.34: here `b` leads by now, and `a` releases
+   * without knowing.
+   */
   async function makeDoubtfulRelease(world: ControllerWorld, grant: () => void): Promise<void> {
     world.create('leases', makeLeaseObject('a', 0));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
@@ -314,7 +318,7 @@ describe('a ping', () => {
 
   test('that is refused for good keeps no other candidate from being elected', async () => {
     const world = await makeWorld();
-    // A candidate that a newer server's validation does not let anybody change any more.
+    // A candidate that a newer server's validation makes immutable.
     world.fate = (request) => (isPing(request) && request.path.endsWith('/old') ? { outcome: 422 } : {});
     world.create('leasecandidates', makeCandidateObject('old', { renewedAt: -60_000, version: '1.30.0' }));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
@@ -328,7 +332,7 @@ describe('a ping', () => {
   test('that fails does not keep a grant beside it from being told', async () => {
     const world = new ControllerWorld();
     world.fate = (request) => (isPing(request) ? { outcome: 500 } : {});
-    // Half its validity is over, so that it is asked for a sign of life; but it could not be the leader.
+    // Half its validity is over, so it is pinged; but it cannot lead.
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -16 * 60_000, version: '1.37.0' }));
     makeFreshCandidate(world);
     await world.start();
@@ -401,7 +405,7 @@ describe('the right to write (rule 10)', () => {
     let asked = 0;
     world.onMayWrite = () => {
       asked++;
-      // Lost after the first ping: one question comes before it, with the decision.
+      // Lost after the first ping: the check with the decision comes before it.
       if (asked > 2) world.mayWrite = false;
     };
     world.takeLock();

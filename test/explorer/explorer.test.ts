@@ -64,11 +64,11 @@ describe('the explorer', () => {
   });
 
   describe('with a kubelet (rule 17)', () => {
-    /** Far from all: a report may come at any time. */
+    /** Far from all states: a report may come at any time. */
     const MOST_STATES = 20_000;
     const faults = { crashes: 1, falseEnds: 1, sleeps: 1 };
     const housed: Scenario = { ...sleeper, hasKubelet: true, isAtomic: true, faults };
-    /** Decides by containers that `change` has made of those that were reported. */
+    /** Decides with the reported containers as changed by `change`. */
     const deciding = (change: (container: PodContainer) => PodContainer): Partial<Rules> => ({
       decide: (known, now) => {
         const pods = known.holderPods?.pods.map(({ pod, ...seen }) => ({

@@ -6,7 +6,7 @@ import { type Flaw, startBrokenProxy } from './broken-proxy.ts';
 import { buildChecker } from './checker.ts';
 import { type HistoriesOptions, runHistories } from './histories-run.ts';
 
-/** Another one each time; HISTORIES_SEED repeats a run as far as the machine does. */
+/** A random seed; HISTORIES_SEED repeats a run as far as the machine allows. */
 const SEED = Number(process.env['HISTORIES_SEED'] ?? Date.now() % 1_000_000);
 
 let directory: string;

@@ -71,7 +71,7 @@ const restored = (at: number, ...leases: readonly Partial<LeaseState>[]): Histor
   at,
   leases: new Map(leases.map((state) => [KEY, { ...lease, ...state }])),
 });
-/** A note names a better candidate from 1 s on, and the holder renews for 11 s more. */
+/** From 1 s on, a note names a better candidate, and the holder renews for 11 s more. */
 const toldByNote = (holder: Writer) => [
   renewed(0, holder),
   leaseWrite(1000, COORDINATOR, {}, NOTED),

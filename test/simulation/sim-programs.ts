@@ -15,12 +15,15 @@ import type { SimProcess, SimSkew } from './sim-process.ts';
 import type { SimProgram, SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** Starts the programs that take part in elections, and checks what participants promise of their terms (rule 15). */
+/**
+ * Starts the programs that take part in elections, and checks the promises of participants about their terms (rule
+ * 15).
+ */
 export class SimPrograms {
   readonly #world: SimWorld;
   readonly #tokens = new FencingTokens();
   readonly #renewals = new LastRenewals();
-  /** Where Pods are watched. */
+  /** Only for runs that watch Pods. */
   readonly #kubelet: SimKubelet | undefined;
   /** The last container of each slot. */
   readonly #containers = new Map<SimSlot, { readonly name: string; readonly process: SimProcess }>();
@@ -34,7 +37,7 @@ export class SimPrograms {
     this.#renewals.observe(event);
   }
 
-  /** Nothing of what was written happened. */
+  /** A restore has undone all writes. */
   forget(): void {
     this.#tokens.forget();
   }
@@ -83,7 +86,7 @@ export class SimPrograms {
       };
       const chance = this.#world.chance.for(`${name} leading`);
       const actor = new SimParticipant(identity, process, connection, hooks, { timing, beliefShare, chance });
-      // What a process of before has held under this name, this one may never hear of.
+      // This process may never hear of the Lease that its predecessor held under the same name.
       this.#renewals.forget(slot.key, name);
       actor.start();
       return { name, process, connection, link, actor };
@@ -101,8 +104,8 @@ export class SimPrograms {
   }
 
   /**
-   * The clock of a slot's node. Where Pods are watched, no restart of a container sets it back: that is not promised to be borne
-   * (rule 17).
+   * The clock of a slot's node. In runs that watch Pods, a restart of a container never sets it back: rule 17 does
+   * not promise to tolerate that.
    */
   #clockOf(slot: SimSlot): SimSkew {
     const { wallMs, rate } = slot.plan;
@@ -110,7 +113,7 @@ export class SimPrograms {
     return { wallMs: Math.max(wallMs, lastMs ?? wallMs), rate };
   }
 
-  /** A program of another name is another Pod; one of the same name is another container of its Pod. */
+  /** A program with another name is another Pod. A program with the same name is another container of its Pod. */
   #startContainer(slot: SimSlot, name: string, process: SimProcess): PodReference | undefined {
     if (!this.#kubelet) return undefined;
     const last = this.#containers.get(slot);
@@ -131,7 +134,7 @@ export class SimPrograms {
     for (const problem of this.#tokens.begun(uid, term)) this.#world.violated(problem);
   }
 
-  /** A participant that has ended has released what it held, unless it could not: it waits for each answer until the deadline. */
+  /** A stopped participant has released its Lease, unless it could not: it waits for each answer until the deadline. */
   #assertReleased({ key, isHanging }: SimSlot, name: string, link: SimLink, deadlineMs: number): void {
     const now = this.#world.clock.now();
     const isCutOff =
@@ -144,7 +147,7 @@ export class SimPrograms {
   }
 }
 
-/** An elector that hangs asks for no Lease and writes none: whatever it has sent is not told of. */
+/** A hanging elector neither reads nor writes the Lease. It gets no answers to earlier requests. */
 function hangingWith(slot: SimSlot): SimTap {
   const isOfElector = ({ path }: ApiRequest) => /\/leases(?:\/|$)/.test(path);
   return {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makePlan } from './sim-plan.ts';
 import { runPlan } from './sim-run.ts';
 
-/** More of them: `npm run simulate`, which also says what is the least that fails. */
+/** `npm run simulate` runs more of them, and shrinks a failing seed to a minimal plan. */
 const SEEDS = 300;
 const SEEDS_PER_TEST = 25;
 const blocks = Array.from({ length: SEEDS / SEEDS_PER_TEST }, (_, block) => ({

@@ -3,10 +3,10 @@ import { seededRandom } from '../support/seeded-random.ts';
 import { judgeFlatness, type MemoryPoint } from './flatness.ts';
 
 const MIB = 1024 * 1024;
-/** As many as in half an hour at 500 Leases. */
+/** As many as in half an hour with 500 Leases. */
 const ELECTIONS_PER_SAMPLE = 15;
 
-/** A sample every five seconds; `keptBytes` says what is in use beside what any coordinator needs. */
+/** One sample every five seconds. `keptBytes`: used memory in addition to a coordinator's normal need. */
 function makeSeries(
   keptBytes: (elections: number, minutes: number) => number,
   minutes = 30,
@@ -14,7 +14,7 @@ function makeSeries(
   const random = seededRandom(7);
   return Array.from({ length: 12 * minutes }, (_, index) => {
     const elections = ELECTIONS_PER_SAMPLE * index;
-    // Whatever is under way at the moment of the sample.
+    // Memory of pending work at the moment of the sample.
     const underWayBytes = 3 * MIB * random();
     return {
       atMs: 5_000 * index,

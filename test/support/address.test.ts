@@ -53,7 +53,7 @@ test('an address that is in use is refused with what to do', async () => {
 test('an error of a server that listens is not lost: unless its owner handles it, it ends the process', async () => {
   const { server } = await startListening();
   const error = new Error('accept EMFILE');
-  // As Node emits it. Without a listener that is an uncaught error.
+  // Node's error event. Without a listener it is an uncaught error.
   expect(() => server.emit('error', error)).toThrow(error);
   expect(() => server.emit('error', error)).toThrow(error);
 });

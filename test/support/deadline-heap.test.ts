@@ -16,7 +16,7 @@ const command = fc.oneof(
   },
 );
 
-/** The same by brute force; a key that is set anew goes behind those that share its deadline. */
+/** The same by brute force. A key that is set again goes behind the other keys with its deadline. */
 class SortedDeadlines {
   #entries: { key: string; at: number }[] = [];
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DueKeys, type DueKeysOptions } from '../../src/support/due-keys.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** Keys that are taken as soon as they are due, and when. */
+/** Keys that are taken as soon as they are due, with their times. */
 function makeTaken(postpone?: DueKeysOptions['postpone']) {
   const clock = new VirtualClock();
   const taken: { key: string; at: number; waitedMs: number }[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Slices, type Steps } from '../../src/support/event-loop.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** Every look at it takes a millisecond, so that work takes time that can be counted. */
+/** Each read of it takes a millisecond, so that the time of work can be counted. */
 class TickingClock extends VirtualClock {
   #ticks = 0;
   override readonly now = (): number => {

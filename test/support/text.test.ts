@@ -87,7 +87,7 @@ describe('a duration', () => {
   });
 });
 
-/** Whatever moves a cursor, turns text around or is not seen. */
+/** Characters that move the cursor, change the direction of text or are invisible. */
 const harmful = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u3164]/u;
 
 describe('text that others wrote', () => {

@@ -7,7 +7,7 @@ import { parseTarget } from '../../../src/apiserver/http/routes.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 
 const pages = createPathHandlers({
-  // In an order that nobody prefers.
+  // In no preferred order.
   resources: createResources({ leaseCandidateVersions: ['v1alpha1', 'v1beta1', 'v1alpha2'] }),
   gitVersion: 'v1.36.3',
 });
@@ -150,7 +150,7 @@ describe('an OpenAPI document', () => {
   });
 });
 
-/** A request of an administrator, as pages get it. Names of headers are in lower case. */
+/** A request of an administrator, as a page handler gets it. Header names are in lower case. */
 function makeExchange(line: string, headers: Readonly<Record<string, string>> = {}): Exchange {
   const [method = '', url = ''] = line.split(' ');
   const target = parseTarget(method, url);

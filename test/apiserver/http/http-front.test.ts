@@ -322,6 +322,6 @@ test('an error after it listens is not lost: it ends the process', async () => {
   const front = await makeFront();
   await front.ask('GET', '/version');
   const error = new Error('accept EMFILE');
-  // As Node emits it. Without a listener that is an uncaught error.
+  // Node's error event. Without a listener it is an uncaught error.
   expect(() => servers[0]?.emit('error', error)).toThrow(error);
 });

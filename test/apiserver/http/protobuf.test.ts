@@ -98,7 +98,7 @@ describe('objectFromProtobuf', () => {
           },
         ],
       },
-      // What a pointer points to is kept, even if it is nothing.
+      // A pointer is kept even if it points to an empty value.
       spec: {
         holderIdentity: '',
         leaseDurationSeconds: 15,

@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock, waitFor } from '../../support/virtual-clock.ts';
 import { type Front, LEASES, makeFront } from './make-front.ts';
 
-/** A stream whose sink a test has in its hands. */
+/** A stream whose sink the test controls. */
 function makeStream() {
   const sinks: StreamSink[] = [];
   const closed: StreamSink[] = [];
@@ -29,7 +29,7 @@ interface Watching {
   hasEnded(): boolean;
 }
 
-/** Opens a watch; `text` is what has come of it. */
+/** Opens a watch; `text` is its output so far. */
 async function watch({ port }: Front): Promise<Watching> {
   const request = httpRequest({
     host: '127.0.0.1',
@@ -73,7 +73,7 @@ describe('a stream', () => {
     const watching = await watch(await makeFront(stream));
     watching.response.destroy();
     await waitFor(() => stream.closed.length === 1);
-    // It may be asked even then.
+    // A request is allowed even then.
     let wasTold = false;
     stream.sinks[0]?.onClose(() => {
       wasTold = true;

@@ -27,7 +27,7 @@ function refusalOf(attempt: () => unknown): unknown {
   }
 }
 
-/** Each is tried on a real server, too, by stories.e2e.test.ts. */
+/** stories.e2e.test.ts tries each of them on a real server, too. */
 describe('a configuration is refused with', () => {
   test.each(refusedConfigurations)('$name', (each) => {
     expect(refusalOf(() => apply(undefined, configurationOf(each)))).toEqual(each.want);

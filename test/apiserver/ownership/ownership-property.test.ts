@@ -44,7 +44,7 @@ const writes = fc.array(
   },
 );
 
-/** What may be owned although there is nothing in it, and what goes with the last that is in it. */
+/** Fields that may be owned although they are empty, and parents that disappear with their last field. */
 const mayBeEmpty: readonly string[] = [
   '.metadata.labels',
   '.metadata.annotations',
@@ -61,7 +61,7 @@ function apply(live: ApiObject | undefined, config: JsonObject, manager: string,
   return applyConfiguration({ live, config, force, change: change(manager), versions });
 }
 
-/** The object after all writes that are not refused. */
+/** The object after all accepted writes. */
 function written(steps: readonly { manager: string; isApply: boolean; force: boolean; lease: JsonObject }[]) {
   let live: ApiObject | undefined;
   for (const { manager, isApply, force, lease } of steps) {
@@ -86,7 +86,7 @@ function textsOf(set: FieldSet): readonly string[] {
   return pathsOf(set).map(pathText).sort();
 }
 
-/** All fields that an object has, those that lead to others included. */
+/** All fields of an object, including parents of other fields. */
 function fieldsOf(object: ApiObject): FieldSet {
   return withNamedFields(schema, fieldSetOf(schema, object));
 }
@@ -137,7 +137,7 @@ describe('ownership', () => {
         const { object: left } = apply(object, leaseOf({}), 'applier');
         const before = withManagedFields(live, undefined);
         const { removed, added } = compareObjects(schema, before, withManagedFields(left, undefined));
-        // What the applier took over by force is gone with it, and what is empty then; nothing else is.
+        // The fields that the applier took by force are gone, and then empty parents; no other field is.
         const gone = textsOf(difference(removed, fieldSetOf(schema, config)));
         expect(gone.filter((path) => !mayBeEmpty.includes(path))).toEqual([]);
         expect(textsOf(added)).toEqual([]);

@@ -28,7 +28,7 @@ function outcomeOf(apply: (document: JsonObject, patch: unknown) => JsonObject, 
   }
 }
 
-/** Every case is played on a real server, too, by patch.e2e.test.ts. */
+/** patch.e2e.test.ts tries every case on a real server, too. */
 describe('a JSON patch', () => {
   test.each(jsonPatchCases)('of %s', (_, patch, want) => {
     expect(outcomeOf(applyJsonPatch, patch)).toEqual(wanted(want));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatTime, parseTime, type TimeLayout } from '../../../src/apiserver/schema/time-text.ts';
 
-/** The text that the server would write for it, null for the zero time, undefined for a text that is no time. */
+/** The text that the server would write for it; null for the zero time, undefined for an invalid text. */
 function reread(text: string, layout: TimeLayout): string | null | undefined {
   const moment = parseTime(text, layout);
   return moment && (formatTime(moment, layout) ?? null);

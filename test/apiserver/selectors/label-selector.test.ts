@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseLabelSelector } from '../../../src/apiserver/selectors/label-selector.ts';
 import { refusal } from './refusal.ts';
 
-/** Beside what the conformance suite selects by. */
+/** In addition to the selectors of the conformance suite. */
 const labels = { app: 'web', tier: '', count: '7', 'example.com/zone': 'a', in: 'notin' };
 
 test.each([

@@ -47,7 +47,7 @@ function openError(at = directory): JournalError {
   throw new Error('it was opened');
 }
 
-/** Changes the file behind the journal's back. */
+/** Changes the file without the journal. */
 function tamper(sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);
@@ -231,7 +231,7 @@ function spawnWriter() {
   });
   const closed = once(lines, 'close');
   return {
-    /** Resolves once the process is gone, and its locks with it. */
+    /** Resolves when the process and its locks are gone. */
     async ended() {
       await closed;
       const [code] = await exited;
@@ -266,7 +266,7 @@ test('nothing that was acknowledged is lost when the process is killed', { timeo
     const contents = journal.load();
     close(journal);
     const found = new Map(contents.objects.map(({ stored }) => [stored.key, stored]));
-    // At most one write was kept without having been acknowledged: the one in which the process was killed.
+    // At most one write was stored without an acknowledgement: the one in progress when the process was killed.
     expect(contents.revision).toBeGreaterThanOrEqual(revision);
     expect(contents.revision).toBeLessThanOrEqual(revision + 1);
     const last = `lease-${(contents.revision ?? 0) % 7}`;

@@ -66,7 +66,7 @@ test('a state that was taken stays what it was', () => {
   expect(before.chunks.flat().map(({ key }) => key)).toEqual(['a']);
 });
 
-/** Keeps nothing, and fails when told to. */
+/** Stores nothing, and fails on request. */
 class FailingJournal implements Journal {
   isFailing = false;
   isClosed = false;

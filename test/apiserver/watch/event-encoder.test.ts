@@ -18,7 +18,7 @@ function makeEvent(): StoreEvent {
   return { type: 'MODIFIED', stored: makeStored(3, 'new'), previous: makeStored(2, 'old') };
 }
 
-/** An encoder, and how often it was asked to encode an object. */
+/** An encoder, with the number of its encodings. */
 function makeEncoder(cacheKey: string) {
   let count = 0;
   const encoder = createEventEncoder(

@@ -172,7 +172,7 @@ test('no bookmark tells a client what it knows already', async () => {
   expect(fromState.summary).toEqual(['ADDED a@2', 'BOOKMARK @2']);
 });
 
-/** Starts a watch, and lets the bookmark that is its next timer fall due right after `act`. */
+/** Starts a watch, and makes its next timer, that of a bookmark, due right after `act`. */
 async function watchUntilBookmark(watched: WatchedStore, act: () => void, sink = new PacedSink()) {
   watched.watch({ bookmarks: true }, sink);
   const delay = (watched.clock.nextTimerAt ?? 0) - watched.clock.now();

@@ -4,7 +4,7 @@ import { watchRounds } from '../../../src/apiserver/watch/watch-rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { makeObject } from '../storage/make-object.ts';
 
-/** Rounds for leases, with watchers that want to go on `more` times. */
+/** Rounds for leases, with watchers that need `more` more rounds. */
 function makeRounds() {
   const clock = new VirtualClock();
   const store = new ObjectStore();
@@ -99,7 +99,7 @@ test('a round that takes long is cut off, and the next one begins with those tha
     rounds.add({
       advance() {
         turns.set(name, (turns.get(name) ?? 0) + 1);
-        // Somebody writes all the time: all are to be told anew.
+        // Another client writes all the time: all watchers need new rounds.
         if (turns.size < names.length) store.put('leases', makeObject('x'));
         return false;
       },

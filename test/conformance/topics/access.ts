@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { expectAnswer, failure } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
-/** What somebody without a token is told who lists Leases. */
+/** The answer to a list of Leases without a token. */
 const mayNotList = failure(403, 'Forbidden', { group: 'coordination.k8s.io', kind: 'leases' });
 
 export function describeAccess({ test }: Suite): void {
@@ -82,7 +82,7 @@ export function describeAccess({ test }: Suite): void {
     expectAnswer(await leases.replace('a', object, { token, query }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token, query }), 403, refused);
-    // What is wrong with the object comes first.
+    // The validation of the object comes first.
     const wrong = { ...object, spec: { leaseDurationSeconds: -1 } };
     expect((await leases.replace('a', wrong, { token })).code).toBe(422);
     expect((await leases.get('a')).code).toBe(404);

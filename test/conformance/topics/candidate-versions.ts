@@ -9,7 +9,7 @@ const spec = {
   strategy: 'OldestEmulationVersion',
 };
 
-/** What several served versions of LeaseCandidate have to do with each other; nothing where only one is served. */
+/** The relations between several served versions of LeaseCandidate; no tests if only one is served. */
 export function describeCandidateVersions({ test, candidateVersions }: Suite): void {
   const [newer, older] = candidateVersions.filter((version) => version !== 'v1alpha1');
   if (newer === undefined || older === undefined) {

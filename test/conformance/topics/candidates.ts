@@ -21,7 +21,7 @@ import {
 import type { Suite } from '../suite.ts';
 import { expectGone } from '../workspace.ts';
 
-/** What a server says of the age of a version of LeaseCandidate, with every answer. */
+/** The deprecation warning of a version of LeaseCandidate, which comes with every answer. */
 export function deprecations(minor: number, version: string): readonly string[] {
   if (minor < 36) return [];
   const ages: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ export function deprecations(minor: number, version: string): readonly string[] 
   return age === undefined ? [] : [`coordination.k8s.io/${version} LeaseCandidate is ${age}`];
 }
 
-/** What a candidate's strategy is in a version of the API. */
+/** A candidate's strategy in a version of the API. */
 export function strategyField(version: string, strategy: string): object {
   return version === 'v1alpha1' ? { preferredStrategies: [strategy] } : { strategy };
 }
@@ -94,7 +94,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     }
   });
 
-  // v1alpha1 needs a binary version only for the strategy that compares them, and says so.
+  // v1alpha1 requires a binary version only for the strategy that compares versions.
   const binaryRequired = required('spec.binaryVersion');
   const emulationRequired = required('spec.emulationVersion');
   const semver = (field: string) => invalid(`spec.${field}`);

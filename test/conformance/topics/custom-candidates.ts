@@ -33,7 +33,7 @@ const defaults = { binaryVersion: '0.0.0', strategy: 'OldestEmulationVersion' };
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
-/** What is added where something keeps a server from looking at rules. */
+/** An additional cause if a problem prevents the server from checking rules. */
 const notChecked: Cause = ['<nil>', 'FieldValueInvalid'];
 const wrongType = (field: string): Cause => [field, 'FieldValueTypeInvalid'];
 
@@ -41,7 +41,7 @@ function candidate(name: string, spec: unknown = { leaseName: 'web' }) {
   return { ...type, metadata: { name }, spec };
 }
 
-/** LeaseCandidates of this project's group, which are custom resources; nothing where they are not served. */
+/** LeaseCandidates of this project's group, which are custom resources; no tests if they are not served. */
 export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: Suite): void {
   if (!hasCustomCandidates) {
     testIn('are not served', async ({ request }) => {

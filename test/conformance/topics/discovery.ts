@@ -13,7 +13,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Without the storageVersionHash, which is for migrations of a real server's storage. */
+/** Without the storageVersionHash, which is for storage migrations of a real server. */
 export function withoutStorageHash(answer: Answer): Answer {
   return { ...answer, text: answer.text.replaceAll(/,"storageVersionHash":"[^"]*"/g, '') };
 }
@@ -59,7 +59,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
   test('names the resources of each version', async ({ request }) => {
     const resources = (groupVersion: string, list: readonly object[]) => ({
       kind: 'APIResourceList',
-      // Older than the other kinds, the core group's list says so.
+      // The core group's list is older than the other kinds.
       ...(groupVersion !== 'v1' && { apiVersion: 'v1' }),
       groupVersion,
       resources: list,
@@ -121,7 +121,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
       verbs,
       ...more,
     });
-    // Up to 1.33, an empty creationTimestamp is written out.
+    // Up to 1.33, servers write an empty creationTimestamp.
     const empty = minor >= 34 ? {} : { creationTimestamp: null };
     const groups = answer.json.items.filter(({ metadata }) => metadata.name === 'coordination.k8s.io');
     expect({ ...answer.json, items: groups }).toEqual({

@@ -19,7 +19,7 @@ const version = 'meta.k8s.io/v1';
 
 async function makeFive(leases: Collection): Promise<readonly Body[]> {
   const made: Body[] = [];
-  // Not in the order of their names.
+  // Not in alphabetical order.
   for (const name of ['c', 'a', 'e', 'b', 'd']) made.push(await leases.make({ metadata: { name } }));
   return made;
 }
@@ -177,7 +177,7 @@ export function describeList({ test, minor }: Suite): void {
 
   test('refuses a resourceVersion that is none', async ({ leases }) => {
     const answer = await leases.list({ query: { resourceVersion: 'abc' } });
-    // Up to 1.32, the server takes it for an error of its own.
+    // Up to 1.32, the server answers with an internal error.
     expect(answer.code).toBe(minor >= 33 ? 400 : 500);
   });
 
@@ -195,7 +195,8 @@ export function describeList({ test, minor }: Suite): void {
     await leases.delete('a');
     const listed = async (query: NonNullable<Asked['query']>) => names((await leases.list({ query })).json);
     const latest = ['b', 'c'];
-    // A server may answer what is asked for "0" from memory, as it was a moment ago; not after it has told the latest.
+    // A server may answer a request for "0" with a slightly old state from memory, but not after it has returned the
+    // latest state.
     expect(await listed({})).toEqual(latest);
     expect(await listed({ resourceVersion: '' })).toEqual(latest);
     expect(await listed({ resourceVersion: '0' })).toEqual(latest);

@@ -17,7 +17,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** The document of a group and version, by way of the index. */
+/** Returns the document of a group and version, through the index. */
 async function documentOf({ request }: Workspace, groupVersion: string): Promise<Document> {
   const index = await request('GET', '/openapi/v3');
   const paths = index.json['paths'] as Readonly<Record<string, { readonly serverRelativeURL: string }>>;
@@ -168,7 +168,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     });
     const patch = paths[`${root}/namespaces/{namespace}/leases/{name}`]?.['patch'];
     expect(patch?.['x-kubernetes-group-version-kind']).toEqual(group);
-    // kubectl asks here whether it may leave the validation of fields to the server.
+    // kubectl reads here whether the server validates fields.
     const parameters = patch?.['parameters'] as readonly { readonly name: string }[];
     expect(parameters.map(({ name }) => name).sort()).toEqual([
       'dryRun',

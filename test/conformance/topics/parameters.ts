@@ -12,7 +12,7 @@ import type { Suite } from '../suite.ts';
 import type { Answer } from '../target.ts';
 import type { Asked, Workspace } from '../workspace.ts';
 
-/** A write with these parameters, to an object that exists already unless the write creates it. */
+/** A write with these parameters. The object exists already unless the write creates it. */
 type Write = (workspace: Workspace, query: NonNullable<Asked['query']>) => Promise<Answer>;
 
 const writes: readonly (readonly [options: string, verb: string, write: Write])[] = [

@@ -28,7 +28,7 @@ export function describeRead({ test }: Suite): void {
 
   test('takes any resourceVersion that has been', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
-    // The last one first: what is there by then is what the others, which any state will do for, are answered with.
+    // The last object first: any state may answer the other reads, and by then that state includes all objects.
     for (const resourceVersion of [made.metadata.resourceVersion, '0', '1', '']) {
       const answer = await leases.get('a', { query: { resourceVersion } });
       expect({ code: answer.code, body: answer.json }).toEqual({ code: 200, body: made });

@@ -10,7 +10,7 @@ const column = (name: string, type: string, format = '') => ({
   name,
   type,
   format,
-  // In the server's own words.
+  // In the embedded server's own words.
   description: expect.any(String),
   priority: 0,
 });

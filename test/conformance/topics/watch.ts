@@ -6,11 +6,11 @@ import type { Asked, Collection } from '../workspace.ts';
 
 const isAbout = (name: string) => (event: WatchedEvent) => event.object.metadata.name === name;
 
-/** What tells events apart in the stories below. */
+/** The values that distinguish events in the stories below. */
 const told = ({ type, object }: WatchedEvent) =>
   `${type} ${object.metadata.name} ${JSON.stringify(object.metadata.labels ?? {})}`;
 
-/** A bit of everything, up to the creation of `end`; gives the objects that the answers had. */
+/** Some changes of each type, up to the creation of `end`. Returns the objects in the answers. */
 async function tellStory(leases: Collection): Promise<void> {
   await leases.make({ metadata: { name: 'x', finalizers: ['a/b'] } });
   await leases.mergePatch('x', { metadata: { labels: { a: '1' } } });
@@ -27,17 +27,20 @@ async function tellStory(leases: Collection): Promise<void> {
   await leases.make({ metadata: { name: 'end', labels: { a: '1' } } });
 }
 
-/** Where bookmarks are allowed, more of them may come at any time. */
+/** If bookmarks are allowed, more of them may come at any time. */
 async function nextChange(watch: WatchedStream): Promise<WatchedEvent> {
   const event = await watch.next();
   return event.type === 'BOOKMARK' ? nextChange(watch) : event;
 }
 
-/** A server may answer what is asked for "0" from memory, as it was a moment ago; not after it has told the latest. */
+/**
+ * A server may answer a request for "0" with a slightly old state from memory, but not after it has returned the
+ * latest state.
+ */
 const untilCached = (leases: Collection) => leases.revision();
 
 export function describeWatch({ test, minor }: Suite): void {
-  // 1.32 had streaming lists on, 1.33 off again, 1.34 on for good.
+  // 1.32 had streaming lists on, 1.33 off, 1.34 and later on.
   const streamsLists = minor === 32 || minor >= 34;
 
   test('tells every change in order, and what a dry run or no change at all would be not', async ({
@@ -117,7 +120,7 @@ export function describeWatch({ test, minor }: Suite): void {
     const all = await leases.watch({ query: { resourceVersion } });
     const everything = await all.until(isAbout('end'));
     all.close();
-    // What leaves is given as it was before, with the revision of the change.
+    // An object that leaves the selection is sent in its previous state, with the revision of the change.
     expect(events.map(told)).toEqual([
       'ADDED x {"a":"1"}',
       'MODIFIED x {"a":"1"}',
@@ -227,7 +230,7 @@ export function describeWatch({ test, minor }: Suite): void {
   }
 
   if (!streamsLists) {
-    // Without streaming lists, bookmarks come when the server likes: never at the beginning.
+    // Without streaming lists, the server chooses when to send bookmarks, and sends none at the beginning.
     test('refuses to stream a list', async ({ leases }) => {
       const query = { watch: true, sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
       expectAnswer(await leases.list({ query }), 422, invalidOptions('ListOptions', [gateIsOff]));
@@ -235,7 +238,7 @@ export function describeWatch({ test, minor }: Suite): void {
     return;
   }
 
-  // 1.32 still writes an empty creationTimestamp, and lets clients know what an empty list looks like.
+  // 1.32 still writes an empty creationTimestamp, and sends what an empty list looks like.
   const endOfList =
     minor >= 34
       ? { resourceVersion: expect.any(String), annotations: { 'k8s.io/initial-events-end': 'true' } }

@@ -9,7 +9,7 @@ import { SimPods } from './sim-pods.ts';
 const NAMESPACE = 'kube-system';
 const KEY = leaseKey(NAMESPACE, 'scheduler');
 
-/** A coordinator that sees one Lease and its candidates, each with a Pod of its name. */
+/** A coordinator that sees one Lease and its candidates, each with a Pod of the same name. */
 class LabelWorld {
   readonly clock = new VirtualClock();
   readonly pods = new SimPods();
@@ -49,7 +49,7 @@ class LabelWorld {
     return this;
   }
 
-  /** The Lease is seen as `holder` has renewed it just now; by nobody, it is seen released. */
+  /** `holder` has just renewed the Lease; without a holder, the Lease is released. */
   async see(holder: string | undefined, isRenewalOnly = false): Promise<void> {
     const now = this.clock.now();
     const lease = makeLease(holder).renewedAt(now).with({ acquireTime: undefined });

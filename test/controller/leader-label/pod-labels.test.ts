@@ -15,7 +15,7 @@ const candidate = makeCandidate('a')
   .with({ pod: pod('web-0') })
   .seenAt(0);
 const nobody = makeInput().candidates(candidate);
-/** Granted by somebody at 0, and renewed by its holder at 2 s. */
+/** Granted by another client at 0, and renewed by its holder at 2 s. */
 const led = nobody.sees(granted, 0).sees(granted.renewedAt(2000), 2000);
 
 describe('who leads', () => {

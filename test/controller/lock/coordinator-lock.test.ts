@@ -16,7 +16,7 @@ interface LockOverrides {
   readonly hasWatch?: boolean;
   readonly watchDelayMs?: number;
   readonly fate?: () => SimFate;
-  /** Whose clock the lock goes by; the world's when absent. */
+  /** The lock's clock; default: the world's. */
   readonly process?: SimProcess;
 }
 
@@ -48,7 +48,7 @@ function makeWorld() {
   return { clock, server, makeLock };
 }
 
-/** A foreign holder that renews every two seconds without ever looking. */
+/** A foreign holder that renews every two seconds without reading. */
 function keepRenewing(server: SimLockServer, clock: VirtualClock, leaseDurationSeconds = 15): () => void {
   let count = 0;
   let stop = () => {};
@@ -130,7 +130,7 @@ describe('a free lock (rule 10)', () => {
     canCoordinate = false;
     await clock.advance(11_900);
     expect(lock.isActive()).toBe(true);
-    // Of what it was told just now, a write may come.
+    // The event that it has just received can cause a write.
     await clock.advance(3000);
     expect(kinds()).toEqual(['active', 'standby']);
     expect(server.spec['holderIdentity']).toBe(A);
@@ -251,13 +251,13 @@ describe('a holder (rule 10)', () => {
     await clock.advance(1999);
     fate = { answerMs: 8100 };
     await clock.advance(1);
-    // It is stopped, and what the network has for it is handled before the timers that are overdue.
+    // It is suspended. After that, network events are handled before overdue timers.
     process.pause(8200);
     await clock.advance(8050);
     expect(lock.isActive()).toBe(false);
     await clock.advance(50);
     expect(lock.isActive()).toBe(true);
-    // Whoever was refused looks again when it is told of this.
+    // A refused replica reads the lock again after this event.
     expect(kinds()).toEqual(['active', 'standby', 'active']);
   });
 
@@ -479,7 +479,7 @@ describe('the built-in controller (rule 10)', () => {
     const { lock, states, events } = makeLock({ takeOver: true });
     lock.start();
     await clock.advance(0);
-    // Should we crash now, a sibling has to wait for the one ousted just as long.
+    // If we crashed now, a sibling would have to wait for the former holder just as long.
     expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: wantActiveAt / 1000 });
     await clock.advance(wantActiveAt - 1);
     expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: 15 });
@@ -496,7 +496,7 @@ describe('the built-in controller (rule 10)', () => {
   test('is waited for as long, though the answer to the claim says that it was refused', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
-    // Something on the way sends it twice: the second one is refused, and that is the answer that arrives.
+    // A proxy sends the request twice. The second one is refused, and that answer arrives.
     let isClaimed = false;
     const { lock } = makeLock({
       takeOver: true,

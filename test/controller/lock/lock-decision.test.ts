@@ -203,7 +203,7 @@ const emptied = (isWrittenByOurs: boolean | undefined): LockRecord => ({
   isWrittenByOurs,
 });
 
-/** What is known after seeing one record after another, each at its second. */
+/** Returns the observation after seeing one record per second. */
 function seen(
   ...records: readonly (readonly [atSeconds: number, LockRecord | undefined])[]
 ): LockObservation {
@@ -214,7 +214,7 @@ function seen(
   );
 }
 
-/** From when a claim made at `at` allows to act, in seconds. */
+/** Returns when a claim at `at` allows to act, in seconds. */
 function actFrom(observation: LockObservation, at: number): number {
   const decision = decideLock(observation, rules, at * SECONDS, 0);
   if (decision.kind !== 'claim') throw new Error(`the lock is not free: ${decision.kind}`);
@@ -237,7 +237,7 @@ describe('a release of the lock may be the work of a former holder that slept th
       [15, heldBy('another')],
     ] as const;
     const renewed = (at: number) => [...lost, [at, heldBy('another')]] as const;
-    // It was written at any time since the last renewal that was seen.
+    // The record was written at any time since the last seen renewal.
     expect(actFrom(seen(...renewed(44), [46, emptied(undefined)]), 46)).toBe(61);
     expect(actFrom(seen(...renewed(45), [46, emptied(undefined)]), 46)).toBe(46);
   });

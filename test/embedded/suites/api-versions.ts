@@ -117,10 +117,10 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha2 only (rule 11
 describe.concurrent('a server whose configuration changes (rule 11)', () => {
   const isNotServed = ({ level, msg }: LogLine) =>
     level === 'error' && msg.startsWith('The API server does not serve LeaseCandidates');
-  /** The coordinator looks again after 10 s. */
+  /** The coordinator runs discovery again after 10 s. */
   const LOOKS_AGAIN_AFTER_MS = 10_000;
 
-  /** A candidate that comes to be there is elected. */
+  /** A new candidate is elected. */
   async function elects(cluster: EmbeddedCluster, version: LeaseCandidateVersion, name: string) {
     await createCandidate(cluster, { apiVersion: `coordination.k8s.io/${version}`, lease: name, name });
     const lease = await vi.waitFor(
@@ -157,7 +157,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
       expect(watched['apiVersion']).toBe('coordination.k8s.io/v1alpha2');
       await elects(cluster, 'v1alpha2', 'before-the-upgrade');
 
-      // What is stored stays, in a version that takes the place of the other.
+      // Stored objects stay, in a version that replaces the other.
       const upgraded = await restart('v1beta1', 'v1alpha1');
       const watchedThen = await coordinator.waitForLog(isWatching, upgraded);
       expect(watchedThen['apiVersion']).toBe('coordination.k8s.io/v1beta1');
@@ -173,7 +173,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
       expect(
         await cluster.request('GET', leasePath({ namespace: 'default', name: 'after-the-upgrade' })),
       ).toMatchObject({ spec: { holderIdentity: 'after-the-upgrade' } });
-      // It complains once each time, not in a loop.
+      // It logs one error each time, not in a loop.
       expect(coordinator.log.filter(isNotServed)).toHaveLength(2);
     } finally {
       await coordinator.stop();

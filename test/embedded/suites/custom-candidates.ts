@@ -63,7 +63,7 @@ describe.concurrent('a server that has LeaseCandidates of both groups (rule 13)'
     });
     await lease.startCandidate({ name: 'native', ...newer });
     await lease.untilHeldBy('custom');
-    // Nobody answers for it, so that its Lease goes to the other.
+    // It has no program that answers, so the other one gets its Lease.
     await lease.untilHeldBy('native');
   });
 });

@@ -15,7 +15,7 @@ const newest = { binaryVersion: '1.37.0', emulationVersion: '1.37.0' };
 
 const electionDurationMs = 1000;
 const leaseDurationSeconds = timing.leaseDurationMs / 1000;
-/** Of the Lease of a holder that stops: what it was last said to last counts until it is over. */
+/** When the Lease of a stopped holder ends: the last written duration counts until its end. */
 const USUAL_SECONDS = 15;
 
 let site: EmbeddedSite;
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await site?.stop();
-  // In all of these elections there was one leader at a time.
+  // In all of these elections, there was only one leader at a time.
   expect(site.participants.leaderships).toBeGreaterThanOrEqual(7);
   expect(site.participants.overlaps()).toEqual([]);
   expect(site.coordinator.log.filter(({ level }) => level === 'error')).toEqual([]);
@@ -50,12 +50,12 @@ function versionOf({ object }: Change<WatchedLease | WatchedCandidate>): bigint 
   return BigInt(object.metadata.resourceVersion);
 }
 
-/** By the times that were written, in milliseconds. */
+/** By the written times, in milliseconds. */
 function elapsedMs(from: string | undefined, to: string | undefined): number {
   return Date.parse(to ?? '') - Date.parse(from ?? '');
 }
 
-/** One whose holder has been told of a better candidate, which may take over. */
+/** A Lease whose holder was asked to yield to a better candidate, which may take over. */
 async function startHandOver(
   namespace: string,
 ): Promise<{ lease: ContestedLease; holder: Participant; better: Participant }> {
@@ -94,7 +94,7 @@ describe.concurrent('an election', () => {
     expect(items).toMatchObject([
       { type: 'Normal', involvedObject: { kind: 'Lease', name: 'web', uid: granted.object.metadata.uid } },
     ]);
-    // It goes on by itself from there: it is not granted anew.
+    // Then it continues by itself: it is not granted again.
     const renewed = await lease.until(({ renewTime }) => renewTime !== spec.renewTime);
     expect(renewed.object.spec).toEqual({ ...spec, renewTime: renewed.object.spec.renewTime });
   });
@@ -106,7 +106,7 @@ describe.concurrent('an election', () => {
     await lease.startParticipant({ name: 'next', ...newer });
     await lease.startParticipant({ name: 'newest', ...newest });
     await holder.crash();
-    // Nobody waits for its answer.
+    // The election does not wait for its answer.
     await site.cluster.request('DELETE', candidatePath({ namespace: lease.namespace, name: 'holder' }));
     const granted = await lease.untilHeldBy('next');
     const lastRenewal = lease.history()[lease.history().indexOf(granted) - 1];
@@ -126,7 +126,7 @@ describe.concurrent('an election', () => {
       await lease.patch({ renewTime: microTime(), leaseDurationSeconds: 600 });
       await lease.startCandidate({ name: 'other', ...newer });
       if (fate !== 'stays') await best.remove();
-      // As client-go does it.
+      // Like client-go.
       await lease.patch({
         holderIdentity: '',
         leaseDurationSeconds: 1,
@@ -177,7 +177,7 @@ describe.concurrent('an election', () => {
     const since = versions('best');
     await best.crash();
     await second.leads();
-    // One ahead of the expiry; a second where the others answered too late for that, on a slow machine.
+    // One before the expiry. On a slow machine, a second one if the others answered too late for it.
     const pings = lease.pingsOf('best', since).length;
     expect(pings).toBeGreaterThanOrEqual(1);
     expect(pings).toBeLessThanOrEqual(2);
@@ -197,7 +197,7 @@ describe.concurrent('an election', () => {
     await better.remove();
     const off = await lease.untilPreferred(undefined, preferred);
     expect(off.object.spec).toEqual(spec);
-    // It answers, but does not renew its Lease any more: it was asked to yield.
+    // It answers, but no longer renews its Lease, because it was asked to yield.
     const granted = await lease.until(({ acquireTime }) => acquireTime !== spec.acquireTime);
     expect(granted.object.spec).toEqual({
       ...spec,
@@ -287,7 +287,7 @@ describe.concurrent('an election', () => {
     await lease.untilPreferred('candidate');
     await renew();
     await site.coordinator.untilTrouble(lease.namespace, lease.name, 'WritesIgnored');
-    // After each of these it would be told again, if at all: what follows on another Lease comes after that.
+    // After each of these, any further request to yield would come before the reaction on another Lease.
     for (let renewals = 0; renewals < 5; renewals += 1) await renew();
     await site.candidates.start({ namespace: lease.namespace, lease: 'next', name: 'next' });
     await site.leases.waitFor(lease.namespace, 'next', ({ spec }) => spec.holderIdentity === 'next');
@@ -305,7 +305,7 @@ describe.concurrent('an election', () => {
       const lease = await contestedLease(site, `clock-${direction}`);
       const skewed = await lease.startCandidate({ name: 'skewed', clockOffsetMs });
       await lease.untilHeldBy('skewed');
-      // A pingTime ahead of its clock would have it write in a loop until that has caught up.
+      // A pingTime ahead of its clock would make it write in a loop until the clock has caught up.
       const aheadMs = lease
         .pingsOf('skewed')
         .map(({ object: { spec }, wallMs }) => Date.parse(spec.pingTime ?? '') - (wallMs + clockOffsetMs));

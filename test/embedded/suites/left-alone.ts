@@ -28,7 +28,8 @@ describe.concurrent('under a strategy that is a third party’s', () => {
     const made = await lease.until(() => true);
     expect(made.type).toBe('ADDED');
     expect(made.object.spec).toEqual({ holderIdentity: '', strategy: CUSTOM });
-    // It lets its holder's Lease expire, prefers another, and empties the Lease: all that is its own business.
+    // The built-in coordinator lets its holder's Lease expire, prefers another, and empties the Lease: all of that is
+    // its own business.
     const chosen = await lease.patch({ ...heldBy('a'), strategy: CUSTOM, leaseDurationSeconds: 1 });
     await lease.startCandidate({ name: 'b', ...custom, emulationVersion: '1.30.0' });
     const preferring = await lease.patch({ preferredHolder: 'b' });
@@ -61,7 +62,7 @@ describe.concurrent('under a strategy that is a third party’s', () => {
 });
 
 describe.concurrent('when strategies conflict', () => {
-  /** Both are asked before either answers: the first to be heard alone would be elected. */
+  /** Both are pinged before either answers: a candidate that answers alone would be elected. */
   async function startDispute(namespace: string) {
     const lease = await contestedLease(site, namespace);
     const { spec } = await lease.create({ holderIdentity: '', leaseTransitions: 7 });
@@ -191,7 +192,7 @@ describe.concurrent('whatever is done to a Lease', () => {
     const granted = await lease.untilHeldBy('next');
     for (const { object } of [preferred, off, granted]) expect(object.metadata).toMatchObject(kept);
     expect(granted.object.spec.leaseTransitions).toBe(5);
-    // Whoever made it and changed it by hand, and the coordinator: nobody else owns anything of it.
+    // The client that created and changed it, and the coordinator: no other manager owns a field.
     const owners = granted.object.metadata['managedFields'] as { manager: string; operation: string }[];
     expect(new Set(owners.map(({ operation }) => operation))).toEqual(new Set(['Update']));
     expect(owners).toHaveLength(2);

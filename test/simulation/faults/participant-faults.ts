@@ -9,7 +9,7 @@ interface ParticipantArgs {
 
 const REPLACED = {
   ms: 75_000,
-  why: 'what leads is stopped first, or its Lease runs out, 60 s at the longest; then it is granted, and taken up',
+  why: 'the leader stops first, or its Lease expires, after at most 60 s; then a candidate gets the Lease and renews it',
 };
 
 const planParticipant = (chance: Chance, { slots }: Population): ParticipantArgs => ({
@@ -21,7 +21,7 @@ function participantIn(world: SimWorld, name: string) {
   return candidate instanceof SimParticipant ? candidate.participant : undefined;
 }
 
-/** What a program does with its participant. */
+/** Actions of a program with its participant. */
 export const participantFaults = {
   participantResigns: fault<ParticipantArgs>({
     plan: planParticipant,

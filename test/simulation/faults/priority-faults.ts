@@ -6,18 +6,18 @@ import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
 import { candidateResourceOf } from '../sim-store.ts';
 import { type Fault, fault } from './fault.ts';
 
-/** Who moves leaders. */
+/** The names of the users who move leaders. */
 export const PRIORITY_WRITER = 'on-call';
 
 interface PriorityArgs {
   readonly slot: string;
-  /** Undefined: whatever was set is taken off. */
+  /** Undefined: the priority is removed. */
   readonly priority: number | undefined;
-  /** Undefined: without an end. */
+  /** Undefined: the priority has no end. */
   readonly forMs: number | undefined;
 }
 
-/** What people do to move leaders (rule 16). */
+/** Changes of priorities by users who move leaders (rule 16). */
 export const priorityFaults = {
   prioritySet: fault<PriorityArgs>({
     plan: (chance, { slots }) => ({
@@ -39,7 +39,7 @@ export const priorityFaults = {
     },
     settlesWithin: {
       ms: 75_000,
-      why: 'who is to lead now is asked and preferred, and the Lease of the holder runs out, 60 s at the longest; where the priority ends, as long again from then on',
+      why: 'the new best candidate is pinged and preferred, and the holder lets its Lease expire, after at most 60 s; the same again when the priority ends',
     },
   }),
 } satisfies Record<string, Fault<unknown>>;

@@ -1,8 +1,11 @@
 import { type Mutant, mutant } from './mutant.ts';
 
-/** Each clause of the rules stands for a way to get two leaders, none, or a storm: these leave one out, or get it wrong. */
+/**
+ * Each clause of the rules prevents two leaders, no leader, or a storm of requests. Each mutant removes a clause or
+ * breaks it.
+ */
 export const COORDINATOR_MUTANTS: readonly Mutant[] = [
-  // What a write rests on.
+  // The state on which a write is based.
   mutant('lease-without-version', 'writes Leases whatever their resourceVersion is', [
     'coordination/lease-patch.ts',
     'return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };',
@@ -23,20 +26,20 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (awaited === undefined || this.#clock.now() >= awaited.until) return undefined;',
     'if (awaited === undefined) return undefined;',
   ]),
-  // Where candidates come from.
-  mutant('pings-native-only', 'asks candidates of every group in the API server’s own', [
+  // Sources of candidates.
+  mutant('pings-native-only', 'pings candidates of every group in the group of the API server', [
     'controller/sender.ts',
     'const apiVersion = apiVersionOf(source);',
     "const apiVersion = apiVersionOf(source === 'custom' ? 'native' : source);",
   ]),
-  mutant('hidden-is-gone', 'takes a holder for gone whose candidates are served no more', [
+  mutant('hidden-is-gone', 'treats a holder as gone while its candidate is not served', [
     'election/decide-held.ts',
     'if (at >= hiddenUntil ||',
     'if (at < hiddenUntil ||',
   ]),
   mutant(
     'native-twin-counts',
-    'takes the native one of two candidates of a name, whichever of them lives',
+    'uses the native one of two candidates with the same name, even if only the other one is alive',
     [
       'controller/election-records.ts',
       'if (isLater(a, b) || isLater(b, a)) return',
@@ -44,14 +47,18 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     ['controller/election-records.ts', 'if (ofA !== ofB) return', 'if (ofA < 0n && ofB < 0n) return'],
   ),
-  // Leases that were taken from one after the other.
-  mutant('forgets-others', 'gives a Lease back to who may believe in it for longest, while others may, too', [
-    'election/decide-vacant.ts',
-    'if (former && hasAnswered && view.at >= returnsAt) {',
-    'if (former && hasAnswered && view.at >= reservation.from) {',
-  ]),
+  // Repeated loss of Leases.
+  mutant(
+    'forgets-others',
+    'gives a Lease back to the former holder with the longest belief, although other former holders may believe that they lead',
+    [
+      'election/decide-vacant.ts',
+      'if (former && hasAnswered && view.at >= returnsAt) {',
+      'if (former && hasAnswered && view.at >= reservation.from) {',
+    ],
+  ),
   // Servers that drop fields.
-  mutant('no-notes', 'keeps no note of what the server drops', [
+  mutant('no-notes', 'writes no notes for the fields that the server drops', [
     'coordination/lease-patch.ts',
     'if (!notes) return {};',
     'if (notes || !notes) return {};',
@@ -61,17 +68,17 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     "    case 'grant':\n    case 'clearPreferredHolder':\n      return undefined;",
     "    case 'grant':\n      return preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
   ]),
-  mutant('fences-at-once', 'fences a holder without giving it the time to heed a note', [
+  mutant('fences-at-once', 'fences a holder without time to read a note', [
     'election/decide-held.ts',
     'record.since >= noted.since + 2 * settings.electionDurationMs;',
     'record.since >= noted.since - settings.electionDurationMs;',
   ]),
-  mutant('fences-the-silent', 'fences a holder that has not renewed since it was told', [
+  mutant('fences-the-silent', 'fences a holder that has not renewed since the note was written', [
     'election/decide-held.ts',
     'record.renewTime !== noted.renewTime &&\n    record.since >= noted.since + 2 * settings.electionDurationMs;',
     'view.at >= noted.since + 2 * settings.electionDurationMs;',
   ]),
-  mutant('short-fence', 'fences a Lease for a second', [
+  mutant('short-fence', 'fences a Lease for only one second', [
     'election/decide-held.ts',
     'leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),',
     'leaseDurationSeconds: Math.min(1, Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000)),',
@@ -81,7 +88,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: fenced };",
     "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: at < 0 ? fenced : undefined };",
   ]),
-  mutant('never-fences', 'waits for ever for a holder that knows nothing of notes', [
+  mutant('never-fences', 'waits for ever for a holder that does not read notes', [
     'election/decide-held.ts',
     'if (!isUnaware || !preferred.isAlive) return undefined;',
     'if (!isUnaware || preferred.isAlive) return undefined;',
@@ -92,7 +99,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     '  { monotonic: at }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n): LeaseMemory {\n  if (!lease)',
     '  { monotonic, wall }: Now,\n  settings: ElectionSettings,\n  coordinatingSince?: Instant,\n): LeaseMemory {\n  const at = lease?.renewTime === undefined ? monotonic : monotonic - Number(wall - lease.renewTime) / 1000;\n  if (!lease)',
   ]),
-  mutant('early-expiry', 'takes a Lease for expired after four fifths of its duration', [
+  mutant('early-expiry', 'treats a Lease as expired after four fifths of its duration', [
     'election/observe-lease.ts',
     'const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;',
     'const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 800;',
@@ -108,52 +115,48 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const pingTime = candidate.renewTime + (seenForMicros > 0n ? 0n : 0n);',
   ]),
   // Never two leaders.
-  mutant('deletion-forgets-holder', 'gives a deleted Lease to somebody else at once', [
+  mutant('deletion-forgets-holder', 'gives a deleted Lease to another candidate at once', [
     'election/observe-lease.ts',
     "const lost = isReplaced ? supposed : withLoss(supposed, at, 'perhaps');",
     'const lost = { ...supposed, beliefs: isReplaced ? supposed.beliefs : [] };',
   ]),
-  mutant('deleted-at-last-renewal', 'counts a deletion from the last renewal that it has seen', [
-    'election/observe-lease.ts',
-    "withLoss(supposed, at, 'perhaps');",
-    "withLoss(supposed, at, 'no');",
-  ]),
-  mutant('emptied-is-released', 'takes every emptied Lease for a released one', [
+  mutant(
+    'deleted-at-last-renewal',
+    'counts the time after a deletion from the last renewal that it has seen',
+    ['election/observe-lease.ts', "withLoss(supposed, at, 'perhaps');", "withLoss(supposed, at, 'no');"],
+  ),
+  mutant('emptied-is-released', 'treats every emptied Lease as released', [
     'election/observe-lease.ts',
     'if (isRelease && isBelieved) {',
     'if (isRelease || at >= 0) {',
   ]),
-  mutant('no-doubt', 'believes in a release that a former leader may have made', [
+  mutant('no-doubt', 'trusts a release that a former leader may have made', [
     'election/observe-lease.ts',
     '!mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);',
     'at >= 0;',
   ]),
   mutant(
     'no-doubt-after-built-in',
-    'takes a leader for awake whose Lease the built-in has granted to another',
+    'assumes that a leader is awake although the built-in controller has granted its Lease to another',
     [
       'election/observe-lease.ts',
       'if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);',
       'if (lease.acquireTime !== lease.renewTime && !isSameHolder) next = { ...next, beliefs: next.beliefs.map((one) => ({ ...one, isParticipant: true })) };',
     ],
   ),
-  mutant('stolen-is-not-reserved', 'forgets the holder of a Lease that somebody else took', [
+  mutant('stolen-is-not-reserved', 'forgets the holder of a Lease that another client took', [
     'election/observe-lease.ts',
     "next = withLoss(next, at, lease.isUnrenewedGrant ? 'before' : 'perhaps', written.durationMs);",
     'next = { ...next, beliefs: [] };',
   ]),
-  mutant(
-    'trusts-first-list',
-    'takes a Lease that is missing when it begins to watch for one that never was',
-    [
-      'election/former-holders.ts',
-      "if (!hadElection || (lease && beginning === 'takeOver')) return memory;",
-      "if (!hadElection || !lease || beginning === 'takeOver') return memory;",
-    ],
-  ),
+  mutant('trusts-first-list', 'treats a Lease that is missing in its first list as one that never existed', [
+    'election/former-holders.ts',
+    "if (!hadElection || (lease && beginning === 'takeOver')) return memory;",
+    "if (!hadElection || !lease || beginning === 'takeOver') return memory;",
+  ]),
   mutant(
     'lost-grant-forgotten',
-    'forgets a grant of its own whose answer is lost',
+    'forgets its own grant if the answer is lost',
     [
       'election/former-holders.ts',
       'const isSupposed = grantOnItsWay !== undefined && grantOnItsWay.holder !== holder;',
@@ -204,13 +207,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'leaseTransitions: change.leaseTransitions,\n        strategy: change.strategy,',
     'leaseTransitions: 0 * change.leaseTransitions,\n        strategy: change.strategy,',
   ]),
-  // Grants that are not taken up.
-  mutant('grant-stands', 'never replaces a grant that is not taken up', [
+  // Grants that the new holder does not renew.
+  mutant('grant-stands', 'never replaces a grant that the new holder does not renew', [
     'election/decide-provisional.ts',
     'const isLate = at >= lateAt;',
     'const isLate = at >= lateAt + Number.MAX_VALUE;',
   ]),
-  mutant('lapses-do-not-count', 'holds nobody back for grants that were not taken up', [
+  mutant('lapses-do-not-count', 'does not hold a candidate back after grants that it did not renew', [
     'election/view.ts',
     'if (excess <= 0) return undefined;',
     'if (excess <= 1000) return undefined;',
@@ -218,7 +221,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // One coordinator.
   mutant(
     'no-lock',
-    'writes without asking whether it has the lock',
+    'writes without checking that it holds the lock',
     [
       'controller/sender.ts',
       'if (!mayWrite()) throw new LockLostError();',
@@ -230,7 +233,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       'const closedUntil = mayWrite !== undefined ? this.#gate.closedUntil(key, LEASE) : Number.POSITIVE_INFINITY;',
     ],
   ),
-  mutant('no-renew-deadline', 'goes on when it cannot renew its lock', [
+  mutant('no-renew-deadline', 'continues when it cannot renew its lock', [
     'controller/lock/coordinator-lock.ts',
     'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + RENEW_DEADLINE_MS;',
     'return this.#renewedAt !== undefined && clock.now() < this.#renewedAt + 100 * RENEW_DEADLINE_MS;',
@@ -240,28 +243,28 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const expiresAt = seenAt + foundMs;',
     'const expiresAt = seenAt + foundMs / 2;',
   ]),
-  mutant('force-without-wait', 'acts at once when it has ousted another', [
+  mutant('force-without-wait', 'acts at once after it has taken the lock by force', [
     'controller/lock/lock-decision.ts',
     'actFrom: now + Math.max(foundMs, LEASE_DURATION_MS), ousted',
     'actFrom: now, ousted',
   ]),
-  mutant('claim-answer-lost', 'forgets whom it ousted when the answer to its claim is lost', [
+  mutant('claim-answer-lost', 'forgets the former holder of the lock if the answer to its claim is lost', [
     'controller/lock/coordinator-lock.ts',
     'if (isConflict(error)) this.#actFromIfRefused = formerActFrom;',
     'if (error) this.#actFrom = formerActFrom;',
   ]),
-  mutant('set-back-lock', 'acts at once on a lock that a backup has made its own again', [
+  mutant('set-back-lock', 'acts at once on a lock that a restored backup has made its own again', [
     'controller/lock/lock-decision.ts',
     'return former !== undefined && record.leaseTransitions < former.leaseTransitions;',
     'return former !== undefined && record.leaseTransitions < 0;',
   ]),
-  mutant('slow-writes', 'gives its writes up too late for the lock', [
+  mutant('slow-writes', 'has a longer timeout for writes than the lock allows', [
     'controller/sender.ts',
     'deadlineMs: LONGEST_WRITE_MS });',
     'deadlineMs: 10 * LONGEST_WRITE_MS });',
   ]),
-  // Life.
-  mutant('acks-count-twice', 'elects on an answer that an election before has used up', [
+  // Signs of life.
+  mutant('acks-count-twice', 'elects a candidate by an answer that an earlier election has used', [
     'election/candidate-observation.ts',
     'ackedAt !== undefined && ackedAt > decidedAt',
     'ackedAt !== undefined && decidedAt < Number.MAX_VALUE',
@@ -271,14 +274,14 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);',
     'return deliveredAt + 1000 * settings.electionDurationMs + (deliveredAt - sentAt);',
   ]),
-  mutant('no-revival', 'never asks those who were silent again', [
+  mutant('no-revival', 'never pings silent candidates again', [
     'election/ask.ts',
     'const count = Math.min(2 ** Math.min(view.input.memory.rounds.count + 1, 6), MAX_ASKED);',
     'const count = Math.min(0 * view.input.memory.rounds.count, MAX_ASKED);',
   ]),
   mutant(
     'impatient-collection',
-    'deletes candidates that it has not asked',
+    'deletes candidates that it has not pinged',
     [
       'election/decide-housekeeping.ts',
       'if (collection && collection.pings >= COLLECTION_PINGS) {',
@@ -296,7 +299,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
   ),
   // Preferences and strategies.
-  mutant('never-prefers', 'never has a holder give way to a better candidate', [
+  mutant('never-prefers', 'never asks a holder to yield to a better candidate', [
     'election/decide-held.ts',
     'if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);',
     'if (outcome.leader.name !== tenure.holder && view.at < 0) return decidePreemption(view, outcome);',
@@ -306,12 +309,12 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'return left.compare(right);',
     'return right.compare(left);',
   ]),
-  mutant('age-evicts', 'has a holder give way to an older candidate of the same version', [
+  mutant('age-evicts', 'asks a holder to yield to an older candidate of the same version', [
     'election/strategies.ts',
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(all, a, b),',
   ]),
-  mutant('version-evicts-newest', 'has a holder give way to a newer version under NewestVersion', [
+  mutant('version-evicts-newest', 'asks a holder to yield to a newer version under NewestVersion', [
     'election/strategies.ts',
     'choosing: [',
     'preempting: [',
@@ -321,25 +324,25 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (end === undefined || wall < end.at) return candidate;',
     'if (end === undefined || wall !== end.at) return candidate;',
   ]),
-  mutant('priority-never-preempts', 'has no holder give way to a higher priority', [
+  mutant('priority-never-preempts', 'never asks a holder to yield to a higher priority', [
     'election/strategies.ts',
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(evicting.slice(1), a, b),',
   ]),
-  mutant('conflict-is-none', 'follows the first of two strategies in a conflict', [
+  mutant('conflict-is-none', 'uses the first of two strategies in a conflict', [
     'election/outcome.ts',
     "return roots.length === 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
     "return roots.length >= 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
   ]),
-  mutant('lost-strategy', 'does not put the strategy of a Lease right', [
+  mutant('lost-strategy', 'does not correct the strategy of a Lease', [
     'election/decide-held.ts',
     "return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };",
     "return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy).slice(1) };",
   ]),
-  // When to look again.
+  // The time of the next decision.
   mutant(
     'no-look-at-expiry',
-    'does not look when a Lease runs out',
+    'does not decide again when a Lease expires',
     [
       'election/decide-held.ts',
       'recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],',
@@ -356,62 +359,62 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const SILENT_AFTER_MS = 6 * 60_000;',
     'const SILENT_AFTER_MS = 60_000;',
   ]),
-  // Watching.
+  // Watches.
   mutant(
     'goes-on-after-410',
-    'goes on from where it was when the server has forgotten that place',
+    'resumes a watch from a revision that the server has forgotten',
     [
       'kubernetes/recovery.ts',
       "if (isForgotten(error)) return 'forgotten';",
       "if (isForgotten(error)) return 'refused';",
     ],
     [
-      // A place that was refused so often is given up, too.
+      // The program also stops retrying a place that was refused this often.
       'kubernetes/reflector.ts',
       'const MAX_REFUSALS = 5;',
       'const MAX_REFUSALS = 5000;',
     ],
   ),
-  mutant(
-    'skips-changes',
-    'takes what it was told of last for the newest state: goes on some changes after it',
-    [
-      'kubernetes/list-watch.ts',
-      'resourceVersion: request.resourceVersion,',
-      'resourceVersion: String(Number(request.resourceVersion) + 5),',
-    ],
-  ),
-  mutant('stalled-watch', 'never notices that a watch has fallen silent', [
+  mutant('skips-changes', 'resumes a watch some changes after the last one that it received', [
+    'kubernetes/list-watch.ts',
+    'resourceVersion: request.resourceVersion,',
+    'resourceVersion: String(Number(request.resourceVersion) + 5),',
+  ]),
+  mutant('stalled-watch', 'never notices that a watch has stalled', [
     'kubernetes/list-watch.ts',
     'if (remainingMs <= 0) stall.abort();',
     'if (remainingMs <= 0) stopStallTimer.current = () => {};',
   ]),
-  mutant('no-rediscovery', 'does not look for the API again once it has gone', [
+  mutant('no-rediscovery', 'does not run discovery again after the API has disappeared', [
     'controller/watches.ts',
     'onNotServed,\n      onSynced: () => {',
     'onSynced: () => {',
   ]),
-  mutant('useless-lock', 'keeps the lock though its API server has lost the API, as another may have it', [
-    'controller/lock/coordinator-lock.ts',
-    "if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();",
-    '',
-  ]),
+  mutant(
+    'useless-lock',
+    'keeps the lock although its API server has lost the API, so that another replica cannot coordinate',
+    [
+      'controller/lock/coordinator-lock.ts',
+      "if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();",
+      '',
+    ],
+  ),
   mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
     'kubernetes/reflector.ts',
     'if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });',
     '',
   ]),
-  mutant('believes-made-up-ends', 'takes a holder for ended when the kubelet has only lost sight of it', [
+  mutant('believes-made-up-ends', 'treats a holder as ended when the kubelet has only lost its container', [
     'election/holder-end.ts',
     "if (isMadeUp(instance)) return unproven('EndMadeUp');",
     '',
   ]),
-  mutant('ends-by-former-run', 'takes a holder for ended when a former run of its container has', [
+  mutant('ends-by-former-run', 'treats a holder as ended when an earlier run of its container has ended', [
     'election/holder-end.ts',
     'container.ended.find((ended) => ranAt(ended, renewTime))',
     'container.ended[0]',
   ]),
-  mutant('ends-by-any-container', 'takes a holder for ended when any container of its Pod has', [
+  mutant('ends-by-any-container', 'treats a holder as ended when any container of its Pod has ended', [
     'election/holder-binding.ts',
     'return pod.containers.length === 1 ? pod.containers[0] : undefined;',
     'return pod.containers.findLast(({ ended }) => ended.length > 0) ?? pod.containers[0];',

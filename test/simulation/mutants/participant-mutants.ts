@@ -1,11 +1,11 @@
 import { type Mutant, mutant } from './mutant.ts';
 
-/** What a participant promises (rule 15), left out or gotten wrong. */
+/** Violations of the promises of a participant (rule 15). */
 export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
   // Never two leaders.
   mutant(
     'leads-on',
-    'leads on, though it cannot renew',
+    'continues to lead although it cannot renew',
     [
       'participant/elector-decision.ts',
       'const deadline = term.renewedAt + timing.renewDeadlineMs;',
@@ -17,7 +17,7 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
       'if (now >= deadline || (isExpired && now < 0) || isTaken(view, term))',
     ],
   ),
-  mutant('believes-too-long', 'takes its last renewal to last for twice its duration', [
+  mutant('believes-too-long', 'trusts its last renewal for twice the lease duration', [
     'participant/elector-decision.ts',
     'return renewedAt + leaseDurationMs;',
     'return renewedAt + 2 * leaseDurationMs;',
@@ -34,51 +34,51 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
       return { kind: 'release', lease: view.sight.lease };
     if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };`,
   ]),
-  mutant('takes-others', 'takes a Lease that was given to another', [
+  mutant('takes-others', 'takes a Lease that was granted to another participant', [
     'participant/elector-decision.ts',
     'const isOurs = sight?.lease?.holderIdentity === identity && !hasRival',
     "const isOurs = sight !== undefined && identity !== '' && !hasRival",
   ]),
-  // The number of a term.
-  mutant('number-of-the-grant', 'begins each term under the number that the Lease has', [
+  // The fencing token of a term.
+  mutant('number-of-the-grant', 'begins each term with the fencing token that is in the Lease', [
     'participant/elector-decision.ts',
     'if (lease && isTokenUnused) return lease.leaseTransitions;',
     'if (lease && (isTokenUnused || maxTransitions >= 0)) return lease.leaseTransitions;',
   ]),
-  // Letting go.
-  mutant('never-yields', 'leads on, though another is preferred', [
+  // Release.
+  mutant('never-yields', 'continues to lead although another candidate is preferred', [
     'participant/elector-decision.ts',
     "if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };",
     '',
   ]),
-  mutant('never-releases', 'ends without having released the Lease', [
+  mutant('never-releases', 'exits without releasing the Lease', [
     'participant/elector-decision.ts',
     'if (refusal && (!lease || now >= givesUpAt(view)))',
     'if (refusal && (!lease || now >= givesUpAt(view) - Number.MAX_VALUE))',
   ]),
   // Requests.
-  mutant('waits-for-ever', 'has no deadline of its own for a renewal', [
+  mutant('waits-for-ever', 'has no deadline for a renewal', [
     'participant/elector.ts',
     'deadlineMs: renewDeadlineMs / 2,',
     'deadlineMs: 1000 * renewDeadlineMs,',
   ]),
-  // Its LeaseCandidate.
+  // The participant's LeaseCandidate.
   mutant('deaf-to-pings', 'answers no ping', [
     'participant/published-candidate.ts',
     'return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;',
     'return this.#own === undefined && pingTimeOf === undefined;',
   ]),
-  mutant('stays-deleted', 'does not publish a LeaseCandidate again that was deleted', [
+  mutant('stays-deleted', 'does not publish its LeaseCandidate again after a deletion', [
     'participant/published-candidate.ts',
     'if (isDeleted || isOlder) {',
     'if (isOlder) {',
   ]),
-  mutant('stays-custom', 'does not look for the native API when its watch begins anew', [
+  mutant('stays-custom', 'does not look for the native API when its watch starts again', [
     'participant/candidate.ts',
     'if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();',
     '',
   ]),
-  mutant('stays-withdrawn', 'stands no more once it was withdrawn', [
+  mutant('stays-withdrawn', 'is never a candidate again after it was withdrawn', [
     'participant/participant.ts',
     'if (!this.#isOverrun) this.#candidate.stand();',
     '',
