@@ -9,7 +9,7 @@ const END = '<!-- End of what is made. -->\n';
 
 type Matrix = Readonly<Record<string, Room>>;
 
-/** The page as it is, with the drawing and the table of folders as the matrix has them. */
+/** Returns the page with the drawing and the table of folders that match the matrix. */
 export async function architecturePage(): Promise<{ readonly written: string; readonly wanted: string }> {
   const written = await readFile(PAGE, 'utf8');
   const [before, rest = ''] = written.split(BEGIN);
@@ -18,7 +18,7 @@ export async function architecturePage(): Promise<{ readonly written: string; re
   return { written, wanted: `${before}${BEGIN}\n${made}\n${END}${after}` };
 }
 
-/** One box for each folder directly in src/; an arrow that others imply by way of a third folder is left out. */
+/** A box for each folder directly in src/. Omits an arrow that other arrows imply through a third folder. */
 export function drawing(matrix: Matrix): string {
   const targets = new Map<string, Set<string>>();
   for (const [name, { rooms = [] }] of Object.entries(matrix)) {
@@ -37,7 +37,7 @@ export function drawing(matrix: Matrix): string {
   return `\`\`\`mermaid\nflowchart TD\n${[...boxes, ...arrows].join('')}\`\`\`\n`;
 }
 
-/** Every folder: what its code does, and all that it may import. */
+/** A table of all folders: the purpose of each, and its allowed imports. */
 export function table(matrix: Matrix): string {
   const rows = Object.entries(matrix).map(([name, { does, rooms = [], packages = [] }]) => [
     `\`src/${name}${name.endsWith('.ts') ? '' : '/'}\``,

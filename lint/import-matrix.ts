@@ -1,8 +1,8 @@
-/** What the code of one folder of src/ is for, and all that it may import besides its own files. */
+/** The purpose of a folder of src/, and its allowed imports besides its own files. */
 export interface Room {
   /** Completes "this folder ...". */
   readonly does: string;
-  /** Folders of src/, each without those below it. */
+  /** Folders of src/, each without its subfolders. */
   readonly rooms?: readonly string[];
   /** Packages of npm. */
   readonly packages?: readonly string[];
@@ -11,8 +11,9 @@ export interface Room {
 }
 
 /**
- * Who may import whom in src/: what is not named here is forbidden, and what is named here is needed. `main.ts`, `index.ts` and
- * `election-library.ts` are rooms of their own. No room imports, directly or by way of others, one that imports it.
+ * The allowed imports between folders of src/: all others are forbidden, and each allowed one is used. `main.ts`,
+ * `index.ts` and `election-library.ts` count as folders. No folder imports, directly or indirectly, one that imports
+ * it.
  */
 export const importMatrix: Readonly<Record<string, Room>> = {
   'main.ts': {

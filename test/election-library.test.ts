@@ -6,7 +6,7 @@ import * as library from '../src/election-library.ts';
 const page = join(import.meta.dirname, '../docs/library.md');
 const example = join(import.meta.dirname, '../examples/elect.ts');
 
-/** What the example writes when it is run. */
+/** The output of the example. */
 async function outputOfExample(): Promise<string> {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});
   try {
@@ -17,7 +17,7 @@ async function outputOfExample(): Promise<string> {
   }
 }
 
-/** `text` with `block` in place of the code block that follows a marker. */
+/** Returns `text` with `block` in place of the code block after a marker. */
 function withBlock(text: string, marker: string, language: string, block: string): string {
   const [before, rest = ''] = text.split(`<!-- ${marker} -->\n`);
   const after = rest.replace(/^\n```[\s\S]*?\n```\n/, '');

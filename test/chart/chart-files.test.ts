@@ -14,7 +14,7 @@ const folder = new URL('../../charts/coordinated-leader-election/', import.meta.
 const valuesText = await readFile(new URL('values.yaml', folder), 'utf8');
 const schema = JSON.parse(valuesSchema(valuesText)) as JsonSchema;
 
-/** Every schema within a schema, itself included, with where it is. */
+/** Every schema within a schema, including itself, with its path. */
 function* schemasIn(part: JsonSchema, path = '$'): Generator<readonly [string, JsonSchema]> {
   yield [path, part];
   const { properties = {}, $defs = {}, anyOf = [], items, additionalProperties } = part;
@@ -129,9 +129,9 @@ describe('the chart', () => {
   });
 
   test("has a value for each of the program's settings that a pod has a use for, with the program's default", () => {
-    // In a pod the cluster is the pod's own.
+    // In a pod, the program uses the pod's own cluster.
     const elsewhere = ['kubeconfig', 'context', 'namespaces', 'listen'];
-    // A value of its own, as it also grants rights.
+    // A separate value, because it also grants permissions.
     const ofItsOwn = ['isCrashEvidenceUsed'];
     const { config } = parse(valuesText) as { readonly config: Readonly<Record<string, unknown>> };
     const defaults = rowsOf(runSettings)

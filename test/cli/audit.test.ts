@@ -19,7 +19,7 @@ async function audit(kubeconfig: string, more: Partial<AuditSettings> = {}, host
 
 const CUSTOM = '/apis/coordinated-leader-election.dev/v1alpha1';
 
-/** Held Leases of every kind, the holder of each renewed 2 s ago. */
+/** Held Leases of every kind, each renewed 2 s ago. */
 const leases = [
   lease('cert-manager', 'cert-manager-controller', {
     holderIdentity: 'cert-manager-7d8f6b5c9-x2x4z_6cb25b29',
@@ -104,7 +104,7 @@ async function startClusterWithPods(): Promise<string> {
     [`${CUSTOM}/leasecandidates`]: makeList(candidates, '5'),
   };
   server.answer = ({ url = '' }, response) => {
-    // By the Date of the answers, the clock of the tests would be wrong.
+    // According to the Date header of the answers, the clock of the tests would be wrong.
     response.sendDate = false;
     const found = lists[url.split('?', 1)[0] ?? ''];
     sendJson(response, found ?? { kind: 'Status', reason: 'NotFound' }, found ? 200 : 404);
@@ -200,7 +200,7 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
 
   test('shows Leases that appear while it watches', async () => {
     let rounds = 0;
-    // The end of the watch may come before the event, on a slow machine.
+    // On a slow machine, the end of the watch may come before the event.
     await vi.waitFor(async () => {
       rounds += 1;
       const name = `new-${rounds}`;

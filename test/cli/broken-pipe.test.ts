@@ -8,7 +8,7 @@ import { createCandidate, createLease } from '../control-plane/cluster-objects.t
 import { heldBy } from '../embedded/contested-lease.ts';
 import { startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
 
-/** As a shell shows that SIGPIPE has ended a program. */
+/** The exit code that a shell shows for SIGPIPE. */
 const SIGPIPE_CODE = 141;
 
 function startProgram(...args: readonly string[]) {

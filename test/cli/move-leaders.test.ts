@@ -12,7 +12,7 @@ import {
 const STRATEGY = 'OldestEmulationVersion';
 const PRIORITY = 'coordinated-leader-election.dev/priority';
 
-/** A Lease that `x-1` leads, with `x-2` beside it, and somebody who says that it coordinates, but does nothing. */
+/** A Lease that `x-1` leads, with `x-2` beside it, and a coordinator that holds the lock but does nothing. */
 async function startMovingSite(hasCoordinator = true): Promise<LookingSite> {
   const site = await startLookingSite();
   const renewed = { leaseDurationSeconds: 15, renewTime: timeAt(-1) };
@@ -33,7 +33,7 @@ const soon = { forMs: 60_000, timeoutMs: 1 };
 
 async function move(run: (host: Host) => Promise<number>) {
   const host = makeLookingHost();
-  // Waiting takes time, though the wall clock stands still.
+  // Waiting takes time, although the wall clock stands still.
   const moving = { ...host, clock: { ...host.clock, now: () => performance.now() } };
   return { code: await run(moving), ...host.said };
 }

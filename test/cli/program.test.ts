@@ -16,7 +16,7 @@ import { type RunSettings, runSettings } from '../../src/settings/run-settings.t
 import { type ServeSettings, serveSettings } from '../../src/settings/serve-settings.ts';
 import { envName, rowsOf, type SettingsTable } from '../../src/settings/settings-table.ts';
 
-/** Executes the program with commands that only record what they were given. */
+/** Runs the program with commands that only record their arguments. */
 async function execute(
   args: readonly string[],
   {
@@ -94,7 +94,7 @@ describe('the command line', () => {
 
   test.each<{ args: string[]; env: Record<string, string>; want: 'run' | 'demo' }>([
     { args: [], env: {}, want: 'demo' },
-    // A kubeconfig that others use, too, may be that of any cluster.
+    // Other tools use that kubeconfig, too, so its cluster is unknown.
     { args: [], env: { HOME: '/home/somebody' }, want: 'demo' },
     { args: [], env: { KUBECONFIG: '/k' }, want: 'demo' },
     { args: [], env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, want: 'run' },
@@ -242,7 +242,7 @@ describe('the command line', () => {
       args: ['participate', 'web', '--priority', '3', '--', 'echo', '-o=json', '--', '--socket'],
       want: {
         participate: 'web',
-        // What follows -- is the command's, whatever it looks like.
+        // The arguments after -- belong to the command.
         command: ['echo', '-o=json', '--', '--socket'],
         settings: { priority: 3, socket: undefined },
       },

@@ -384,7 +384,7 @@ test('long texts do not stay in memory once the objects that had them are gone',
   };
   const before = usedBytes();
   for (let index = 0; index < 900; index++) {
-    // As JSON has it: a text of its own.
+    // As from JSON: a separate string.
     const long = JSON.parse(`"${`${index}`.padStart(20_000, '0')}"`) as string;
     decodeLeaseCandidate({
       metadata: { name: 'a', namespace: long },

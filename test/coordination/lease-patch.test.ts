@@ -16,7 +16,7 @@ const grant: NonNullable<CreateLease['grant']> = {
   leaseDurationSeconds: 10,
 };
 
-/** RFC 7386, as naive as can be. */
+/** RFC 7386, in the simplest form. */
 function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
   const isObject = typeof target === 'object' && target !== null && !Array.isArray(target);
@@ -147,7 +147,7 @@ describe.each(changes)('$name', ({ change, wantSet, wantRemoved }) => {
 
   test('leaves everything else in the Lease as it was', () => {
     const unknown = fc.dictionary(
-      // Removing what JSON calls __proto__ is beside the point.
+      // The removal of a JSON key __proto__ is not tested here.
       fc.string().filter((name) => name !== '__proto__'),
       fc.jsonValue().filter((value) => value !== null),
     );

@@ -13,7 +13,7 @@ function make(annotations?: JsonObject): KubernetesObject {
   return { metadata: { name: 'a', uid: 'u', ...(annotations && { annotations }) } };
 }
 
-/** The object once the server has applied the patch. */
+/** The object after the server has applied the patch. */
 function applied(object: KubernetesObject, patch: JsonObject | undefined): KubernetesObject {
   const written = isJsonObject(patch?.['metadata']) ? patch['metadata']['annotations'] : undefined;
   const before = object.metadata['annotations'];

@@ -18,7 +18,7 @@ beforeEach(async () => {
   demo.told.length = 0;
 });
 
-/** Lets time pass until something is so; throws when it does not come about in a minute. */
+/** Lets time pass until the condition is true. Throws after a minute. */
 async function lets(_what: string, isSo: () => boolean): Promise<void> {
   await demo.clock.runUntil(isSo, 60_000);
 }
@@ -51,7 +51,7 @@ describe("the demo's world", () => {
       },
     });
     expect(conditions()).toEqual(['sample-3 leading', 'sample-2 live', 'sample-1 live']);
-    // The first election took no pings, and led to no preemption: all of them were there.
+    // The first election needed no pings, and caused no preemption: all candidates existed.
     const reasons = state().happenings.map(({ text }) => /^[A-Z]\w+(?=:)/.exec(text)?.[0]);
     expect(reasons.filter(Boolean)).toEqual(['FirstElectionSettling', 'LeaseMissing', 'LeaderOptimal']);
   });
@@ -197,7 +197,7 @@ describe('a row of the table', () => {
     want: Condition;
   }>([
     { name: 'leads', program: leading, lease: own, want: 'leading' },
-    // Its program stops a little after it has lost the Lease.
+    // Its program stops shortly after it has lost the Lease.
     { name: 'leads on without the Lease', program: leading, lease: other, want: 'leading' },
     {
       name: 'leads while another is preferred',

@@ -23,7 +23,7 @@ export class SimDemo {
   /** Like `sample-1 leads`, in order. */
   readonly told: string[] = [];
   readonly connections: SimConnection[] = [];
-  /** What becomes of requests. */
+  /** The fate of requests. */
   fate: (request: ApiRequest) => SimFate = () => ({});
 
   constructor() {

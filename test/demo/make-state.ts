@@ -27,7 +27,7 @@ export function makeRow(fields: Partial<CandidateRow> = {}): CandidateRow {
   };
 }
 
-/** What happened so long after the start; sample-3 leads, if not given. */
+/** Events since the start, at these times; by default sample-3 leads. */
 export function makeHappening(afterMs: number, fields: Partial<Happening> = {}): Happening {
   return { at: START + BigInt(afterMs * 1000), who: 'sample-3', text: 'leads', isTrouble: false, ...fields };
 }

@@ -36,7 +36,7 @@ test.each<{
   expect(openerFor(PAGE_URL, env, system)).toEqual(want);
 });
 
-/** The program as a process of its own, whose output is no terminal, with nothing in its environment. */
+/** The program in its own process, without a terminal and with an empty environment. */
 function startProgram(
   { onTestFinished }: TestContext,
   args: readonly string[] = [],
@@ -59,7 +59,7 @@ function startProgram(
     said,
     ended,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Resolves as soon as it has said something like that; rejects when it ends before. */
+    /** Resolves as soon as its output matches. Rejects if it exits before. */
     async says(what: RegExp): Promise<void> {
       const over = new AbortController();
       const end = ended.then(() => over.abort());
@@ -78,7 +78,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     expect(await program.ended).toBe(0);
     expect(program.said.err).toBe('');
     expect(program.said.out).toMatch(/\nAll 7 steps went as expected, in \d+\.\d s\.\n$/);
-    // Otherwise make a new recording for the README: `npm run docs -- recording`.
+    // If this fails, make a new recording for the README: `npm run docs -- recording`.
     expect(recordedSteps()).toEqual(stepsOf(program.said.out.split('\n')));
   });
 
@@ -102,7 +102,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
 
   test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async (context) => {
     const { expect } = context;
-    // Whatever cluster that is of, it is left alone.
+    // Any cluster in it is left alone.
     const program = startProgram(context, [], { KUBECONFIG: '/somewhere/kubeconfig' });
     await program.says(/^\d\d:\d\d:\d\d\.\d{3}Z coordinator LeaseMissing: sample-3 leads under /m);
     const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];

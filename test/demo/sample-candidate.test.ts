@@ -5,7 +5,7 @@ import { ParticipantStage } from '../participant/participant-stage.ts';
 import { timing } from './make-demo.ts';
 
 let stage: ParticipantStage;
-/** What it told of its leading, and of what went wrong. */
+/** Its reports of leading and of errors. */
 let told: string[];
 
 beforeEach(() => {
@@ -69,7 +69,7 @@ describe('a sample candidate', () => {
     const sample = await leading();
     sample.pause();
     expect(sample.life).toBe('paused');
-    // What is on its way may still arrive.
+    // Requests in flight may still arrive.
     await stage.clock.advance(0);
     const requests = stage.api.requests.length;
     stage.ping();

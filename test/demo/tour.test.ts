@@ -6,7 +6,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 import { SimDemo } from './make-demo.ts';
 import { makeLease, makeRow, makeState } from './make-state.ts';
 
-/** Runs a tour to its end, on a virtual clock; resolves to what it said, and the error that it ended with. */
+/** Runs a tour to its end on a virtual clock. Resolves to its output and its error. */
 async function tour(
   world: TourWorld,
   clock: VirtualClock,
@@ -36,7 +36,7 @@ async function tour(
   return { said, error: end?.error, tookMs: clock.now() - startedAt };
 }
 
-/** A world that does what a script tells it to at each command, and nothing by itself. */
+/** A world in which each command has a scripted effect, and nothing else happens. */
 class ScriptedWorld implements TourWorld {
   current: DemoState = makeState();
   readonly commands: DemoCommands;
@@ -84,7 +84,7 @@ describe('the tour', () => {
     ]);
     expect(said.at(-1)).toMatch(/^All 7 steps went as expected, in \d+\.\d s\.$/);
     expect(tookMs).toBeLessThan(20_000);
-    // Each reason is the coordinator's own. What it comes to between two questions may be told again after them.
+    // Each reason is the coordinator's own. The report of an event between two steps may come after them.
     const reasons = demo.told
       .flatMap((line) => /^coordinator (\w+): /.exec(line)?.[1] ?? [])
       .filter((reason) => !['LeaderOptimal', 'AwaitingAcks', 'HolderLate'].includes(reason));
@@ -116,7 +116,7 @@ describe('the tour', () => {
     const world = new ScriptedWorld();
     world.current = makeState({ reason: 'LeaseMissing', lease: makeLease({ remainingMs: 1500 }) });
     const { said, error, tookMs } = await tour(world, new VirtualClock(), tourScript(start));
-    // Its first step comes out in this world: sample-3 leads. Its second one does not.
+    // Its first step succeeds in this world: sample-3 leads. Its second one does not.
     expect(error).toBeInstanceOf(TourError);
     expect(error).toMatchObject({
       message:
@@ -169,7 +169,7 @@ describe('the tour', () => {
     const world = new ScriptedWorld({
       async killLeader() {
         world.current = conflict;
-        // Not long enough after the expiry to count as left alone.
+        // Not long enough after the expiry to count as unattended.
         clock.setTimer(() => {
           world.current = { ...conflict, lease: makeLease({ holder: 'sample-2' }) };
         }, 900);

@@ -33,7 +33,7 @@ const renewedBy = (holder: string, at: number, transitions = 0) =>
     .renewedAt(at)
     .with({ resourceVersion: `${holder}-${at}`, leaseTransitions: transitions });
 
-/** As a coordinator of this program leaves it, whose field ownership says so. */
+/** As a coordinator of this program writes it, according to field ownership. */
 const grantedTo = (holder: string, at: number, transitions = 1) =>
   makeLease(holder)
     .renewedAt(at)
@@ -54,13 +54,13 @@ const grantTo = (holder: string, at: number): Grant => ({
   isPreemption: false,
 });
 
-/** For whom, and until when, a Lease that nobody holds is kept at `at`. */
+/** The holder for which a vacant Lease is reserved at `at`, and until when. */
 function keptAt(input: InputBuilder, at: number) {
   const tenure = surveyTenure(input.build(), at);
   return tenure.kind === 'vacant' ? tenure.reservation : tenure.kind;
 }
 
-/** Whether the release of b's Lease right after its renewal at `at` is believed. */
+/** Whether the coordinator trusts the release of b's Lease right after its renewal at `at`. */
 function isBelieved(input: InputBuilder, at: number, transitions: number): boolean {
   const released = makeLease().releasedAt(at).with({ leaseTransitions: transitions });
   const renewed = input.sees(renewedBy('b', at - 1, transitions), at - 1);
@@ -204,7 +204,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     const shortened = known.sees(renewedBy('b', 4500, 1).lasting(1), 5000);
     expect(surveyTenure(shortened.build(), 64_999)).toMatchObject({ kind: 'held', expiresAt: 65_000 });
     expect(keptAt(known.sees(undefined, 5000), 5000)).toMatchObject({ holder: 'b', until: 65_000 });
-    // Once it has renewed for less, that is known of the next one.
+    // After a renewal for a shorter duration, the coordinator expects that duration next time.
     const shorter = known
       .sees(renewedBy('b', 4500, 1).lasting(15), 5000)
       .sees(renewedBy('b', 64_000, 1).lasting(15), 64_000)

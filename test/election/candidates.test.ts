@@ -420,7 +420,7 @@ describe('keeping candidates valid (rule 1)', () => {
     const asked = sim.pings.slice(before);
     expect(asked.map(({ name }) => name).sort()).toEqual(names);
     expect(new Set(asked.map(({ at }) => at)).size).toBeGreaterThan(15);
-    // Over all of the time that there is, though their uids end alike.
+    // Spread over the whole time, although their uids have the same end.
     const times = asked.map(({ at }) => at);
     expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(0.4 * MINUTE);
   });
@@ -467,7 +467,7 @@ describe('what a crashed candidate costs (rule 3)', () => {
     const gaps = askedAt.slice(1).map((at, index) => (at - (askedAt[index] ?? 0)) / 1000);
     expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
     expect(sim.decide().reason).toBe('NoLiveCandidates');
-    // One that is started meanwhile is elected at once.
+    // A program that starts in the meantime is elected at once.
     sim.add('c');
     expect(sim.lease?.holderIdentity).toBe('c');
   });

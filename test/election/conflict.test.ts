@@ -18,7 +18,7 @@ const list = (name: string, ...strategies: readonly string[]) =>
   makeCandidate(name).wantsInOrder(...strategies);
 const vacant = makeInput().sees(undefined, 0);
 
-/** As after a decision at 200 ms about the Lease with `candidates`. */
+/** Returns the input after a decision at 200 ms about the Lease with `candidates`. */
 function reported(lease: InputBuilder, candidates: readonly ObservedBuilder[]): InputBuilder {
   const input = lease.candidates(...candidates).build();
   const decision = decideElection(input, makeNow(200));

@@ -537,7 +537,7 @@ describe('a preemption that fails (rule 7)', () => {
     const times = preferTimes(sim);
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(gaps.length).toBeGreaterThanOrEqual(5);
-    // The backoff doubles; the next life is preferred as soon as it is over, and there is one every 20 s.
+    // The backoff doubles. The next program is preferred as soon as the backoff is over, and there is one every 20 s.
     for (const [index, gap] of gaps.entries()) {
       expect(gap).toBeGreaterThanOrEqual(15 * 2 ** index);
       expect(gap).toBeLessThanOrEqual(15 * 2 ** index + 30);
@@ -606,7 +606,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
       .map((line) => Number.parseFloat(line));
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(gaps.length).toBeGreaterThanOrEqual(4);
-    // It renews every two seconds: so much later, at most, is it noticed.
+    // It renews every two seconds, so the change is noticed at most that much later.
     for (const [index, gap] of gaps.entries()) {
       expect(gap).toBeGreaterThanOrEqual(30 * 2 ** index);
       expect(gap).toBeLessThanOrEqual(30 * 2 ** index + 2.1);

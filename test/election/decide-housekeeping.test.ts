@@ -135,7 +135,7 @@ describe('collecting candidates (rule 1)', () => {
     { name: 'when it may be asked again', observed: asked(dead, at - 4 * MINUTE), want: at + MINUTE },
     { name: 'when its answer is due', observed: dead.pingedAt(at - 4000, 'collection'), want: at + 1000 },
   ])('looks again $name', ({ observed, want }) => {
-    // Nothing else is to be done for an hour: whoever leads is no candidate.
+    // No other action is due for an hour: the holder is not a candidate.
     const alone = makeInput().sees(makeLease('stranger').lasting(3600), at).candidates(observed);
     expect(decideElection(alone.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });

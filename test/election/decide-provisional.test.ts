@@ -9,7 +9,7 @@ import {
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
-// client-go's elector looks at its start, before there is a Lease, and then after 2 s at the earliest.
+// client-go's elector reads at its start, before the Lease exists, and then after 2 s at the earliest.
 const FIRST_LOOK = { looksAtMs: 2000 };
 
 function writesOf(sim: SimElection): readonly string[] {

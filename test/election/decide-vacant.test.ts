@@ -525,7 +525,8 @@ describe('a candidate that takes up no grants (rule 7)', () => {
       }
       const gaps = lapses.slice(1).map((at, index) => at - (lapses[index] ?? 0));
       expect(gaps.length).toBeGreaterThanOrEqual(5);
-      // Beside the backoff, it is asked, b stops renewing for it, and it is given 5 s: 0.1, 15 and 5 s at most.
+      // In addition to the backoff: the ping, the time until b stops renewing, and the wait for the answer: at most
+      // 0.1, 15 and 5 s.
       for (const [index, gap] of gaps.entries()) {
         const heldBackMs = Math.min(20_000 * 2 ** index, 600_000);
         expect(gap).toBeGreaterThanOrEqual(heldBackMs);

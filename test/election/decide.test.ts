@@ -50,7 +50,7 @@ const observed: fc.Arbitrary<(index: number) => ObservedBuilder> = fc
     return events === 1 ? asked : asked.renewedAt(acked);
   });
 
-/** Whatever can be known at instant 0. */
+/** All possible inputs at instant 0. */
 const situation: fc.Arbitrary<ElectionInput> = fc
   .record({
     candidates: fc.array(observed, { maxLength: 4 }),
@@ -102,7 +102,7 @@ function isLeaseWrite({ kind }: Decision['actions'][number]): boolean {
   return kind === 'CreateLease' || kind === 'UpdateLease';
 }
 
-/** What a decision is about comes in the order of the candidates, which means nothing. */
+/** The actions follow the order of the candidates, which has no meaning. */
 function inOrder(decision: Decision): Decision {
   return {
     ...decision,
@@ -118,7 +118,7 @@ function isGrant(action: Decision['actions'][number]): boolean {
   );
 }
 
-/** The input after the pings of a decision were sent and shown by the watch. */
+/** Returns the input after the pings of a decision were sent and shown by the watch. */
 function withPingsSent(input: ElectionInput, { actions }: Decision, at: number): ElectionInput {
   const pings = new Map(
     actions.flatMap((action) => (action.kind === 'PingCandidate' ? [[action.name, action] as const] : [])),
@@ -242,11 +242,12 @@ describe('any decision', () => {
         };
         const settled = decideElection(known, makeNow(0));
         fc.pre(settled.actions.length === 0 && !settled.isRound);
-        // Nobody can lead: those who are alive are asked with the next round, not as soon as their word is stale.
+        // No candidate can lead: live candidates are pinged in the next round, not as soon as their answers are
+        // stale.
         fc.pre(settled.outcome.kind !== 'noneElectable');
-        // And of a strategy of somebody else's nothing more is to be known.
+        // Under a third-party strategy, no answers are needed.
         fc.pre(settled.reason !== 'ThirdPartyStrategy');
-        // A conflict is looked into with its own backoff.
+        // Rounds of pings in a conflict have their own backoff.
         fc.pre(settled.conflict === undefined);
         const until = settled.requeue.kind === 'at' ? settled.requeue.time : 4 * 3_600_000;
         const at = until * fraction;
@@ -293,7 +294,7 @@ describe('a Lease in good order (rule 9)', () => {
     const [actions, decisions] = [sim.actionsApplied, sim.decisions.length];
     sim.run(60_000);
     expect(sim.actionsApplied).toBe(actions);
-    // One decision for each of the holder's renewals, which are what the watch shows.
+    // One decision for each renewal by the holder, which the watch shows.
     expect(sim.decisions.length - decisions).toBe(30);
   });
 });
@@ -322,11 +323,12 @@ describe('deciding again and again', () => {
           for (const [index, candidate] of candidates.entries()) {
             sim.add(`c${index}`, { ...candidate, answersAfterMs, renewsByItself: false });
           }
-          // The driver itself fails when it has something to do at one instant without end.
+          // The driver fails if it has actions at one instant without end.
           sim.run(12 * 60_000);
           const before = sim.actionsApplied;
           sim.run(60_000);
-          // Without a leader all are asked once a minute; with one, the Lease costs nothing but a keep-alive.
+          // Without a leader, all candidates are pinged once a minute. With a leader, the Lease costs only a
+          // keep-alive.
           expect(sim.actionsApplied - before, sim.transcript.join('\n')).toBeLessThanOrEqual(
             2 * candidates.length,
           );

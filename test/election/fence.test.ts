@@ -20,7 +20,7 @@ function led(): SimElection {
   return sim.add('a').run(7000);
 }
 
-/** When each thing that the coordinator or a program did, was done, in seconds. */
+/** The times of all actions of the coordinator and the programs, in seconds. */
 function timesOf(sim: SimElection, text: string): readonly number[] {
   return sim.transcript.filter((line) => line.includes(text)).map((line) => Number.parseFloat(line));
 }
@@ -179,7 +179,7 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     sim.run(4000);
     expect(sim.lease?.holderIdentity).toBe(FENCE);
     const [first = 0, second = 0] = timesOf(sim, 'prefer b').slice(-2);
-    // The note may be from a time when the server dropped the field: it is tried once more.
+    // The note may be from a time when the server dropped the field: the coordinator tries the field once more.
     expect(second).toBeGreaterThan(first);
     sim.run(20_000);
     expect(sim.believers).toEqual(['b']);
@@ -229,7 +229,7 @@ describe('a fenced Lease (rule 14)', () => {
     },
   ])('is given to nobody while its former holder may believe, when $name', ({ happens }) => {
     const sim = fenced();
-    // Cut off right before, it leads on until its own record has run out.
+    // Cut off right before, it leads until its own record expires.
     expect(sim.lease?.holderIdentity).toBe(FENCE);
     expect(sim.believers).toEqual(['a']);
     happens(sim).run(40_000);

@@ -62,7 +62,7 @@ describe('a grant says what it means for who had the Lease before (rules 7 and 1
       want: { former: undefined, revises: undefined, hasFormerLapsed: false },
     },
     {
-      // It may have renewed it right before, for a duration of its own, which was never seen.
+      // The holder may have renewed it right before, with its own duration, and this process has not seen it.
       name: 'its Lease was deleted, and its time is over',
       input: makeInput().sees(makeLease('a'), 0).sees(undefined, 1000).candidates(fresh(16_000)),
       at: 16_000,
@@ -125,7 +125,8 @@ describe('a Lease is provisional (rule 12)', () => {
 });
 
 test('who got its Lease back holds it for as long as it may believe in what it had before (rule 8)', () => {
-  // It may have renewed it right before the deletion, and is given it for 10 s, by us or by another coordinator.
+  // It may have renewed the Lease right before the deletion, and gets it for 10 s, from us or from another
+  // coordinator.
   const grant = makeLease('a')
     .renewedAt(2000)
     .with({ acquireTime: wallAt(2000) });
@@ -136,7 +137,7 @@ test('who got its Lease back holds it for as long as it may believe in what it h
   ]) {
     const { expiresAt } = { expiresAt: Number.NaN, ...surveyTenure(returned.build(), 30_999) };
     expect(expiresAt).toBeGreaterThanOrEqual(31_000);
-    // Nor for more than one whole duration of its own from when the grant was seen.
+    // And not for more than one full duration of its own after the grant was seen.
     expect(surveyTenure(returned.build(), 32_000)).toMatchObject({ kind: 'vacant', need: 'LeaseExpired' });
   }
 });

@@ -25,7 +25,7 @@ const POD = { name: 'a-0', uid: 'uid-of-pod-a' };
 const STARTED = -30_000;
 
 const instance = { id: 'containerd://1', startedAt: wallAt(STARTED) };
-/** Ended at `at`, by the status: in whole seconds, and by a clock that is a little ahead. */
+/** Ended at `at`, according to the status: in whole seconds, by a clock that is slightly ahead. */
 const endedAt = (at: Instant, fields: Partial<EndedInstance> = {}): EndedInstance => ({
   ...instance,
   finishedAt: wallAt(Math.floor(at / 1000) * 1000 + 1000),
@@ -46,7 +46,7 @@ const pod: Pod = {
   containers: [running],
 };
 
-/** The Pod, seen while its container ran and at `at`, after the container has ended. */
+/** The Pod, seen while its container ran, and at `at`, after the container had ended. */
 function seenEnded(at: Instant, end = endedAt(at), change: Partial<Pod> = {}): ObservedPod {
   const before = observePod(
     undefined,
@@ -91,7 +91,7 @@ describe('the end of a holder is proven (rule 17)', () => {
   });
 
   test('no earlier than a renewal interval after the last renewal that was seen', () => {
-    // The watch of Leases lags behind that of Pods.
+    // The watch of Leases is behind that of Pods.
     const late = renewing().sees(
       makeLease('a').lasting(15).renewedAt(8400).with({ resourceVersion: '9' }),
       9100,
@@ -164,7 +164,7 @@ describe('the end of a holder is proven (rule 17)', () => {
 
 describe('the end of a holder is not proven (rule 17)', () => {
   const other = (id: string, startedAt: Instant) => ({ id, startedAt: wallAt(startedAt) });
-  /** The Pod with a container that ended, and other fields. */
+  /** The Pod with an ended container, and other fields. */
   const statusWith = (change: Partial<PodContainer>): ObservedPod => {
     const before = seenEnded(8500);
     const [container = running] = before.pod.containers;
@@ -296,7 +296,7 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
   });
 
   test('is reserved for former holders that may still believe in it', () => {
-    // `c` led until 5 s by a Lease of 20 s, and was robbed of it.
+    // `c` led until 5 s under a Lease of 20 s, and lost it to another client.
     let input = makeInput()
       .settings({ isCrashEvidenceUsed: true })
       .candidates(

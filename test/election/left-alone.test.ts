@@ -91,7 +91,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
       .filter((line) => line.includes('name the strategy'))
       .map((line) => Number.parseFloat(line));
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-    // It is asked whether it still wants that, which takes it 0.1 s.
+    // It is pinged to confirm its strategy, which takes 0.1 s.
     expect(gaps.map((gap) => gap.toFixed(1))).toEqual(['30.1', '60.1', '120.1', '240.1']);
     expect(sim.decide().reason).toBe('WritesIgnored');
     expect(sim.lease?.holderIdentity).toBe('');

@@ -13,7 +13,7 @@ import {
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
-/** The first millisecond at which the Lease is given to `other`, who is alive all along. */
+/** Returns the first millisecond at which `other`, which is always alive, gets the Lease. */
 function givenAwayAt(input: InputBuilder, untilMs = 80_000): number | undefined {
   for (let at = 0; at <= untilMs; at += 100) {
     const other = makeCandidate('other').seenAt(at).renewedAt(at);
@@ -25,13 +25,16 @@ function givenAwayAt(input: InputBuilder, untilMs = 80_000): number | undefined 
 
 const renewed = makeLease('holder').lasting(15);
 
-/** After another had it, which may have renewed it until it was taken, at 0 s: that one leads until 15 s, and disturbs until 30 s. */
+/**
+ * After another holder, which may have renewed the Lease until it lost it at 0 s: that one leads until 15 s, and may
+ * disturb until 30 s.
+ */
 const taken = makeInput()
   .sees(makeLease('former').lasting(15).renewedAt(-100), -100)
   .sees(renewed, 0)
   .sees(renewed.renewedAt(25_000), 25_000);
 
-/** A grant of ours that is on its way. */
+/** A grant of ours in flight. */
 const grantTo = (holder: string, at: number, fields: Partial<Grant> = {}): Grant => ({
   holder,
   renewTime: wallAt(at),
@@ -44,7 +47,8 @@ const grantTo = (holder: string, at: number, fields: Partial<Grant> = {}): Grant
 });
 
 describe('a Lease that two may believe in, as it was taken from one after the other (rule 8)', () => {
-  // Another coordinator granted it to "early" for 20 s, and then to "late", which has led since, for 6 s at a time.
+  // Another coordinator granted it to "early" for 20 s, and then to "late", which has led since then, for 6 s at a
+  // time.
   const early = makeLease('early').lasting(20).renewedAt(0);
   const late = makeLease('late')
     .lasting(6)
@@ -69,7 +73,7 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
   });
 
   test('goes to anybody else once the time of both is over', () => {
-    // The one may have renewed it right before the other took it, at 0.1 s.
+    // The first holder may have renewed it right before the other one took it, at 0.1 s.
     expect(givenAwayAt(emptied)).toBe(20_100);
   });
 
@@ -81,9 +85,10 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
       .sees(makeLease('third').lasting(5).renewedAt(3000), 3000)
       .sees(makeLease('early').lasting(40).renewedAt(4000), 4000);
     const released = makeLease('early').releasedAt(5000);
-    // "third" lost it at 4 s, and may have renewed it right before for the 40 s that stand there from then on.
+    // "third" lost it at 4 s, and may have renewed it right before, with the 40 s that the Lease contains from then
+    // on.
     expect(givenAwayAt(back.sees(released.with({ isReleasedByParticipant: true }), 5000))).toBe(44_000);
-    // Otherwise "late" may have emptied it, and "early" lead on from right before that.
+    // Otherwise "late" may have emptied it, and "early" may have led on since right before that.
     expect(givenAwayAt(back.sees(released, 5000))).toBe(45_000);
   });
 
@@ -246,13 +251,13 @@ describe('no other candidate gets a Lease before the time of its holder is over 
     {
       name: 'released by a participant, which empties nobody else’s (rule 15)',
       input: taken.sees(renewed.releasedAt(29_900).with({ isReleasedByParticipant: true }), 29_900),
-      // As long as the one before may lead.
+      // As long as the former holder may lead.
       want: 15_000,
     },
     {
       name: 'released when nobody else can have done it any more, since it was last renewed',
       input: taken.sees(renewed.renewedAt(30_000), 30_000).sees(renewed.releasedAt(30_001), 30_001),
-      // As long as the one before may lead.
+      // As long as the former holder may lead.
       want: 15_000,
     },
     {
@@ -387,7 +392,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(actionsWith(14_000)).toBe('ping other (expiry)');
   });
 
-  /** For whom the Lease is kept right after a release of it at `at`; undefined: the release is believed. */
+  /** The holder for which the Lease is reserved after its release at `at`; undefined: the release is trusted. */
   const keptFor = (input: InputBuilder, at: number) => {
     const { tenure } = decideElection(input.sees(makeLease().releasedAt(at), at).build(), makeNow(at));
     return tenure.kind === 'vacant' ? tenure.reservation?.holder : tenure.holder;
@@ -405,11 +410,11 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
           .renewedAt(at - 1),
         at - 1,
       );
-    // 20 s twice from when it was lost, at 1 s; the other one's two times 5 s are over long before.
+    // Twice 20 s from its loss at 1 s. Twice 5 s of the other holder are over long before.
     expect(keptFor(renewing(40_999), 40_999)).toBe('holder');
     expect(keptFor(renewing(41_000), 41_000)).toBeUndefined();
-    // What has come back to its former holder may be released by the others alone: "holder" may have renewed it for the 20 s
-    // that stand there since it lost it.
+    // After the Lease has returned to its former holder, only the others may have released it: "holder" may have
+    // renewed it with the 20 s that the Lease contains since it lost it.
     const back = held.sees(makeLease('long').lasting(20).renewedAt(3000), 3000);
     const renewingBack = (at: number) =>
       back.sees(
@@ -423,7 +428,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
   });
 
   test('is in doubt after its leader slept through a second grant: it may release late what is another’s by then', () => {
-    /** Given to `holder` at `at` by us, as its former holder let it run out. */
+    /** Granted by us to `holder` at `at`, after its former holder let it expire. */
     const granted = (input: InputBuilder, holder: string, at: number, hasFormerLapsed: boolean) => {
       const grantOnItsWay = grantTo(holder, at, { former: 'a', hasFormerLapsed });
       const lease = makeLease(holder)
@@ -445,7 +450,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
           .with({ resourceVersion: `${at}` }),
         at - 1,
       );
-    // Within 15 s of when the Lease was given away, it may be a who has woken up.
+    // Within 15 s after the grant to another, the release may come from a, which has woken up.
     expect(keptFor(renewing(39_999), 39_999)).toBe('b');
     expect(keptFor(renewing(40_000), 40_000)).toBeUndefined();
   });
@@ -455,12 +460,12 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     const shortened = led.sees(makeLease('a').lasting(1).renewedAt(0), 1000);
     const beliefOfA = (input: InputBuilder) => beliefOf(input.build().memory.beliefs, 'a');
     expect(beliefOfA(shortened)).toMatchObject({ renewedAt: 0, durationMs: 15_000, lostAt: undefined });
-    // Renewals of its own say what it believes from then on.
+    // From then on, its own renewals show what it believes.
     const renewed = [2000, 4000].reduce(
       (input, at) => input.sees(makeLease('a').lasting(5).renewedAt(at), at),
       shortened,
     );
-    // What it believed before the first of them runs out none the less.
+    // Its belief from before the first renewal still expires.
     expect(beliefOfA(renewed)).toMatchObject({ renewedAt: 4000, durationMs: 13_000, isOwnDuration: true });
   });
 
@@ -516,7 +521,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
       sim.run(1000);
       if (between === 'a deletion') sim.deleteLease().run(500);
       expect(sim.believers).toEqual(['b']);
-      // `a` gives up now, and empties a Lease that is no longer its own.
+      // `a` gives up now, and empties the Lease although it has lost it.
       sim.add('c').run(30_000);
       expect(sim.transcript.join('\n')).toContain('a gives up');
       expect(sim.lease?.holderIdentity).toBe('b');

@@ -59,7 +59,7 @@ describe('a Lease under NewestVersion (rule 5)', () => {
   });
 });
 
-/** Each of three programs is replaced by one of a newer version, the leader first; how often the leader changes. */
+/** Replaces each of three programs by a newer version, the leader first. Returns the number of leader changes. */
 function handOvers(strategy: string): number {
   const sim = new SimElection();
   const versions = (version: string) => ({ binary: version, emulation: version, strategy });

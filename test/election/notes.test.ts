@@ -61,14 +61,14 @@ describe('what a change of a Lease does to its notes (rule 14)', () => {
     },
     { change: clearing, dropsFields: true, notes: both, want: { preferredHolder: null } },
     { change: fencing, dropsFields: true, notes: both, want: undefined },
-    // One that keeps them.
+    // A server that keeps fields.
     { change: granting, dropsFields: false, want: undefined },
     { change: granting, dropsFields: false, notes: both, want: { strategy: null, preferredHolder: null } },
     { change: preferring, dropsFields: false, notes: both, want: { strategy: null, preferredHolder: null } },
     { change: naming(false), dropsFields: false, notes: both, want: { strategy: null } },
     { change: clearing, dropsFields: false, notes: both, want: { preferredHolder: null } },
     { change: clearing, dropsFields: false, notes: named, want: undefined },
-    // One of which nothing is known yet.
+    // A server that is unknown so far.
     { change: preferring, dropsFields: undefined, want: undefined },
     { change: preferring, dropsFields: undefined, notes: named, want: { preferredHolder: 'b' } },
     {

@@ -29,25 +29,25 @@ const grant: Grant = {
   isPreemption: false,
 };
 
-/** As a coordinator leaves a Lease that it grants at `at`. */
+/** A Lease after a coordinator's grant at `at`. */
 const grantedTo = (holder: string, at: number) =>
   makeLease(holder)
     .renewedAt(at)
     .with({ acquireTime: wallAt(at), resourceVersion: String(at) });
 
-/** As its holder leaves it when it renews it at `at`. */
+/** A Lease after its holder's renewal at `at`. */
 const renewedBy = (holder: string, at: number) =>
   makeLease(holder)
     .renewedAt(at)
     .with({ resourceVersion: String(at) });
 
-/** Whether nobody leads by the Lease yet. */
+/** Whether the holder has not renewed the Lease since its grant. */
 function isUntaken(input: InputBuilder, at: number): boolean {
   const { memory, lease } = input.build();
   return lease !== undefined && isProvisional(memory, lease, at);
 }
 
-/** For whom, and until when, the Lease is kept once it is gone, as is seen at `at`. */
+/** The holder for which the Lease is reserved after it disappears at `at`, and until when. */
 function keptAt(input: InputBuilder, at: number) {
   return reservationFor(allBeliefs(input.build().memory), at);
 }
@@ -116,7 +116,7 @@ describe('a release that may be the work of a former leader is doubted (rule 8)'
   const led = makeInput().sees(leading('a', 0), 0);
   const replica = (holder: string, at: number) => grantedTo(holder, at).with({ isUnrenewedGrant: true });
 
-  /** Until when a release of the Lease is doubted, if its holder goes on renewing until then. */
+  /** Until when a release of the Lease is doubted, if its holder continues to renew until then. */
   const doubtedUntil = (input: InputBuilder, holder: string) => {
     const isDoubted = (at: number) => {
       const renewed = input.sees(leading(holder, at - 50), at - 50);
@@ -236,7 +236,7 @@ describe('a reservation (rule 8)', () => {
       want: { holder: 'a', until: 34_000, othersUntil: 15_000 },
     },
     {
-      // The leader before may have renewed it, too, for the 60 s that stand there.
+      // The former leader may have renewed it, too, for the 60 s in the Lease.
       name: 'of the last leader, if that believes for longer',
       seconds: 60,
       want: { holder: 'x', until: 65_000, othersUntil: 64_000 },

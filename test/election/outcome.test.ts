@@ -11,7 +11,7 @@ import {
 import { makeCandidate, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { agreedCandidates, candidatesWithStrategy, manyCandidates, someCandidates } from './arbitraries.ts';
 
-// An oracle that shares nothing with the code under test: slow, obvious, by brute force.
+// An independent oracle: slow, obvious, by brute force.
 
 interface ReadVersion {
   readonly numbers: readonly number[];
@@ -46,7 +46,7 @@ function compareVersions(a: ReadVersion, b: ReadVersion): number {
   return a.preRelease.length - b.preRelease.length;
 }
 
-/** Ordered lists agree on X when nothing else can come first: tried by every order that there is. */
+/** Ordered lists agree on X if X is first in every possible order. Tries all orders. */
 function naiveStrategy(candidates: readonly LeaseCandidate[]): string | 'conflict' | undefined {
   const lists = candidates.flatMap(({ preference }) =>
     preference.kind === 'preferredStrategies' && preference.strategies.length > 0
@@ -142,7 +142,7 @@ function subsets<T>(items: readonly T[]): readonly (readonly T[])[] {
   return subsets(rest).flatMap((others) => [others, [first, ...others]]);
 }
 
-/** Two leaders of the same versions are as good as each other: their builds, age and names do not count (rule 5). */
+/** Two leaders with the same versions are equally good: builds, age and names do not count (rule 5). */
 function naiveMerit(candidates: readonly LeaseCandidate[]): string {
   const outcome = naiveOutcome(candidates);
   const leader = candidates.find(({ name }) => outcome === `leader ${name}`);
@@ -183,7 +183,8 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     fc.assert(
       fc.property(someCandidates, fc.nat(5), (candidates, count) => {
         const [present, absent] = [candidates.slice(0, count), candidates.slice(count)];
-        // Which strategies are at odds is part of a conflict that is reported; lists may be waited for in vain.
+        // The conflicting strategies are part of a reported conflict. With lists, an answer may not change the
+        // result.
         fc.pre(naiveOutcome(present) !== 'conflict');
         if (isNaivelySettled(present, absent)) expect(isSettled(present, absent)).toBe(true);
       }),

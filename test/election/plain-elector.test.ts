@@ -44,7 +44,7 @@ function endedPod(change: Partial<Pod> = {}, seenAt: Instant = STARTED): Observe
 
 const runningPod = (change: Partial<Pod>) => observePod(undefined, { ...pod, ...change }, STARTED);
 
-/** A Lease that asks for evidence. A plain elector takes it from another at 1 s, and renews it until 8 s. */
+/** A Lease that asks for crash evidence. A plain elector takes it from another at 1 s, and renews it until 8 s. */
 function heldPlainly(fields: Partial<Lease> = {}, until: Instant = 8000): InputBuilder {
   const lease = (holder: string, at: Instant) =>
     makeLease(holder)
@@ -210,7 +210,7 @@ describe('the Lease of a plain elector that has ended (rule 17)', () => {
   });
 
   test('is left alone while a former holder may believe that it leads', () => {
-    // `x` renews for 60 s, and at 1 s loses the Lease to another client without a release.
+    // `x` renews for 60 s, and loses the Lease to another client at 1 s without a release.
     const before = makeLease('x').lasting(60).with({ strategy: undefined, isAcquireTimeRenewers: true });
     let input = makeInput()
       .settings({ isCrashEvidenceUsed: true })

@@ -244,7 +244,7 @@ describe('what is recorded of an action', () => {
       200,
       makeLease('a').with({ resourceVersion: '7' }).build(),
     );
-    // The answer took 0.1 s: the holder has as much more.
+    // The answer took 0.1 s: the holder has this much more time.
     expect(memory.unrenewedGrant).toEqual({
       ...{ holder: 'a', renewTime: wallAt(0), resourceVersion: '7' },
       ...{ leaseDurationSeconds: 10, takeUpBy: 5300, isPreemption: false },

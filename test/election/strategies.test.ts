@@ -198,7 +198,7 @@ describe.each([...strategies])('%s', (_name, strategy) => {
             const order = Math.sign(strategy.compare(a, b));
             expect(Math.sign(strategy.compare(b, a))).toBe(-order + 0);
             if (a.name !== b.name) expect(order).not.toBe(0);
-            // What is worth a wait, and what is worth a leader, are the beginnings of the same order.
+            // The criteria for a wait and for a new leader are prefixes of the same order.
             for (const coarser of [strategy.compareMerit(a, b), strategy.comparePreemption(a, b)])
               expect([order, 0]).toContain(Math.sign(coarser));
             for (const c of candidates) {

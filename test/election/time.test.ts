@@ -98,7 +98,7 @@ describe('the time written into a ping (rule 2)', () => {
             .build();
           const observation = observeCandidate(undefined, candidate, makeNow(seenAt), defaultSettings);
           const pingTime = pingTimeFor(candidate, observation, makeNow(at, jumpMs));
-          // One microsecond is what it takes to be later than the renewTime when no time has passed.
+          // If no time has passed, one microsecond is enough to be later than the renewTime.
           expect(pingTime).toBeLessThanOrEqual(wallAt(at + aheadMs) + 1n);
           expect(pingTime).toBeGreaterThan(candidate.renewTime ?? 0n);
         },

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { parseVersion, versionOf } from '../../src/election/strategies.ts';
 import { makeCandidate } from '../support/election-builders.ts';
 
-/** Of candidates that nobody else in these tests has. */
+/** Versions that no other test uses. */
 let read = 0;
 const newText = () => `7.7.${read++}`;
 
-/** Reads new versions until what was known has been forgotten; `probe` is then one of the two that are known. */
+/** Reads new versions until old ones have left the cache. `probe` is then one of the two cached versions. */
 function forgetAll(probe: string): void {
   const before = parseVersion(probe);
   for (let more = 0; more <= 1000 && parseVersion(probe) === before; more++) parseVersion(newText());

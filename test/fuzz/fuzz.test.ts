@@ -3,7 +3,7 @@ import { describe, onTestFinished, test } from 'vitest';
 import { holdingNobody } from './held-loop.ts';
 import { fuzzTargets } from './targets.ts';
 
-/** Always the same inputs; `npm run fuzz` tries others. */
+/** Always the same inputs. `npm run fuzz` tries others. */
 const seed = 20_261_122;
 
 describe('whatever others write', () => {

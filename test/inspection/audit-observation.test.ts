@@ -10,7 +10,7 @@ import { rawLease, rawPod, stampAt } from './audit-builders.ts';
 const LEASES = '/apis/coordination.k8s.io/v1/leases';
 const CUSTOM = '/apis/coordinated-leader-election.dev/v1alpha1';
 
-/** A cluster of which a test says what is in it, and what its user may not read. */
+/** A cluster with the test's objects, and with limits of the user's permissions. */
 function makeCluster({
   leases = [rawLease()],
   pods = [],

@@ -9,7 +9,7 @@ import { type PodParts, rawPod, stampAt } from './audit-builders.ts';
 
 const ASKING = { 'coordinated-leader-election.dev/crash-evidence': 'enabled' };
 
-/** A Pod whose container has run since long ago, and has ended at 8 s for this reason. */
+/** A Pod whose container has run for long, and has ended at 8 s for this reason. */
 function endedPod(reason = 'Error', parts: Partial<PodParts> = {}): KubernetesObject {
   const times = { startedAt: stampAt(-60_000), finishedAt: stampAt(8000) };
   const state = { terminated: { containerID: 'containerd://1', ...times, reason } };
@@ -19,7 +19,7 @@ function endedPod(reason = 'Error', parts: Partial<PodParts> = {}): KubernetesOb
 
 const runningPod = (parts: Partial<PodParts> = {}) => rawPod({ name: 'web-0', ...parts });
 
-/** Says of each condition of a holder that renewed at 8 s for the last time, in a cluster with these Pods. */
+/** Describes the conditions for a holder that last renewed at 8 s, in a cluster with these Pods. */
 async function explain({
   pods = [] as readonly KubernetesObject[],
   at = 20_000,

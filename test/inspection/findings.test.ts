@@ -25,12 +25,12 @@ const rules = (parse(read(rulesPath)) as { groups: { rules: Rule[] }[] }).groups
   ({ rules: those }) => those,
 );
 
-/** The titles of a Markdown text, with as many hashes as they have there. */
+/** The headings of a Markdown text, with their hashes. */
 function titlesIn(markdown: string): readonly string[] {
   return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').match(/^#+ .+$/gm) ?? [];
 }
 
-/** What a link to a title has behind its hash. */
+/** The anchor of a heading. */
 function anchorOf(title: string): string {
   return title
     .replace(/^#+ /, '')
@@ -56,7 +56,7 @@ const procedurePath = (name: string) => `docs/runbooks/${name}.md`;
 
 const PARTS = ['## Meaning', '## Impact', '## Diagnosis', '## Mitigation'];
 
-/** The titles that divide a runbook, its own first. */
+/** The headings of a runbook, its title first. */
 function partsOf(path: string): readonly string[] {
   return titlesIn(read(path)).filter((title) => !title.startsWith('###'));
 }

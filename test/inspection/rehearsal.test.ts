@@ -4,7 +4,7 @@ import { makeCandidate, makeInput, makeLease, makeNow } from '../support/electio
 
 const old = makeCandidate('old').versions('1.36.0', '1.35.0');
 const young = makeCandidate('young').versions('1.36.0', '1.36.0');
-/** Held by `young`'s elder, who renewed at instant 0. */
+/** Held by an older candidate than `young`, which renewed at instant 0. */
 const led = makeInput()
   .sees(makeLease('old').with({ acquireTime: undefined }).lasting(15), 0)
   .candidates(old.seenAt(0), young.seenAt(0));

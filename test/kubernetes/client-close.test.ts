@@ -7,7 +7,7 @@ import { ScriptedServer, sendJson } from './scripted-server.ts';
 
 const get = { method: 'GET', path: '/version' } as const;
 const watch = { ...get, query: { watch: true } };
-/** As many more than there are connections as it takes to find out what waits for a turn. */
+/** One call more than there are connections, to test waiting calls. */
 const CALLS = 200;
 
 async function startServer(): Promise<ScriptedServer> {
@@ -16,12 +16,12 @@ async function startServer(): Promise<ScriptedServer> {
   return server;
 }
 
-/** Accepts connections and says nothing over any of them. */
+/** Accepts connections and never answers. */
 async function startMuteServer() {
   const open = new Set<Socket>();
   const server = createTcpServer((socket) => {
     open.add(socket.on('error', () => {}).on('close', () => open.delete(socket)));
-    // Else it would not even hear that the connection has ended.
+    // Otherwise it would not notice the end of the connection.
     socket.resume();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,7 @@ async function startMuteServer() {
   return { port: typeof address === 'object' ? address?.port : undefined, open };
 }
 
-/** How each call went: the code of its error, or `answered`. */
+/** The result of each call: the code of its error, or `answered`. */
 function outcomes(calls: readonly Promise<unknown>[]): Promise<readonly string[]> {
   return Promise.all(
     calls.map((call) =>
@@ -45,7 +45,7 @@ function outcomes(calls: readonly Promise<unknown>[]): Promise<readonly string[]
   );
 }
 
-/** Closes a client while the clock goes on by what running requests are given. */
+/** Closes a client while the clock advances by the grace period of running requests. */
 async function close(client: KubernetesClient, clock: VirtualClock): Promise<void> {
   const closed = client.close();
   await clock.advance(1000);
@@ -114,7 +114,7 @@ describe('a client that is closed', () => {
     await waitFor(() => server.requests.length === 4);
     await clock.advance(500);
     expect(new Set(await calls)).toEqual(new Set(['DEADLINE_EXCEEDED']));
-    // Nothing is left to wait for: this takes no time.
+    // No request is pending: this takes no time.
     await client.close();
     await waitFor(() => server.openConnections === 0);
   });

@@ -56,7 +56,7 @@ describe('connections', () => {
     server.answer = (_, response) => sendJson(response, {});
     const client = closing(makeLocalClient(server.port));
     for (let i = 0; i < 20; i++) await client.request(get);
-    // The next request may come just before the connection is known to be free again.
+    // The next request may start just before the connection is marked free again.
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
@@ -150,12 +150,12 @@ describe('connections', () => {
   ])('$name are not kept in memory, however long the client lives', async ({ isServed }) => {
     const server = await startServer();
     server.answer = (_, response) => sendJson(response.setHeader('connection', 'close'), {});
-    // The virtual one keeps what cancelled timers were for.
+    // The virtual clock keeps references of cancelled timers.
     const client = closing(makeLocalClient(server.port, { clock: systemClock }));
     if (!isServed) await server.stop();
     const before = queryObjects(Socket, { format: 'count' });
     for (let i = 0; i < 50; i++) await client.request(get).catch(() => {});
-    // They hold the server's own ends.
+    // They hold the server's ends of the connections.
     server.requests.length = 0;
     // The last one may not have ended yet.
     await waitFor(() => queryObjects(Socket, { format: 'count' }) < before + 10);
@@ -190,7 +190,7 @@ describe('TLS', () => {
       }),
     );
     for (let i = 0; i < 20; i++) await expect(client.request(get)).resolves.toEqual({ client: 'tester' });
-    // The next request may come just before the connection is known to be free again.
+    // The next request may start just before the connection is marked free again.
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
@@ -261,7 +261,7 @@ describe('TLS', () => {
     await clock.advance(1_000);
     await expect(client.request(get)).resolves.toEqual({ authorization: 'Bearer second' });
     expect(server.connections).toBe(3);
-    // The old connection for requests goes; the watch lives on until it ends by itself.
+    // The old connection for requests closes. The watch continues until it ends by itself.
     await waitFor(() => server.openConnections === 2);
   });
 });

@@ -22,7 +22,7 @@ interface Served {
   readonly observations: ApiCallObservation[];
 }
 
-/** A client of a server that answers each request with what `answer` writes. */
+/** A client of a server that answers each request by `answer`. */
 async function serve(answer: (response: ServerResponse) => void): Promise<Served> {
   const server = await ScriptedServer.start();
   cleanups.push(() => server.stop());
@@ -35,14 +35,14 @@ async function serve(answer: (response: ServerResponse) => void): Promise<Served
   return { server, client, clock, observations };
 }
 
-/** Closes a client, whatever is still under way. */
+/** Closes a client with its pending requests. */
 async function close(client: KubernetesClient, clock: VirtualClock): Promise<void> {
   const closed = client.close();
   await clock.advance(1000);
   await closed;
 }
 
-/** A request for a list whose items come to be in `taken`. */
+/** A request for a list whose items are stored in `taken`. */
 function listInto(taken: unknown[]): ApiRequest {
   return { method: 'GET', path: leases, takeItems: (items) => void taken.push(...items) };
 }
@@ -66,7 +66,7 @@ describe.each([
     expect(taken).toEqual(manyItems);
     expect(observations).toMatchObject([{ verb: 'list', status: 200 }]);
     for (let i = 0; i < 10; i++) await client.request(listInto([]));
-    // The next request may come just before the connection is known to be free again.
+    // The next request may start just before the connection is marked free again.
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 

@@ -5,7 +5,7 @@ import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import { ScriptedClient } from './scripted-client.ts';
 
-/** A server that has these resources in these versions of the group (rule 11). */
+/** A server that serves these resources in these versions of the group (rule 11). */
 function makeServer(resourcesByVersion: Record<string, readonly string[]>): ScriptedClient {
   const client = new ScriptedClient();
   const group = '/apis/coordination.k8s.io';

@@ -21,7 +21,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-/** A kubeconfig with one cluster, one user and one context, all of one name. */
+/** A kubeconfig with one cluster, one user and one context, all with the same name. */
 function kubeconfigOf(
   name: string,
   fields: { server?: string; user?: string; current?: boolean } = {},
@@ -43,7 +43,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-/** An environment whose home is empty. */
+/** An environment with an empty home directory. */
 function environment(fields: Record<string, string> = {}): Record<string, string> {
   return { HOME: directory, ...fields };
 }
@@ -174,7 +174,7 @@ describe('a user', () => {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** What a connection is made with, for one cluster and one user. */
+/** The parameters of connections for one cluster and one user. */
 async function optionsFor(cluster: object, user: object): Promise<RequestOptions> {
   const text = JSON.stringify({
     clusters: [{ name: 'a', cluster: { server: 'https://a.test', ...cluster } }],
@@ -187,7 +187,7 @@ async function optionsFor(cluster: object, user: object): Promise<RequestOptions
   return options;
 }
 
-// As client-go has it: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3.
+// As in client-go: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3.
 describe('of two ways to say one thing', () => {
   test.each([
     { name: 'the file is there', file: 'pem', more: {} },
@@ -328,7 +328,7 @@ test.each([
   expect({ ...got, agent: undefined }).toEqual({ ...wanted, agent: undefined });
 });
 
-/** Without the fields that are null or undefined, which stand for those that are not there. */
+/** Without null and undefined fields, which mean absent fields. */
 function defined(fields: object | null): object {
   return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value != null));
 }

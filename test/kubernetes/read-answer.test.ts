@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ListSplitter } from '../../src/kubernetes/read-answer.ts';
 
-/** What comes of `text` in chunks of the given sizes, the last one as large as is left: the items as JSON, and the rest. */
+/** Reads `text` in chunks of the given sizes; the last chunk is the rest. Returns the items as JSON, and the rest. */
 function split(text: string, sizes: readonly number[]): { items: string[]; rest: string } {
   const bytes = new TextEncoder().encode(text);
   const splitter = new ListSplitter();
@@ -27,7 +27,7 @@ function byBytes(text: string): number[] {
 }
 
 const chunkSizes = fc.array(fc.integer({ min: 0, max: 40 }));
-/** Of brackets, quotes, escapes and characters of several bytes. */
+/** Consists of brackets, quotes, escapes and multi-byte characters. */
 const wildText = fc.string({
   unit: fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', 'items', 'é', '🙂', ' '),
 });

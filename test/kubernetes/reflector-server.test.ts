@@ -7,7 +7,10 @@ import { makeReflector, type RecordedReflector } from './make-reflector.ts';
 import { makeList, makeObject } from './scripted-client.ts';
 import { ScriptedServer, sendJson } from './scripted-server.ts';
 
-/** A reflector, the real client and a real server, whose lists are answered and whose watches a test feeds. */
+/**
+ * A reflector with the real client and a real server. The server answers lists, and the test provides the events of
+ * watches.
+ */
 let server: ScriptedServer;
 let client: KubernetesClient;
 let recorded: RecordedReflector;

@@ -10,10 +10,10 @@ function apiError(status: number, reason = '', retryAfterMs?: number): ApiError 
   return new ApiError({ method: 'GET', path: '/leases', status, reason, message: 'scripted', retryAfterMs });
 }
 
-/** So many delays that those of 10 s are among them. */
+/** Enough delays to include those of 10 s. */
 const ENOUGH_FOR_THE_LONGEST = 10;
 
-/** From 200 ms, doubled, up to 10 s; half of each is left to chance. */
+/** From 200 ms, doubled, up to 10 s, with half of each as jitter. */
 function expectDoubling(delays: readonly (number | undefined)[], atLeast: number): void {
   expect(delays.length).toBeGreaterThanOrEqual(atLeast);
   for (const [index, delay] of delays.entries()) {
@@ -778,7 +778,7 @@ describe('stopping', () => {
     await settle();
     const stopped = reflector.stop();
     expect(client.requests[0]?.signal?.aborted).toBe(true);
-    // The answer was on its way already.
+    // The answer was already in flight.
     answer.resolve(makeList([makeObject('a', '1')], '1'));
     await stopped;
     await clock.advance(600_000);

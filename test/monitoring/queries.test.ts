@@ -21,7 +21,7 @@ describe('an alert reads nothing but what coordinators show', () => {
 });
 
 describe('the dashboard reads nothing but what coordinators show', () => {
-  /** An expression as Prometheus gets it, in all that matters for its reading. */
+  /** An expression as Prometheus gets it, without irrelevant differences. */
   const plain = (expression: string) => expression.replaceAll('$__rate_interval', '1m');
 
   test.for(dashboardQueries(dashboard).filter(({ expression }) => !expression.startsWith('label_values')))(

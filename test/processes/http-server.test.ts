@@ -15,7 +15,7 @@ const anyPort = { host: '127.0.0.1', port: 0 };
 
 const started: HttpServer[] = [];
 
-/** By a clock that stands still, unless another is given: nothing is cut because it takes too long. */
+/** Its default clock stands still: no timeout fires. */
 async function start(parts: Partial<HttpServerParts> = {}): Promise<HttpServer> {
   const server = await startHttpServer(anyPort, {
     clock: new VirtualClock(),
@@ -186,7 +186,7 @@ describe('the HTTP server', () => {
     await once(client, 'connect');
     client.on('error', () => {});
     client.write(sent);
-    // Its connection has been taken before this one.
+    // The server has accepted its connection before this one.
     await ask(server, '/livez');
     let isClosed = false;
     const closed = server.close().then(() => {

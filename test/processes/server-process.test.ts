@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-/** Serves until the test is over; resolves once it has said how to use it. */
+/** Serves until the test is over. Resolves when it has printed how to use it. */
 async function serve(flags: GivenFlags<ServeSettings> = {}) {
   const host = new SimHost();
   const settings = resolveSettings(serveSettings, { listen: '127.0.0.1:0', ...flags }, {});
@@ -117,7 +117,7 @@ describe('serve', () => {
     );
     for (const file of kept) expect((await stat(join(directory, file))).mode & 0o777).toBe(0o600);
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
-    // Nothing unfinished is left over.
+    // No partial file is left.
     expect(
       (await readdir(directory)).filter((file) => !file.startsWith('objects.sqlite')).toSorted(),
     ).toEqual(['ca.crt', 'kubeconfig', 'kubeconfig-read-only', 'tls.crt', 'tls.key', 'tokens.json']);

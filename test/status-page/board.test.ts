@@ -27,14 +27,14 @@ beforeEach(() => {
   leases = new SimLeases(clock);
 });
 
-/** A board that is told what is seen of the Leases. */
+/** A board with its input of observations. */
 function makeBoard(): Board {
   const made = new Board(clock, leases);
   leases.onSeen = (key, isRenewalOnly) => made.touch(key, isRenewalOnly);
   return made;
 }
 
-/** A board of what there is now, up to date. */
+/** Returns an up-to-date board. */
 function openBoard(): Board {
   board = makeBoard();
   board.refresh(1000);
@@ -196,7 +196,7 @@ const older = makeCandidate('older').versions('1.35.0');
 
 const newer = makeCandidate('newer').versions('1.36.0', '1.35.0');
 
-/** Pinged, without the server having answered that yet. */
+/** Pinged, without the server's answer to the ping. */
 function onItsWay(candidate: CandidateBuilder, at: number): ObservedBuilder {
   return new ObservedBuilder(() => {
     const { candidate: seen, observation } = candidate.seenAt(0).build();

@@ -128,7 +128,7 @@ describe('whoever has caught up', () => {
   test('hears something every ten seconds though nothing happens', async () => {
     const { reader } = join();
     await clock.advance(60_000);
-    // One at the start tells what time it is.
+    // The first one at the start contains the time.
     expect(reader.of('beat')).toHaveLength(1 + 6);
   });
 });

@@ -14,7 +14,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-/** By a clock that stands still: what is told comes when the test lets time pass. */
+/** By a clock that stands still: messages come when the test lets time pass. */
 async function start(options?: Omit<Parameters<typeof servePage>[0], 'clock'>) {
   const clock = new VirtualClock();
   const served = await servePage({ ...options, clock });
@@ -26,7 +26,7 @@ function wallMs(clock: VirtualClock): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** The head of an answer; the rest is for the caller to read or to destroy. */
+/** The head of a response. The caller reads or destroys the rest. */
 function ask(
   server: HttpServer,
   path: string,
@@ -49,7 +49,7 @@ async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Reads until `text` has come. */
+/** Reads until `text` has arrived. */
 async function readUntil(stream: NodeJS.ReadableStream, text: string): Promise<string> {
   let read = '';
   for await (const chunk of stream.setEncoding('utf8')) {
@@ -159,7 +159,7 @@ describe('the stream', () => {
     // The two clocks drift apart.
     clock.jumpWallClock(7);
     await clock.advance(1000);
-    // A watch that has just ended is most likely begun anew at once.
+    // A watch that has just ended most likely starts again at once.
     since = clock.now();
     await clock.advance(2750);
     since = undefined;
@@ -193,7 +193,7 @@ describe('the stream', () => {
       'retry: 10000\nevent: refused\ndata: {"why":"16 pages are open already"}\n\n',
     );
     answers[0]?.destroy();
-    // The server learns of it by and by.
+    // The server notices it only after a while.
     const inGoodTime = { timeout: 10_000 };
     await expect
       .poll(async () => {
@@ -212,7 +212,7 @@ describe('the stream', () => {
     const agent = new Agent({ keepAlive: true });
     const answer = await ask(server, '/status/events', { agent });
     const rest = bodyOf(answer);
-    // The clock stands still: nothing is cut.
+    // The clock stands still: no timeout fires.
     await server.close();
     expect((await rest).toString()).toContain('event: hello');
     leases.looks = 0;

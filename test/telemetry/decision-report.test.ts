@@ -165,7 +165,7 @@ describe('a write that is refused', () => {
     expect(linesOf('Write failed')).toHaveLength(1);
     await world.clock.runUntil(() => linesOf('Write failed').length > 1);
     expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
-    // The first one was told of, and this one is.
+    // The first conflict was reported, and so is this one.
     const failures = await measure('cle_writes_total{action="PingCandidate",result="error"}');
     expect(linesOf('Write failed')[1]?.['failedAlikeSince']).toBe(failures - 2);
   });
@@ -175,7 +175,7 @@ describe('a write that is refused', () => {
     // It is asked for the decision, and right before the write.
     const { world, linesOf } = makeReportedWorld({ mayWrite: () => ++asked !== 2 });
     await world.start();
-    // The start asks as well, before there is a Lease to decide on.
+    // The start asks as well, before a Lease exists.
     asked = 0;
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.clock.advance(0);

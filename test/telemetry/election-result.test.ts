@@ -154,7 +154,7 @@ describe('the times of an election', () => {
 
   test('count from the expiry, or from when anybody could be elected after it', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
-    // The Lease expires after 10 s. Nobody answers the ping before it, nor for a while after it.
+    // The Lease expires after 10 s. No candidate answers the ping before that, or for a while after it.
     await world.clock.advance(30_000);
     await expect(measure(`${EXPIRY}_count`)).resolves.toBe(0);
     world.renew('default/a');
@@ -186,7 +186,7 @@ describe('the times of an election', () => {
       method === 'PATCH' && path.includes('/leases/') && failures-- > 0 ? { outcome: 500 } : {};
     await world.clock.advance(4000);
     await expect(measure(`${EXPIRY}_count`)).resolves.toBe(1);
-    // The first repetition comes within 20 ms, of which half are left to chance.
+    // The first retry comes within 20 ms, half of it jitter.
     const tookS = await measure(`${EXPIRY}_sum`);
     expect(tookS).toBeGreaterThanOrEqual(0.01);
     expect(tookS).toBeLessThanOrEqual(0.02);

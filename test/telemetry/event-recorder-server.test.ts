@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stopCoordinator();
   await rm(directory, { recursive: true, force: true });
-  // It fails when the coordinator lacked a right that deploy/rbac.yaml should have given it.
+  // It fails if the coordinator lacked a permission that deploy/rbac.yaml should grant.
   await cluster.stop();
 });
 

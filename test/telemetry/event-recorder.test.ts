@@ -271,13 +271,13 @@ describe('a recorder that is stopped', () => {
     const stopped = recorder.stop();
     await clock.advance(2000);
     await stopped;
-    // A hundred at once, and twenty a second; the last one's turn would come just as its time is over.
+    // A hundred at once, and twenty per second; the last one is due just as its time is over.
     expect(requests).toHaveLength(139);
     expect(results.filter((result) => result === 'dropped')).toHaveLength(61);
   });
 });
 
-/** Writes an Event. Returns how often it has been written by now. */
+/** Writes an Event. Returns how often it has been written so far. */
 function write(correlator: ReturnType<typeof createEventCorrelator>, event: LeaseEvent): number {
   const count = (correlator.repeatedBy(event)?.count ?? 0) + 1;
   correlator.written(event, { name: 'event', count });

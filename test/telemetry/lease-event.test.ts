@@ -201,7 +201,7 @@ describe('an Event on a Lease', () => {
       'leasecandidates',
       makeCandidateObject('dead', { renewedAt: -7_200_000, version: '1.37.0' }),
     );
-    // It is asked three times over ten minutes before that.
+    // It is pinged three times within ten minutes before that.
     await world.clock.advance(10 * 60_000);
     expect(told()).toHaveLength(1);
     await world.clock.advance(20_000);
@@ -244,7 +244,7 @@ const live = (name: string, version: string) =>
 
 const silent = (name: string) => makeCandidate(name).versions('1.30.0').seenAt(-10_000).pingedAt(-9000);
 
-/** Who is named of a decision about a free Lease. */
+/** The names in the Event of a decision about a free Lease. */
 function named(candidates: readonly ReturnType<typeof live>[], most?: number) {
   const input = makeInput()
     .candidates(...candidates)

@@ -10,7 +10,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const make = (clock: Clock = new VirtualClock()) => createMetrics({ version: '1.2.3', clock });
 
-/** The samples of one metric as Prometheus would read them: `name{labels}` to value. */
+/** The samples of one metric as Prometheus reads them: `name{labels}` to value. */
 async function samplesOf(metrics: ReturnType<typeof make>, name: string): Promise<Record<string, number>> {
   const lines = (await metrics.registry.getSingleMetricAsString(name)).split('\n');
   return Object.fromEntries(
@@ -178,7 +178,7 @@ describe('the metrics', () => {
     metrics.api.watchStaleness((resource) => (resource === 'leases' ? heard : undefined));
     heard = 2500;
     expect(await staleness()).toBe(0.5);
-    // Nothing is watched any more: what was heard last still counts.
+    // No watch is open any more: the last received data still counts.
     heard = undefined;
     await clock.advance(1000);
     expect(await staleness()).toBe(1.5);

@@ -38,7 +38,7 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** A command run by `sh` in a folder of its own, whose output goes to the file `out`. */
+/** Runs a command by `sh` in its own folder, with output to the file `out`. */
 function runOf(script: string, { leaseDurationMs = 15_000 } = {}) {
   return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], leaseDurationMs);
 }
@@ -49,7 +49,7 @@ function startRun(command: readonly string[], leaseDurationMs = 15_000) {
   return { run: new CommandRun({ command, leaseDurationMs, host, logger }), host };
 }
 
-/** The processes of a group that could still do something. */
+/** The processes of a group that are not dead. */
 function aliveInGroup(id: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
@@ -82,7 +82,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     term.end('yielded');
     await leading;
     expect(linesOf('out')).toEqual(['up', 'done']);
-    // It stands again, and runs in the next term.
+    // It is a candidate again, and runs in the next term.
     expect(run.stopping.aborted).toBe(false);
     const next = run.lead(new FakeTerm());
     await until(() => linesOf('out').length === 3, 'up again');
@@ -168,7 +168,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     const { run, host } = runOf(
       `trap 'sleep 1; echo done; exit 0' TERM; echo up; while :; do sleep 0.02; done`,
     );
-    // The guard is told of the first renewal alone: the next time would be 5 s later.
+    // The guard learns only of the first renewal: the next time would be 5 s later.
     const term = new FakeTerm(900);
     const leading = run.lead(term);
     await until(() => linesOf('out').includes('up'), 'up');

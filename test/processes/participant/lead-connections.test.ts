@@ -44,7 +44,7 @@ async function start() {
     { clock, leadership, connections, metrics, resign },
   );
   ended.push(() => server.close());
-  /** Begins a term. Tells when the Lease may be released, in milliseconds. */
+  /** Begins a term. Returns when the Lease may be released, in milliseconds. */
   const lead = (lastsMs = 15_000) => {
     term = new FakeTerm(lastsMs, clock);
     const freed: number[] = [];
@@ -78,7 +78,7 @@ class AskingProgram {
     ended.push(() => this.close());
   }
 
-  /** Waits for so many lines. */
+  /** Waits for this many lines. */
   async heard(count: number): Promise<Told | undefined> {
     await vi.waitUntil(() => this.told.length >= count, { timeout: 10_000 });
     return this.told.at(-1);
@@ -94,7 +94,7 @@ class AskingProgram {
   }
 }
 
-/** Asks, and waits until the sidecar knows. */
+/** Asks for the lead, and waits until the sidecar has received that. */
 async function ask({ server, connections, calls }: Awaited<ReturnType<typeof start>>) {
   const before = calls.length;
   const program = new AskingProgram(server);
@@ -124,7 +124,7 @@ describe('the request for the lead (rule 18)', () => {
       'x-accel-buffering': 'no',
       connection: 'close',
     });
-    // Others are told that it leads, but not that they may.
+    // Other programs learn that this pod leads, but not that they may lead.
     expect(leadership.account()).toMatchObject({ leading: true, validForMs: 0 });
   });
 
@@ -158,7 +158,7 @@ describe('the request for the lead (rule 18)', () => {
     term.end('yielded');
     expect(await program.heard(2)).toMatchObject({ leading: false, why: 'yielded', validUntilMs: 6000 });
     await clock.advance(1000);
-    // It has more time as long as it needs it, and the term lasts.
+    // It has as much time as it needs, while the term lasts.
     expect(await program.heard(3)).toMatchObject({ leading: false, validUntilMs: 7000 });
     await clock.advance(60_000);
     expect(program.told.at(-1)?.validUntilMs).toBeLessThanOrEqual(62_000);
@@ -211,7 +211,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual(['hasProgram', 'warned']);
     first.close();
     await vi.waitUntil(() => freed.length > 0);
-    // It stays a candidate, but not with the former term.
+    // It stays a candidate, but without the former term.
     expect(calls).toEqual(['hasProgram', 'warned', 'resigned']);
     expect(second.response).toBeUndefined();
     lead();

@@ -93,7 +93,7 @@ describe('the endpoints of a sidecar', () => {
     expect(status).toBe(200);
     expect(JSON.parse(body)).toMatchObject({ resigned: true, leading: false });
     expect(term.signal.aborted).toBe(true);
-    // What it was told holds for 5 s, but it has said that it relies on it no more.
+    // Its promise is valid for 5 s, but the program has reported that it has stopped.
     await leading;
     expect(JSON.parse((await ask(server, '/resign', 'POST')).body)).toMatchObject({ resigned: false });
   });

@@ -12,7 +12,7 @@ function makeLeadership(holder?: string) {
     identity: () => 'web-1',
     holder: () => holder,
   });
-  /** Leads in a term; tells when it has let go of it, in milliseconds. */
+  /** Leads in a term. Returns when it has released, in milliseconds. */
   const lead = (lastsMs = 15_000) => {
     const term = new FakeTerm(lastsMs, clock);
     const freed: number[] = [];

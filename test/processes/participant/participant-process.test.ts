@@ -111,7 +111,7 @@ describe('taking part for a program', () => {
     expect(await ended).toBe(0);
     expect(await candidates()).toEqual([]);
     expect(existsSync(written)).toBe(false);
-    // The standard output is the command's.
+    // The standard output belongs to the command.
     expect(host.said.out).toBe('');
     expect(host.said.err).toContain('"msg":"Standing"');
   });
