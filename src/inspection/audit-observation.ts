@@ -11,7 +11,7 @@ import {
   type Now,
 } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { ApiError, hasStatus } from '../kubernetes/errors.ts';
 import { runWatch } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { type Clock, sleep } from '../support/clock.ts';
@@ -212,7 +212,7 @@ async function readUnlessRefused<T>(
   try {
     return { found: await reading };
   } catch (error) {
-    if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
+    if (!hasStatus(error, 403, 404)) throw error;
     return { unread: unreadFor(what, error, right) };
   }
 }

@@ -2,7 +2,7 @@ import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { EventLoopShare } from '../support/event-loop.ts';
 import type { KubernetesClient } from './client.ts';
-import { ApiError, ConnectionError } from './errors.ts';
+import { ApiError, ConnectionError, hasStatus } from './errors.ts';
 import { listAllPages, runWatch, type WatchEnd, type WatchEvent } from './list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { assertNotSetBack, decideRecovery } from './recovery.ts';
@@ -194,7 +194,7 @@ export class Reflector<T> {
     const isLost = recovery === 'forgotten' || recovery === 'relist';
     if (isLost || (this.#place && this.#place.refusals >= MAX_REFUSALS)) this.#place = undefined;
     this.#report(error, { during, retryInMs });
-    if (error instanceof ApiError && error.status === 404) this.#guard(() => onNotServed?.());
+    if (hasStatus(error, 404)) this.#guard(() => onNotServed?.());
     await sleep(clock, retryInMs, this.#stopping.signal);
     if (this.#place && this.#isOutOfTouch(this.#place)) this.#place = undefined;
   }

@@ -113,7 +113,7 @@ describe('the account of crash evidence', () => {
       parts: { pods: [endedPod()], fields: { ...asked, acquireTime: wallAt(-90_000) } },
       want: [
         bound,
-        'Exited true: the status has an end that the kubelet has seen',
+        'Exited true: the status contains an end that the kubelet has seen',
         'SameIncarnation false: OtherInstance: Another run of the container may have written the last renewal.',
         'Silent undefined: ',
       ],
