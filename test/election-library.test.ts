@@ -24,7 +24,7 @@ function withBlock(text: string, marker: string, language: string, block: string
   return `${before}<!-- ${marker} -->\n\n\`\`\`${language}\n${block}\`\`\`\n${after}`;
 }
 
-test('docs/library.md shows the example as it is, and what it writes (npm test -- test/election-library.test.ts -u)', async () => {
+test('docs/library.md contains the example, and its output (npm test -- test/election-library.test.ts -u)', async () => {
   const written = await readFile(page, 'utf8');
   const withExample = withBlock(written, 'examples/elect.ts', 'ts', await readFile(example, 'utf8'));
   const output = await outputOfExample();
@@ -34,13 +34,13 @@ test('docs/library.md shows the example as it is, and what it writes (npm test -
   expect(output).toContain('GrantRevised');
 });
 
-test('docs/library.md says what each function and constant of the library is for', async () => {
+test('docs/library.md describes each function and constant of the library', async () => {
   const text = await readFile(page, 'utf8');
   const reference = text.slice(0, text.indexOf('## An example'));
   expect(Object.keys(library).filter((name) => !reference.includes(`\`${name}`))).toEqual([]);
 });
 
-test('the example uses the library alone', async () => {
+test('the example imports only the library', async () => {
   const source = await readFile(example, 'utf8');
   const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
   expect(imported).toEqual(['coordinated-leader-election/election']);

@@ -84,7 +84,7 @@ describe('a list of thousands of objects', () => {
     { form: 'rows', headers: asTable },
     { form: 'metadata', headers: asMetadata },
     { form: 'compressed objects', headers: { 'accept-encoding': 'gzip' } },
-  ])('is of one state, though others write before it is read: $form', async ({ headers }) => {
+  ])('shows one state, although other clients write before it is read: $form', async ({ headers }) => {
     const { store, open } = await makeServer();
     const { revision } = store;
     const answer = await open(FULL, { headers });
@@ -98,7 +98,7 @@ describe('a list of thousands of objects', () => {
     expect(newest).toBe(revision);
   });
 
-  test('is answered in pages of one state', async () => {
+  test('is paged in one state', async () => {
     const { store, read } = await makeServer();
     const first = JSON.parse((await read('GET', `${FULL}?limit=2500`)).text);
     expect(first.items).toHaveLength(2500);
@@ -114,7 +114,7 @@ describe('a list of thousands of objects', () => {
     expect(JSON.stringify(rest)).not.toContain('"value":1');
   });
 
-  test('is of no concern any more to the server once its reader has left', async () => {
+  test('costs the server nothing after its reader has disconnected', async () => {
     const { open, read } = await makeServer();
     const controller = new AbortController();
     await open(FULL, { signal: controller.signal });
@@ -126,15 +126,18 @@ describe('a list of thousands of objects', () => {
 test.each([
   { what: 'a collection', path: FULL },
   { what: 'a namespace', path: '/api/v1/namespaces/full' },
-])('while $what of thousands is deleted, others are answered and watchers keep up', async ({ path }) => {
-  const { store, open, read } = await makeServer();
-  const watching = await open(`${FULL}?watch=1&resourceVersion=${store.revision}`);
-  const events = firstLines(watching, COUNT);
-  const deleted = read('DELETE', path).then(() => events);
-  expect(await beside(deleted, () => read('GET', '/api/v1/namespaces/default'))).toBeGreaterThan(2);
-  const types = (await events).map((line) => JSON.parse(line).type);
-  expect(types).toEqual(Array.from({ length: COUNT }, () => 'DELETED'));
-});
+])(
+  'while $what of thousands is deleted, other requests are answered and watchers keep up',
+  async ({ path }) => {
+    const { store, open, read } = await makeServer();
+    const watching = await open(`${FULL}?watch=1&resourceVersion=${store.revision}`);
+    const events = firstLines(watching, COUNT);
+    const deleted = read('DELETE', path).then(() => events);
+    expect(await beside(deleted, () => read('GET', '/api/v1/namespaces/default'))).toBeGreaterThan(2);
+    const types = (await events).map((line) => JSON.parse(line).type);
+    expect(types).toEqual(Array.from({ length: COUNT }, () => 'DELETED'));
+  },
+);
 
 interface Shown {
   readonly metadata: { readonly resourceVersion: string };

@@ -8,7 +8,7 @@ import { runChaos } from './chaos-run.ts';
 const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 const MINUTES = 2;
 
-test('two minutes of chaos break no invariant, and all is well soon after', {
+test('two minutes of chaos break no invariant, and all Leases settle soon after', {
   // In addition to the chaos: time to start, settle and stop, on a slow machine.
   timeout: MINUTES * 60_000 + 600_000,
 }, async ({ annotate, signal }) => {

@@ -39,6 +39,6 @@ test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
     rehearsal: { holder: 'dead', isSettled: false, tookMs: 3_780_000 },
     want: 'The election is not settled after 63m, and dead holds the Lease (LeaderOptimal).',
   },
-])('says how it ends when $name', ({ rehearsal, want }) => {
+])('describes the end when $name', ({ rehearsal, want }) => {
   expect(stepLines({ ...over, ...rehearsal }, plain)).toEqual([`  ${want}`]);
 });

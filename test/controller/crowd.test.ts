@@ -16,8 +16,8 @@ async function makeLedWorld(): Promise<ControllerWorld> {
   return world;
 }
 
-describe('a crowd of candidates whose Lease is in good order', () => {
-  test('renews, and its leader does, without any of them being looked at for the sake of another one', async () => {
+describe('a crowd of candidates with a settled Lease', () => {
+  test('renews, and its leader does, without a decision that reads the others', async () => {
     const world = await makeLedWorld();
     for (let index = 0; index < 200; index++)
       world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
@@ -34,7 +34,7 @@ describe('a crowd of candidates whose Lease is in good order', () => {
   });
 });
 
-test('a Lease with a crowd of candidates is decided on now and then once its budget is spent, and what is put off is told', async () => {
+test('decisions about a Lease with a crowd of candidates are limited after its budget is spent, and delays are reported', async () => {
   const world = await makeLedWorld();
   for (let index = 0; index < 2000; index++)
     world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
@@ -55,7 +55,7 @@ describe('candidates that come and go', () => {
     { name: 'a refusal', fate: { outcome: 500 } },
     { name: 'an answer that comes after they have gone', fate: { answerMs: 2000 } },
     { name: 'a refusal that comes after they have gone', fate: { answerMs: 2000, outcome: 500 } },
-  ])('leave nothing behind, whatever came of their pings: $name', async ({ fate }) => {
+  ])('leave nothing behind, whatever the result of their pings: $name', async ({ fate }) => {
     const world = await makeLedWorld();
     let pings = 0;
     world.fate = (request) => {

@@ -130,11 +130,11 @@ describe('a Lease', () => {
       ),
       want: 0,
     },
-  ])('has lost its redundancy or has not: $name', async ({ input, at = 60, want }) => {
+  ])('has lost its redundancy or not: $name', async ({ input, at = 60, want }) => {
     expect((await survey(input, at * MINUTE)).withoutSuccessor).toBe(want);
   });
 
-  test('has lost its redundancy also when who was there with a candidate that hangs has gone since', async () => {
+  test('has lost its redundancy even if the other candidates beside a hanging one are gone now', async () => {
     const hung = silentPod('b', 0, 40);
     const before = await survey(heldAt('a', 50).candidates(pod('a', 0, 50), hung), 50 * MINUTE);
     const after = heldAt('c', 60).candidates(pod('c', 50, 60), hung);
@@ -144,7 +144,7 @@ describe('a Lease', () => {
     expect((await survey(last, 60 * MINUTE, before.redundancy)).withoutSuccessor).toBe(1);
   });
 
-  test('has no redundancy to lose once its last candidate has been alone since', async () => {
+  test('has no redundancy after its last candidate has been alone since then', async () => {
     const together = heldAt('a', 50).candidates(pod('a', 0, 50), pod('b', 0, 50));
     const { redundancy } = await survey(together, 50 * MINUTE);
     expect(redundancy.size).toBe(2);
@@ -154,7 +154,7 @@ describe('a Lease', () => {
     expect((await survey(replaced, 90 * MINUTE, alone.redundancy)).withoutSuccessor).toBe(0);
   });
 
-  test('with thousands of candidates is judged like one with a few', async () => {
+  test('with thousands of candidates has the same result as with a few', async () => {
     const crowd = Array.from({ length: 5000 }, (_, index) =>
       silentPod(`p${index}`, index / 100, 20 + index / 100),
     );
@@ -165,7 +165,7 @@ describe('a Lease', () => {
   });
 });
 
-describe('a Lease that nobody leads', () => {
+describe('a Lease without a leader', () => {
   const gone = (name: string) => makeCandidate(name).deleting().seenAt(0);
 
   test.for([
@@ -288,7 +288,7 @@ describe('a Lease that nobody leads', () => {
       wantUnled: 1,
       wantLost: 0,
     },
-  ])('is an outage, or has nothing to lead any more: $name', async ({ input, wantUnled, wantLost }) => {
+  ])('is an outage, or was shut down: $name', async ({ input, wantUnled, wantLost }) => {
     const { unled, withoutSuccessor } = await survey(input, 60 * MINUTE);
     expect({ unled: unled.length, withoutSuccessor }).toEqual({
       unled: wantUnled,

@@ -48,7 +48,7 @@ async function ourWritesWithinAMinute(world: ControllerWorld): Promise<readonly 
   return world.ourRequests.slice(before);
 }
 
-describe('whoever may write LeaseCandidates and Leases of one namespace alone', () => {
+describe('a user with write access to the LeaseCandidates and Leases of one namespace', () => {
   test.each(HOSTILE_NAMES.map((leaseName) => ({ leaseName })))(
     'influences no other one with a candidate for $leaseName',
     async ({ leaseName }) => {
@@ -72,7 +72,7 @@ describe('whoever may write LeaseCandidates and Leases of one namespace alone', 
     },
   );
 
-  test('influences no other one with names that are theirs: of the Lease, of its holder and of its successor', async () => {
+  test('does not affect other namespaces with names of their Lease, its holder or its successor', async () => {
     const world = await makeTheirWorld();
     const inOurs = { namespace: 'ours', version: '1.0.0', renewedAt: 1000 };
     for (const name of ['a', 'b', 'best']) world.create('leasecandidates', makeCandidateObject(name, inOurs));
@@ -86,7 +86,7 @@ describe('whoever may write LeaseCandidates and Leases of one namespace alone', 
     expect(world.leaseSpec('theirs/scheduler')).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('cannot keep the coordinator from electing elsewhere', async () => {
+  test('cannot keep the coordinator from electing in other namespaces', async () => {
     const world = await makeTheirWorld();
     for (const [index, leaseName] of HOSTILE_NAMES.entries())
       world.create(

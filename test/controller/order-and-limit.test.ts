@@ -31,7 +31,7 @@ function ping(purpose: PingPurpose): Action {
   return { kind: 'PingCandidate', source: 'native', ...candidate, pingTime: 0n, purpose };
 }
 
-describe('what is urgent', () => {
+describe('the urgency of requests', () => {
   test.each<{ name: string; action: Action; reason?: Reason; want: Urgency }>([
     {
       name: 'making a Lease for somebody',
@@ -90,12 +90,12 @@ describe('what is urgent', () => {
       action: { kind: 'DeleteCandidate', source: 'native', ...candidate },
       want: 'housekeeping',
     },
-  ])('$name is of urgency $want', ({ action, reason = 'LeaseMissing', want }) => {
+  ])('$name has urgency $want', ({ action, reason = 'LeaseMissing', want }) => {
     const decision = { ...decideElection(makeInput().build(), makeNow(0)), reason };
     expect(urgencyOf(action, decision)).toBe(want);
   });
 
-  test('comes in the order of rule 9', () => {
+  test('follows rule 9', () => {
     expect(URGENCIES).toEqual(['grant', 'preference', 'vacant', 'expiry', 'housekeeping']);
   });
 });
@@ -114,7 +114,7 @@ interface Entry {
   readonly since?: number;
 }
 
-describe('keys come out', () => {
+describe('keys leave the queue', () => {
   test.each<{ name: string; entries: readonly Entry[]; want: readonly string[] }>([
     { name: 'not at all when there are none', entries: [], want: [] },
     {
@@ -170,7 +170,7 @@ describe('keys come out', () => {
     expect(drain(keys)).toEqual(want);
   });
 
-  test('of a namespace that comes back after those that are there', () => {
+  test('after the existing namespaces, if their namespace comes back', () => {
     const keys = new FairKeys();
     keys.set('a1', 'a', 0, 0);
     keys.set('b1', 'b', 0, 0);
@@ -179,7 +179,7 @@ describe('keys come out', () => {
     expect(drain(keys)).toEqual(['b1', 'a2']);
   });
 
-  test('without those that were taken out', () => {
+  test('without the removed ones', () => {
     const keys = new FairKeys();
     keys.set('a1', 'a', 0, 0);
     keys.set('b1', 'b', 0, 0);
@@ -209,7 +209,7 @@ async function round(
   for (let answers = 0; answers < requests; answers++) limit.answered(sentAt, isAnswered);
 }
 
-describe('the limit of requests under way (rule 9)', () => {
+describe('the limit of requests in flight (rule 9)', () => {
   test.each<{ name: string; tookMs: number; isAnswered?: boolean; want: number }>([
     { name: 'stays when answers come in good time', tookMs: 10, want: 16 },
     { name: 'stays when they take a while', tookMs: 1000, want: 16 },
@@ -223,7 +223,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(want);
   });
 
-  test('shrinks once for all that was under way together, and again for what was sent after that', async () => {
+  test('shrinks once for all requests that were in flight together, and again for later ones', async () => {
     const limit = new RequestLimit(clock, 16);
     const sentAt = clock.now();
     await clock.advance(1500);
@@ -235,13 +235,13 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(9);
   });
 
-  test('never falls below eight, so that we are heard beside others who overload the server', async () => {
+  test('never falls below eight, so that we get answers although others overload the server', async () => {
     const limit = new RequestLimit(clock, 16);
     for (let rounds = 0; rounds < 20; rounds++) await round(limit, 8, 2000, false);
     expect(limit.current).toBe(8);
   });
 
-  test('never was more than it was set to, be that fewer than eight', async () => {
+  test('never exceeds its maximum, even if that is below eight', async () => {
     const limit = new RequestLimit(clock, 2);
     await round(limit, 2, 2000);
     expect(limit.current).toBe(2);
@@ -249,7 +249,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(2);
   });
 
-  test('grows by about one for each round of good answers, back to what it was', async () => {
+  test('grows by about one for each round of fast answers, back to its maximum', async () => {
     const limit = new RequestLimit(clock, 16);
     await round(limit, 16, 2000);
     const sizes: number[] = [];
@@ -270,7 +270,7 @@ describe('the limit of requests under way (rule 9)', () => {
     { tookMs: 1000, want: 12 },
     { tookMs: 1001, want: 8 },
   ])(
-    'grows by answers below 250 ms, shrinks by those above a second, and by no others: $tookMs ms',
+    'grows by answers below 250 ms, shrinks by answers above a second, and by no others: $tookMs ms',
     async ({ tookMs, want }) => {
       const limit = new RequestLimit(clock, 16);
       await round(limit, 16, 2000);
@@ -279,7 +279,7 @@ describe('the limit of requests under way (rule 9)', () => {
     },
   );
 
-  test('goes by how quick the server is when it has little to do: one that always takes long is not overloaded', async () => {
+  test('considers the latency of the idle server: a server that is always slow is not overloaded', async () => {
     const limit = new RequestLimit(clock, 16);
     for (let second = 0; second < 120; second += 2) await round(limit, limit.current, 1500);
     expect(limit.current).toBe(16);
@@ -288,7 +288,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(12);
   });
 
-  test('goes by its quickest answers, whatever the others take', async () => {
+  test('considers its fastest answers, whatever the others take', async () => {
     const limit = new RequestLimit(clock, 16);
     for (let rounds = 0; rounds < 30; rounds++) {
       await round(limit, limit.current, 1500);
@@ -299,7 +299,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(12);
   });
 
-  test('shrinks again for what was sent the moment after it shrank', async () => {
+  test('shrinks again for requests that were sent the moment after it shrank', async () => {
     const limit = new RequestLimit(clock, 16);
     await round(limit, 1, 1500);
     const sentAt = clock.now();

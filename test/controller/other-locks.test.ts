@@ -16,7 +16,7 @@ function see(locks: HeldLocks, lease: Lease, at: number, isGone = false): void {
   locks.see(leaseKey(lease.namespace, lease.name), () => (isGone ? undefined : lease), at);
 }
 
-test('a lock is held for as long as its holder renews it, by when that is seen (rule 10)', () => {
+test('a lock counts as held while its holder renews it, by the time of observation (rule 10)', () => {
   const locks = new HeldLocks();
   see(locks, lock('infra', OURS), 0);
   expect(locks.heldAt(14_999)).toEqual(['infra']);
@@ -30,7 +30,7 @@ test('a lock is held for as long as its holder renews it, by when that is seen (
 test.each([
   { name: 'released', seen: lock('infra', '', 1), isGone: false },
   { name: 'deleted', seen: lock('infra', OURS, 1), isGone: true },
-])('a lock that is $name is held by nobody', ({ seen, isGone }) => {
+])('a lock that is $name has no holder', ({ seen, isGone }) => {
   const locks = new HeldLocks();
   see(locks, lock('infra', OURS), 0);
   see(locks, seen, 1000, isGone);
@@ -42,7 +42,7 @@ test.each([
   { name: 'the built-in’s', lease: lock('kube-system', 'apiserver-1'), want: ['kube-system'] },
   { name: 'somebody else’s Lease of that name', lease: lock('shop', 'web-1'), want: [] },
   { name: 'another Lease that we hold', lease: lock('infra', OURS, 0, 'web'), want: [] },
-])('a lock is told by its name and its holder: $name', ({ lease, want }) => {
+])('a lock is recognized by its name and its holder: $name', ({ lease, want }) => {
   const locks = new HeldLocks();
   see(locks, lease, 0);
   expect(locks.heldAt(0)).toEqual(want);

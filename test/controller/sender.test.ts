@@ -127,7 +127,7 @@ describe('a ping', () => {
     expect(world.records.gather(KEY).memory.askingSince).toBe(3000);
   });
 
-  test('of a round that failed makes the next round come in 5 s instead of a minute', async () => {
+  test('of a failed round makes the next round come after 5 s instead of a minute', async () => {
     world.records.updateMemory(KEY, (memory) => ({ ...memory, rounds: { count: 7, lastAt: -1000 } }));
     await world.send({ ...ping, purpose: 'revival' });
     expect(world.records.gather(KEY).memory.rounds).toEqual({ count: 7, lastAt: -1000 });
@@ -154,8 +154,8 @@ describe('a ping', () => {
   });
 });
 
-describe('what came of an action', () => {
-  test('is told before anything else is decided about the Lease', async () => {
+describe('the result of an action', () => {
+  test('is reported before the next decision about the Lease', async () => {
     world.records.seeLease(KEY, makeLease('a').preferring('b').build(), makeNow(0));
     const answer = makeLeaseObject('a', 0);
     world.fate = { afterMs: 10, ...(isKubernetesObject(answer) && { answer }) };
@@ -170,17 +170,14 @@ describe('what came of an action', () => {
   test.each([
     { name: 'a candidate', action: ping },
     { name: 'the Lease', action: clearPreferredHolder },
-  ])(
-    'by the wish of the server keeps $name from being written for as long as that says',
-    async ({ action }) => {
-      world.fate = { error: apiError(429, 7000) };
-      await world.send(action);
-      expect(world.told).toEqual(['written ApiError', 'ended without an answer']);
-      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBe(7000);
-      await world.clock.advance(7000);
-      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBeUndefined();
-    },
-  );
+  ])('keeps $name from being written for as long as the server asks', async ({ action }) => {
+    world.fate = { error: apiError(429, 7000) };
+    await world.send(action);
+    expect(world.told).toEqual(['written ApiError', 'ended without an answer']);
+    expect(world.gate.closedUntil(KEY, writtenBy(action))).toBe(7000);
+    await world.clock.advance(7000);
+    expect(world.gate.closedUntil(KEY, writtenBy(action))).toBeUndefined();
+  });
 
   test.each([
     { name: 'overloaded', error: apiError(429), want: 'ended without an answer' },
@@ -192,13 +189,13 @@ describe('what came of an action', () => {
     },
     { name: 'ahead of us', error: apiError(409), want: 'ended' },
     { name: 'of another opinion', error: apiError(403), want: 'ended' },
-  ])('by a server that is $name counts for the limit of requests: $want', async ({ error, want }) => {
+  ])('with a server that is $name counts for the limit of requests: $want', async ({ error, want }) => {
     world.fate = { error };
     await world.send(ping);
     expect(world.told.at(-1)).toBe(want);
   });
 
-  test('is nothing when the lock was lost meanwhile: nothing is sent, and nothing held against anybody', async () => {
+  test('is empty if the lock was lost in the meantime: nothing is sent, and nothing counts as failed', async () => {
     world.mayWrite = false;
     await world.send(ping);
     expect(world.sent).toBe(0);
@@ -369,7 +366,7 @@ const leaseWrites: readonly { name: string; action: Action; want: WantedRequest 
 ];
 
 describe.each(leaseWrites)('$name', ({ action, want }) => {
-  test('by one request, whose answer is the object as it is now', async () => {
+  test('comes from one request, whose answer is the new object', async () => {
     expectRequest(want);
     await expect(write(action)).resolves.toMatchObject({ metadata: { resourceVersion: '8' } });
     expect(nock.isDone()).toBe(true);
@@ -382,7 +379,7 @@ describe.each([
 ])('a candidate of $apiVersion', ({ source, apiVersion }) => {
   const path = `/apis/${apiVersion}/namespaces/default/leasecandidates/My_Candidate.0`;
 
-  test('is pinged in the version that is served (rule 11)', async () => {
+  test('is pinged in the served version (rule 11)', async () => {
     expectRequest({
       method: 'PATCH',
       path,
@@ -398,7 +395,7 @@ describe.each([
     expect(nock.isDone()).toBe(true);
   });
 
-  test('is deleted only if it is still the one that was decided on', async () => {
+  test('is deleted only if it is still the same object', async () => {
     expectRequest({
       method: 'DELETE',
       path,
@@ -425,7 +422,7 @@ describe('a write', () => {
     ...leaseWrites.map(({ action }) => action),
     ping,
     { kind: 'DeleteCandidate', source: 'native', name: 'a', ...META } as const,
-  ])('ends before another replica may act, whatever it is ($kind)', async (action) => {
+  ])('ends before another replica may act, for every kind ($kind)', async (action) => {
     const client = new ScriptedClient();
     await createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(
       'default',
@@ -435,7 +432,7 @@ describe('a write', () => {
     expect(client.requests.map(({ deadlineMs }) => deadlineMs)).toEqual([LONGEST_WRITE_MS]);
   });
 
-  test('without an answer is given up at that deadline', async () => {
+  test('without an answer is aborted at that deadline', async () => {
     const clock = new VirtualClock();
     let hasArrived = false;
     nock(SERVER)
@@ -465,7 +462,7 @@ describe('a write', () => {
     expect(client.requests).toEqual([]);
   });
 
-  test('whose answer is no object resolves to nothing', async () => {
+  test('that is answered without an object resolves to undefined', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ kind: 'Status', status: 'Success' });
     const answer = createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(

@@ -24,7 +24,7 @@ function makeRecords(candidates: number, others: number): ElectionRecords {
   return records;
 }
 
-describe('what is done about one Lease takes as many steps among 10,000 others as by itself (rule 1)', () => {
+describe('the work for one Lease takes as many steps among 10,000 others as alone (rule 1)', () => {
   const later = makeNow(1000);
   test.each<[string, (records: ElectionRecords) => void]>([
     ['gathering it', (records) => records.gather(KEY)],
@@ -52,8 +52,8 @@ describe('what is done about one Lease takes as many steps among 10,000 others a
   });
 });
 
-describe('of a Lease with a crowd of candidates', () => {
-  test('gathering takes a number of steps in proportion to them', () => {
+describe('for a Lease with a crowd of candidates', () => {
+  test('gathering takes steps in proportion to their number', () => {
     expect(
       tooFastGrowth((count) => {
         const records = makeRecords(count, 0);
@@ -62,7 +62,7 @@ describe('of a Lease with a crowd of candidates', () => {
     ).toEqual([]);
   });
 
-  test('its holder is gathered, and a candidate is seen to come, to renew and to go, in as many steps as among a few', () => {
+  test('gathering its holder, and a new, renewed or deleted candidate, takes as many steps as with a few', () => {
     const steps = (count: number) => {
       const records = makeRecords(count, 0);
       return countedSteps(() => {
@@ -99,8 +99,8 @@ class SetClock implements Clock {
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `lease-${index}`);
 
-describe('a queue takes as many steps for each of its keys however many there are, but for the logarithm', () => {
-  test('of keys to look at, now or later', () => {
+describe('a queue takes the same number of steps for each key at any size, up to a logarithm', () => {
+  test('with due keys, now or later', () => {
     expect(
       tooFastGrowth((count) => {
         const clock = new SetClock();
@@ -145,7 +145,7 @@ describe('a queue takes as many steps for each of its keys however many there ar
     ).toEqual([]);
   });
 
-  test('of keys served in turn among namespaces', () => {
+  test('with turns of namespaces', () => {
     expect(
       tooFastGrowth((count) => {
         const turns = new FairKeys();

@@ -10,7 +10,7 @@ const MOMENT = WALL_START + 1n;
 const metadata = { namespace: 'default', name: 'x', uid: 'u', resourceVersion: '7' };
 
 describe('a Lease', () => {
-  test('is read with all its fields', () => {
+  test('is decoded with all its fields', () => {
     const spec = {
       holderIdentity: 'a',
       preferredHolder: 'b',
@@ -61,7 +61,7 @@ describe('a Lease', () => {
         },
       },
     },
-  ])('$name is one in which nothing is set', ({ fields }) => {
+  ])('$name is one without fields', ({ fields }) => {
     expect(decodeLease({ metadata, ...fields })).toEqual({
       ...metadata,
       holderIdentity: undefined,
@@ -75,7 +75,7 @@ describe('a Lease', () => {
     });
   });
 
-  test('tells no holder from a holder that is absent', () => {
+  test('distinguishes an empty holder from an absent one', () => {
     expect(decodeLease({ metadata, spec: { holderIdentity: '' } }).holderIdentity).toBe('');
     expect(decodeLease({ metadata, spec: {} }).holderIdentity).toBeUndefined();
   });
@@ -89,7 +89,7 @@ describe('a Lease', () => {
     expect(decodeLease({ metadata: { ...metadata, annotations }, spec: {} }).asksForEvidence).toBe(want);
   });
 
-  test('takes an empty preferredHolder for none, as client-go does', () => {
+  test('treats an empty preferredHolder as absent, like client-go', () => {
     expect(decodeLease({ metadata, spec: { preferredHolder: '' } }).preferredHolder).toBeUndefined();
   });
 });
@@ -218,7 +218,7 @@ test.each([
   expect(lease.isRenewedByParticipant).toBe(want);
 });
 
-describe('a grant that its holder has not taken up, by the server’s field ownership (rule 12)', () => {
+describe('a grant that its holder has not renewed, by the server’s field ownership (rule 12)', () => {
   const spec = { holderIdentity: 'a', leaseDurationSeconds: 10, acquireTime: TIME, renewTime: TIME };
   const entry = (manager: string, ...fields: readonly string[]) => ({
     manager,
@@ -294,7 +294,7 @@ describe('a LeaseCandidate', () => {
       fields: { preferredStrategies: ['example.com/x', OLDEST] },
       preference: { kind: 'preferredStrategies', strategies: ['example.com/x', OLDEST] },
     },
-  ])('of $version is read with all its fields', ({ version, fields, preference }) => {
+  ])('of $version is decoded with all its fields', ({ version, fields, preference }) => {
     const object = {
       apiVersion: `coordination.k8s.io/${version}`,
       metadata: meta,
@@ -306,7 +306,7 @@ describe('a LeaseCandidate', () => {
   test.each([
     { name: 'says which it emulates', emulationVersion: '1.35.0', want: '1.35.0' },
     { name: 'does not say which it emulates', emulationVersion: undefined, want: '1.36.0' },
-  ])('of our own group that $name is read as such (rule 13)', ({ emulationVersion, want: wanted }) => {
+  ])('of our own group that $name is decoded as such (rule 13)', ({ emulationVersion, want: wanted }) => {
     const object = {
       apiVersion: 'coordinated-leader-election.dev/v1alpha1',
       metadata: meta,
@@ -331,11 +331,11 @@ describe('a LeaseCandidate', () => {
     },
     { name: 'a Pod without a uid', ownerReferences: [{ ...pod, uid: undefined }], want: undefined },
     { name: 'what is no list', ownerReferences: 'web-0', want: undefined },
-  ])('tells the Pod that owns it: $name', ({ ownerReferences, want }) => {
+  ])('contains the Pod that owns it: $name', ({ ownerReferences, want }) => {
     expect(decodeLeaseCandidate({ metadata: { ...metadata, ownerReferences } }).pod).toEqual(want);
   });
 
-  test('keeps of its preferredStrategies what are names', () => {
+  test('keeps the valid names of its preferredStrategies', () => {
     const preferredStrategies = ['', 7, null, OLDEST, {}];
     expect(decodeLeaseCandidate({ metadata, spec: { preferredStrategies } }).preference).toEqual({
       kind: 'preferredStrategies',
@@ -343,7 +343,7 @@ describe('a LeaseCandidate', () => {
     });
   });
 
-  test('without a spec is one in which nothing is set', () => {
+  test('without a spec is one without fields', () => {
     expect(decodeLeaseCandidate({ metadata })).toEqual({
       source: 'native',
       ...metadata,
@@ -367,7 +367,7 @@ describe('a LeaseCandidate', () => {
     expect(decodeLeaseCandidate({ metadata: { ...metadata, ...fields } }).isDeleting).toBe(isDeleting);
   });
 
-  test('without a namespace or a uid is read all the same', () => {
+  test('without a namespace or a uid is decoded as well', () => {
     expect(decodeLeaseCandidate({ metadata: { name: 'x' } })).toMatchObject({
       namespace: '',
       uid: '',
@@ -376,7 +376,7 @@ describe('a LeaseCandidate', () => {
   });
 });
 
-test('long texts do not stay in memory once the objects that had them are gone', () => {
+test('long texts do not stay in memory after their objects', () => {
   const usedBytes = () => {
     // Collects garbage first.
     queryObjects(Map, { format: 'count' });
@@ -395,10 +395,10 @@ test('long texts do not stay in memory once the objects that had them are gone',
   expect(usedBytes() - before).toBeLessThan(4_000_000);
 });
 
-describe('a state that follows another', () => {
+describe('the next state of an object', () => {
   const metadata = { name: 'a', namespace: 'b', uid: 'c' };
 
-  test('has the fields of its own alone', () => {
+  test('has only its own fields', () => {
     const object = {
       metadata,
       spec: { leaseName: 'l', binaryVersion: '1.0.0', strategy: 'S', holderIdentity: 'h' },

@@ -145,7 +145,7 @@ describe.each(changes)('$name', ({ change, wantSet, wantRemoved }) => {
     expect(patch).toEqual({ metadata: META, spec: { ...wantSet, ...removed } });
   });
 
-  test('leaves everything else in the Lease as it was', () => {
+  test('keeps all other fields of the Lease', () => {
     const unknown = fc.dictionary(
       // The removal of a JSON key __proto__ is not tested here.
       fc.string().filter((name) => name !== '__proto__'),
@@ -176,11 +176,11 @@ describe('a ping', () => {
     purpose: 'election',
   });
 
-  test('sends pingTime, the uid and the resourceVersion, and nothing else', () => {
+  test('sends only pingTime, the uid and the resourceVersion', () => {
     expect(patch).toEqual({ metadata: META, spec: { pingTime: TIME } });
   });
 
-  test('leaves what the candidate says of itself as it was', () => {
+  test('keeps the candidate’s own fields', () => {
     const candidate = {
       metadata: { ...META, labels: { x: 'y' } },
       spec: { leaseName: 'x', future: { a: 1 } },
@@ -193,7 +193,7 @@ describe('a ping', () => {
 });
 
 describe('a new Lease', () => {
-  test('has its holder, who has held it no time yet', () => {
+  test('has its holder, with equal times', () => {
     expect(newLease('default', 'x', { kind: 'CreateLease', strategy: OLDEST, grant })).toMatchObject({
       metadata: { namespace: 'default', name: 'x' },
       spec: {
@@ -206,7 +206,7 @@ describe('a new Lease', () => {
     });
   });
 
-  test('without a holder says so, as the built-in controller relies on the field', () => {
+  test('without a holder has an empty one, because the built-in controller needs the field', () => {
     const lease = newLease('default', 'x', { kind: 'CreateLease', strategy: 'x/y', grant: undefined });
     expect(lease['spec']).toEqual({ holderIdentity: '', strategy: 'x/y' });
   });

@@ -47,7 +47,7 @@ describe('a Pod (rule 17)', () => {
     expect(containers).toMatchObject([{ running: undefined, ended: [{ reason: 'OOMKilled' }] }]);
   });
 
-  test('counts restartable init containers and ephemeral ones among its containers, and no others', () => {
+  test('counts only restartable init containers and ephemeral ones among its containers', () => {
     const { containers } = podWith({
       containers: [{ name: 'main' }],
       ephemeralContainers: [{ name: 'debugger' }],
@@ -81,7 +81,7 @@ describe('a Pod (rule 17)', () => {
       { 'kubectl.kubernetes.io/default-container': 'main' },
       { defaultContainer: 'main' },
     ],
-  ])('says %s', ([, spec, annotations, want]) => {
+  ])('reads %s', ([, spec, annotations, want]) => {
     expect(podWith(spec, {}, annotations)).toMatchObject(want);
   });
 
@@ -94,7 +94,7 @@ describe('a Pod (rule 17)', () => {
     ],
     ['a time that is none', { containerID: 'c', startedAt: 'soon' }, { startedAt: undefined }],
     ['a missing id', { startedAt: NOW }, { id: '' }],
-  ])('takes %s for unknown', ([, terminated, want]) => {
+  ])('reads %s as unknown', ([, terminated, want]) => {
     const { containers } = podWith(
       { containers: [{ name: 'main' }] },
       { containerStatuses: [{ name: 'main', state: { terminated } }] },

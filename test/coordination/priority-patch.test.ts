@@ -24,7 +24,7 @@ function applied(object: KubernetesObject, patch: JsonObject | undefined): Kuber
 const annotationsOf = ({ metadata }: KubernetesObject) => metadata['annotations'];
 
 describe('what drain and transfer write (rule 16)', () => {
-  test('is the priority and its end, for the object of that uid alone', () => {
+  test('is the priority and its end, with the uid of the object', () => {
     const patch = priorityPatch(make(), DRAIN);
     expect(patch).toEqual({
       metadata: {
@@ -56,13 +56,13 @@ describe('what drain and transfer write (rule 16)', () => {
       before: { [`${GROUP}/priority`]: '5' },
       changes: [DRAIN, TRANSFER, DRAIN],
     },
-  ])('is taken back to $name', ({ before, changes }) => {
+  ])('is restored to $name', ({ before, changes }) => {
     let object = make(before);
     for (const change of changes) object = applied(object, priorityPatch(object, change));
     expect(annotationsOf(applied(object, priorityRemoval(object)))).toEqual(before);
   });
 
-  test('stays where somebody has written over it, but for the mark', () => {
+  test('stays if another client has overwritten it, without the record', () => {
     const drained = applied(make(), priorityPatch(make(), DRAIN));
     const annotations = { ...(annotationsOf(drained) as JsonObject), [`${GROUP}/priority`]: '9' };
     expect(annotationsOf(applied(make(annotations), priorityRemoval(make(annotations))))).toEqual({
@@ -74,7 +74,7 @@ describe('what drain and transfer write (rule 16)', () => {
   test.each([
     { name: 'none', annotations: undefined },
     { name: 'a priority set by hand', annotations: { [`${GROUP}/priority`]: '5' } },
-  ])('is nothing to be taken back of a candidate with $name', ({ annotations }) => {
+  ])('has nothing to restore for a candidate with $name', ({ annotations }) => {
     expect(priorityRemoval(make(annotations))).toBeUndefined();
   });
 

@@ -79,7 +79,7 @@ test.each<{ name: string; fields: Partial<Decision>; want: string }>([
     },
     want: 'one is asked to yield to two under OldestEmulationVersion; asks two for a sign of life; not one (unresponsive)',
   },
-])('a decision that $name is told in words', ({ fields, want }) => {
+])('a decision that $name is described', ({ fields, want }) => {
   const input = makeInput().sees(makeLease('one'), 0).build();
   expect(describeDecision(makeDecision(fields), input, makeNow(1000))).toBe(want);
 });

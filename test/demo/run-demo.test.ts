@@ -71,7 +71,7 @@ function startProgram(
   };
 }
 
-describe.concurrent('the program with nothing configured', { timeout: 90_000 }, () => {
+describe.concurrent('the program without configuration', { timeout: 90_000 }, () => {
   test('plays its tour to the end', async (context) => {
     const { expect } = context;
     const program = startProgram(context, ['--once']);
@@ -82,7 +82,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     expect(recordedSteps()).toEqual(stepsOf(program.said.out.split('\n')));
   });
 
-  test('ends, and says why, where it has no place for its kubeconfig', async (context) => {
+  test('exits with an error if it cannot store its kubeconfig', async (context) => {
     const { expect } = context;
     const program = startProgram(context, ['--once'], { TMPDIR: '/nowhere' });
     expect(await program.ended).toBe(1);
@@ -91,7 +91,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     );
   });
 
-  test('says where its tour was when it is interrupted, and fails', async (context) => {
+  test('reports the step of its tour when it is interrupted, and fails', async (context) => {
     const { expect } = context;
     const program = startProgram(context, ['--once']);
     await program.says(/observed: after/);
@@ -100,7 +100,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     expect(program.said.err).toMatch(/^error: step 2 of 7, failover: ended by SIGINT\n$/);
   });
 
-  test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async (context) => {
+  test('elects a leader and runs until it is told to stop, and leaves no files behind', async (context) => {
     const { expect } = context;
     // Any cluster in it is left alone.
     const program = startProgram(context, [], { KUBECONFIG: '/somewhere/kubeconfig' });

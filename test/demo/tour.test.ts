@@ -65,7 +65,7 @@ function rows(...conditions: readonly (readonly [name: string, condition: Condit
 const start = async () => {};
 
 describe('the tour', () => {
-  test('goes through all its steps in the real thing', async () => {
+  test('plays all its steps in the real world', async () => {
     const demo = new SimDemo();
     const { said, error, tookMs } = await tour(
       demo.world,
@@ -104,7 +104,7 @@ describe('the tour', () => {
     await demo.world.stop();
   });
 
-  test('ends at once: it leaves no timer behind that would keep the process', async () => {
+  test('ends at once, without a timer that keeps the process alive', async () => {
     const world = new ScriptedWorld();
     const clock = new VirtualClock();
     const step = { name: 'elect', deed: '', expectation: '', act: async () => {}, isDone: () => true };
@@ -112,7 +112,7 @@ describe('the tour', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('fails at the step that does not come out, with what was seen instead', async () => {
+  test('fails at a step without the expected result, with the observed one', async () => {
     const world = new ScriptedWorld();
     world.current = makeState({ reason: 'LeaseMissing', lease: makeLease({ remainingMs: 1500 }) });
     const { said, error, tookMs } = await tour(world, new VirtualClock(), tourScript(start));
@@ -158,7 +158,7 @@ describe('the tour', () => {
     expect(String(error)).toMatch(want);
   });
 
-  test('fails when the Lease goes to somebody in spite of the conflict', async () => {
+  test('fails when the Lease is granted in spite of the conflict', async () => {
     const clock = new VirtualClock();
     const lost = makeLease({ holder: 'sample-4', remainingMs: 0 });
     const conflict = makeState({
@@ -181,7 +181,7 @@ describe('the tour', () => {
     );
   });
 
-  test('fails at once when something cannot be done', async () => {
+  test('fails at once when a command fails', async () => {
     const failing = async () => {
       throw new Error('the server is gone');
     };
@@ -190,14 +190,14 @@ describe('the tour', () => {
     expect(tookMs).toBeLessThanOrEqual(50);
   });
 
-  test('does not take what was so before for what comes of a deed that is not done yet', async () => {
+  test('does not accept an earlier state as the result of a command', async () => {
     const clock = new VirtualClock();
     const slowStart = () => new Promise<void>((resolve) => clock.setTimer(resolve, 3000));
     const { error, tookMs } = await tour(new ScriptedWorld(), clock, tourScript(slowStart).slice(0, 1));
     expect({ error, tookMs }).toEqual({ error: undefined, tookMs: 3000 });
   });
 
-  test('ends when it is told to, and says where it was', async () => {
+  test('ends on request, and reports its step', async () => {
     const clock = new VirtualClock();
     const stopping = new AbortController();
     clock.setTimer(() => stopping.abort('SIGINT'), 2010);

@@ -92,7 +92,7 @@ describe('a strategy conflict is reported once (rule 4)', () => {
   });
 });
 
-test('a conflict that is found at the very moment of a round is looked at again with the next one', () => {
+test('a conflict that is found at the same moment as a round is checked again in the next one', () => {
   const input = vacant
     .remembers({ rounds: { count: 1, lastAt: -4800 } })
     .candidates(alive(party('a')), alive(party('b', OTHER)));
@@ -103,11 +103,11 @@ test('a conflict that is found at the very moment of a round is looked at again 
   });
 });
 
-describe('a conflict that is known', () => {
+describe('a known conflict', () => {
   const a = alive(party('a'));
   const b = alive(party('b', OTHER));
 
-  test('is judged again by the answers of those who are asked, as soon as they are due', () => {
+  test('is judged again with the answers of pinged candidates, as soon as they are due', () => {
     const known = reported(vacant, [a, b])
       .remembers({ rounds: { count: 2, lastAt: 6000 } })
       .candidates(a.pingedAt(6000, 'election').renewedAt(6100), b.pingedAt(6000, 'election'));
@@ -130,7 +130,7 @@ describe('a conflict that is known', () => {
       want: 5200,
     },
     { name: 'with the next round, when nobody was asked', asked: b, want: 5200 },
-  ])('is looked at again $name', ({ asked, want }) => {
+  ])('is checked again $name', ({ asked, want }) => {
     const input = reported(vacant, [a, b])
       .remembers({ rounds: { count: 1, lastAt: want === 5300 ? 400 : 200 } })
       .candidates(a, asked);

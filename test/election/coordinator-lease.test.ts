@@ -4,7 +4,7 @@ import { coordinatorLease } from '../../src/election/model.ts';
 import { makeCandidate, makeInput, makeNow } from '../support/election-builders.ts';
 
 describe('the coordinator’s own lock (rule 10)', () => {
-  test('is never coordinated, whatever candidates name it', () => {
+  test('is never coordinated, even if candidates name it', () => {
     const input = makeInput()
       .with(coordinatorLease)
       .candidates(

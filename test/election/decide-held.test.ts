@@ -28,7 +28,7 @@ function decide(lease: LeaseBuilder, at: number, ...candidates: readonly Observe
   return { reason: decision.reason, actions: describeActions(decision.actions) };
 }
 
-describe('a holder whose candidates are served no more (rule 13)', () => {
+describe('a holder whose candidate is not served any more (rule 13)', () => {
   test.each<{ name: string; hiddenUntil?: number; want: string }>([
     { name: 'keeps its Lease, whoever is better', hiddenUntil: 101, want: 'HolderHidden' },
     { name: 'has no candidate once its source is missed no more', hiddenUntil: 100, want: 'AwaitingAcks' },
@@ -44,7 +44,7 @@ describe('a holder whose candidates are served no more (rule 13)', () => {
     if (want === 'HolderHidden') expect(decision.requeue).toEqual({ kind: 'at', time: hiddenUntil });
   });
 
-  test('is not meant where it has one that is seen', () => {
+  test('is different from one with a visible candidate', () => {
     const input = makeInput()
       .with({ hiddenUntil: 101 })
       .sees(makeLease('holder').renewedAt(-1000), 0)
@@ -92,7 +92,7 @@ describe('preferring a better candidate (rule 7)', () => {
     expect(decide(makeLease('holder'), at, holder, observed).actions).toBe(want);
   });
 
-  test('asks idle ones who might be better than the best who answered, before it prefers anybody', () => {
+  test('pings idle candidates that may be better than the best live one, before it prefers any', () => {
     const answered = better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500);
     const best = makeCandidate('best').emulating('1.29.0').seenAt(600);
     expect(decide(makeLease('holder'), 1000, holder, answered, best).actions).toBe('ping best (preemption)');
@@ -125,7 +125,7 @@ describe('preferring a better candidate (rule 7)', () => {
     );
   });
 
-  test('also goes against a holder that is no candidate', () => {
+  test('also works against a holder that is not a candidate', () => {
     const answered = makeCandidate('worse')
       .versions('1.99.0')
       .seenAt(0)
@@ -134,7 +134,7 @@ describe('preferring a better candidate (rule 7)', () => {
     expect(decide(makeLease('stranger'), 1000, answered).actions).toBe(`prefer worse, ${OLDEST}`);
   });
 
-  test('names a changed strategy where the holder is the best already', () => {
+  test('writes a changed strategy if the holder is already the best', () => {
     const lease = makeLease('holder').strategy('example.com/old');
     expect(decide(lease, 1000, holder)).toEqual({
       reason: 'StrategyChanged',
@@ -251,25 +251,25 @@ describe('a held Lease', () => {
   });
 });
 
-describe('a Lease that a stranger holds is looked at again when one that has released it takes part again', () => {
+describe('a Lease with a holder that is not a candidate is decided again when one that has released it takes part again', () => {
   const input = makeInput()
     .sees(makeLease('stranger').lasting(60), 0)
     .remembers({ withdrawals: new Map([['w', 400]]) });
   const released = makeCandidate('w').seenAt(0).renewedAt(500);
   const requeue = { kind: 'at', time: 5400 };
 
-  test('while nobody else is there', () => {
+  test('if there is no other', () => {
     const decision = decideElection(input.candidates(released).build(), makeNow(1000));
     expect(decision).toMatchObject({ reason: 'NoLiveCandidates', requeue });
   });
 
-  test('while nobody else is electable', () => {
+  test('if no other is electable', () => {
     const unreadable = makeCandidate('unreadable').emulating('none').seenAt(0).renewedAt(500);
     const decision = decideElection(input.candidates(released, unreadable).build(), makeNow(1000));
     expect(decision).toMatchObject({ reason: 'NoElectableCandidates', requeue });
   });
 
-  test('while the others are at odds, from the first look on', () => {
+  test('if the others conflict, from the first decision on', () => {
     const parties = [OLDEST, 'example.com/x'].map((strategy) =>
       makeCandidate(strategy).wants(strategy).seenAt(0).renewedAt(500),
     );
@@ -284,7 +284,7 @@ describe('a Lease that a stranger holds is looked at again when one that has rel
   });
 });
 
-test('a held Lease has nobody to be given to while all are silent, whatever was ignored before', () => {
+test('a held Lease has no better candidate while all are silent, whatever was ignored before', () => {
   const input = makeInput()
     .sees(makeLease('stranger'), 0)
     .remembers({ ignoredWrites: { count: 1, lastAt: 0 } })
@@ -485,7 +485,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       wantReason: 'StrategyConflict',
       wantFailed: false,
     },
-  ])('is taken off when its candidate $name, and has failed if that is to blame', (row) => {
+  ])('is removed when its candidate $name, and has failed if the candidate is the cause', (row) => {
     const { lease = pending, candidate, memory, wantReason = 'PreferredHolderGone', wantFailed = true } = row;
     const input = makeInput()
       .sees(lease, 0)
@@ -506,12 +506,12 @@ describe('a pending preferredHolder (rule 7)', () => {
       at: 6000,
       want: 7500,
     },
-  ])('is looked at again $name', ({ candidate, at, want }) => {
+  ])('is decided again $name', ({ candidate, at, want }) => {
     const input = makeInput().sees(pending.lasting(60), 0).candidates(holder, candidate);
     expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });
 
-  test('is pinged no more than its answers allow, all the way to its turn', () => {
+  test('is pinged only as its answers require, until its turn', () => {
     const sim = new SimElection().add('a').run(60_000).add('b', { emulation: '1.30.0' }).run(40_000);
     expect(sim.believers).toEqual(['b']);
     const gaps = sim
@@ -545,7 +545,7 @@ describe('a preemption that fails (rule 7)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('does not hold back one that is merely overtaken by a better one', () => {
+  test('does not delay a candidate that is only replaced by a better one', () => {
     const sim = new SimElection()
       .add('a')
       .run(20_000)
@@ -580,7 +580,7 @@ describe('a preemption that fails (rule 7)', () => {
     expect(sim.lease?.preferredHolder).toBe('b');
   });
 
-  test('costs the holder nothing while it is backed off from', () => {
+  test('costs the holder nothing during the backoff', () => {
     const input = makeInput()
       .sees(makeLease('holder'), 0)
       .remembers({ failedPreemptions: { count: 1, lastAt: -10_000 } })
@@ -594,8 +594,8 @@ describe('a preemption that fails (rule 7)', () => {
   });
 });
 
-describe('a holder or server that drops what we write (rule 7)', () => {
-  test('a plain elector’s renewals are noticed, and written against ever more rarely', () => {
+describe('a holder or server that drops our fields (rule 7)', () => {
+  test('is noticed for renewals of a plain elector, and our writes become less and less frequent', () => {
     const sim = new SimElection()
       .add('plain', { elector: 'plain', looksAtMs: 0 })
       .run(5000)
@@ -615,7 +615,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
     expect(sim.believers).toEqual(['plain']);
   });
 
-  test('a server that drops notes, too, is', () => {
+  test('is noticed for a server that drops notes, too', () => {
     const sim = new SimElection();
     sim.isGateOn = false;
     sim.keepsNotes = false;
@@ -626,7 +626,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
     expect(sim.actionsApplied).toBe(before);
   });
 
-  test('a new holder is not blamed for what was written beside the old one', () => {
+  test('does not count against a new holder for writes beside the old one', () => {
     const { memory } = makeInput()
       .sees(makeLease('a').preferring('b'), 0)
       .remembers({ written: { preferredHolder: 'b' } })
@@ -636,7 +636,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
     expect(memory.ignoredWrites.count).toBe(0);
   });
 
-  test('a release is not taken for it, nor our own removal', () => {
+  test('is not confused with a release, or with our own removal', () => {
     const sim = new SimElection().add('a').run(5000).add('b', { emulation: '1.30.0' }).run(200);
     expect(sim.lease?.preferredHolder).toBe('b');
     sim.remove('b').run(5000);
@@ -653,7 +653,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
   });
 });
 
-describe('a Lease that is left alone loses a preferredHolder of ours (rule 7)', () => {
+describe('a Lease without elections loses our preferredHolder (rule 7)', () => {
   test.each([
     {
       name: 'conflict',

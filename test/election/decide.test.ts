@@ -164,7 +164,7 @@ describe('any decision', () => {
     );
   });
 
-  test('writes the Lease once at most, and before anything else', () => {
+  test('writes the Lease at most once, and before other objects', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const kinds = decideElection(input, makeNow(0)).actions.map(isLeaseWrite);
@@ -174,7 +174,7 @@ describe('any decision', () => {
     );
   });
 
-  test('pings nobody twice, and nobody who is being deleted', () => {
+  test('pings no candidate twice, and none that is being deleted', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const { actions } = decideElection(input, makeNow(0));
@@ -187,7 +187,7 @@ describe('any decision', () => {
     );
   });
 
-  test('grants nothing while the Lease has a valid holder, unless that has never taken it up (rules 7, 8 and 12)', () => {
+  test('grants nothing while the Lease has a valid holder, unless that has never renewed it (rules 7, 8 and 12)', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const { record, unrenewedGrant } = input.memory;
@@ -215,7 +215,7 @@ describe('any decision', () => {
     );
   });
 
-  test('asks to be made again later, or not at all', () => {
+  test('requests another decision later, or none', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const { requeue } = decideElection(input, makeNow(0));
@@ -225,7 +225,7 @@ describe('any decision', () => {
     );
   });
 
-  test('stays the same until the time that it names (rule 9)', () => {
+  test('stays the same until the time in it (rule 9)', () => {
     fc.assert(
       fc.property(situation, fc.double({ min: 0, max: 1, noNaN: true }), (input, fraction) => {
         const first = decideElection(input, makeNow(0));
@@ -260,12 +260,12 @@ describe('any decision', () => {
   });
 });
 
-describe('a Lease in good order (rule 9)', () => {
+describe('a settled Lease (rule 9)', () => {
   const crowd = fc
     .array(observed, { minLength: 1, maxLength: 4 })
     .map((candidates) => candidates.map((make, index) => make(index)));
 
-  test('stands until the moment that it names for as long as its holder renews', () => {
+  test('keeps its decision until the time in it, while its holder renews', () => {
     fc.assert(
       fc.property(crowd, fc.double({ min: 0, max: 1, noNaN: true }), (candidates, fraction) => {
         const known = makeInput().candidates(...candidates);
@@ -284,7 +284,7 @@ describe('a Lease in good order (rule 9)', () => {
     );
   });
 
-  test('costs nothing: no action, and one look at its lateness', () => {
+  test('costs nothing: no action, and one decision when it would be late', () => {
     const sim = new SimElection().add('a').add('b').run(60_500);
     expect(sim.decide()).toMatchObject({
       reason: 'LeaderOptimal',
@@ -299,7 +299,7 @@ describe('a Lease in good order (rule 9)', () => {
   });
 });
 
-describe('deciding again and again', () => {
+describe('repeated decisions', () => {
   const options = fc.record({
     emulation: fc.constantFrom('1.30.0', '1.31.0', '1.36.0'),
     strategy: fc.constantFrom(OLDEST, OLDEST, OLDEST, 'example.com/x'),
@@ -310,7 +310,7 @@ describe('deciding again and again', () => {
   test.each([
     { name: 'everybody answers', answersAfterMs: 1, wantLeader: true },
     { name: 'nobody answers', answersAfterMs: Number.POSITIVE_INFINITY, wantLeader: false },
-  ])('comes to rest when $name', ({ answersAfterMs }) => {
+  ])('settle when $name', ({ answersAfterMs }) => {
     fc.assert(
       fc.property(
         fc.array(options, { minLength: 1, maxLength: 4 }),

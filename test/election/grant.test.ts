@@ -20,7 +20,7 @@ const provisional = makeInput()
   .remembers({ unrenewedGrant, grantSeries: { count: 1, since: 0 } })
   .sees(makeLease('a'), 0);
 
-describe('a grant says what it means for who had the Lease before (rules 7 and 12)', () => {
+describe('a grant describes its effect for the former holder (rules 7 and 12)', () => {
   test.each<{ name: string; input: InputBuilder; at: number; want: Partial<Grant> }>([
     {
       name: 'a better one came before it led',
@@ -124,7 +124,7 @@ describe('a Lease is provisional (rule 12)', () => {
   });
 });
 
-test('who got its Lease back holds it for as long as it may believe in what it had before (rule 8)', () => {
+test('a holder that got its Lease back has it for as long as it may trust its former record (rule 8)', () => {
   // It may have renewed the Lease right before the deletion, and gets it for 10 s, from us or from another
   // coordinator.
   const grant = makeLease('a')
@@ -142,7 +142,7 @@ test('who got its Lease back holds it for as long as it may believe in what it h
   }
 });
 
-describe('a grant in place of another that was preferred (rule 7)', () => {
+describe('a grant to another candidate than the preferred one (rule 7)', () => {
   const lease = makeLease('a').renewedAt(0);
   const silent = makeCandidate('b').seenAt(0).pingedAt(2000);
   const grantee = makeCandidate('c').seenAt(0).renewedAt(9000);

@@ -86,11 +86,11 @@ const endIn = (input: InputBuilder, holderPod: ObservedPod | undefined): HolderE
 const podsOf = (...pods: readonly ObservedPod[]) => ({ holderPods: { pods } });
 
 describe('the end of a holder is proven (rule 17)', () => {
-  test('when its container has ended and one renewal was left out', () => {
+  test('when its container has ended and one renewal is missing', () => {
     expect(endIn(renewing(), seenEnded(8500))).toMatchObject({ kind: 'ends', at: 10_500 });
   });
 
-  test('no earlier than a renewal interval after the last renewal that was seen', () => {
+  test('no earlier than a renewal interval after the last seen renewal', () => {
     // The watch of Leases is behind that of Pods.
     const late = renewing().sees(
       makeLease('a').lasting(15).renewedAt(8400).with({ resourceVersion: '9' }),
@@ -99,7 +99,7 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(late, seenEnded(8500))).toMatchObject({ kind: 'ends', at: 11_100 });
   });
 
-  test('not if a renewal is seen more than 1 s after the end: a later run may have written it, by a clock that was set back', () => {
+  test('not if a renewal is seen more than 1 s after the end: a later run may have written it, with a clock that was set back', () => {
     const later = renewing().sees(
       makeLease('a').lasting(15).renewedAt(8400).with({ resourceVersion: '9' }),
       9600,
@@ -140,7 +140,7 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(input, seenEnded(at, endedAt(at), change))).toMatchObject({ kind: 'ends', at: at + want });
   });
 
-  test('after 2 s where only one renewal was seen', () => {
+  test('after 2 s if only one renewal was seen', () => {
     const input = makeInput()
       .settings({ isCrashEvidenceUsed: true })
       .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
@@ -149,7 +149,7 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(input, seenEnded(4100))).toMatchObject({ kind: 'ends', at: 6100 });
   });
 
-  test('by the run before, when the container runs again', () => {
+  test('by the earlier run, when the container runs again', () => {
     const again = { id: 'containerd://2', startedAt: wallAt(10_000) };
     const ended = seenEnded(8500);
     const [container] = ended.pod.containers;
@@ -260,7 +260,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
     });
   });
 
-  test('where Pods are not watched', () => {
+  test('if Pods are not watched', () => {
     const input = renewing().settings({ isCrashEvidenceUsed: false });
     expect(endIn(input, seenEnded(8500))).toBeUndefined();
   });
@@ -282,7 +282,7 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
     expect(decidedAt(ended, 9000).requeue).toEqual({ kind: 'at', time: 10_500 });
   });
 
-  test('stays with a holder that renews after all', () => {
+  test('stays with a holder that renews after the end', () => {
     const renewed = ended.sees(
       makeLease('a').lasting(15).renewedAt(9900).with({ resourceVersion: '10' }),
       9900,
@@ -290,12 +290,12 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
     expect(decidedAt(renewed, 10_600).reason).not.toBe('HolderEnded');
   });
 
-  test('does not go back to the identity that has ended while another candidate can lead', () => {
+  test('does not go back to the ended identity while another candidate can lead', () => {
     const alone = decidedAt(ended, 10_500).standings.find(({ candidate }) => candidate.name === 'a');
     expect(alone?.state).toBe('Withdrawn');
   });
 
-  test('is reserved for former holders that may still believe in it', () => {
+  test('is reserved for former holders that may still believe that they lead', () => {
     // `c` led until 5 s under a Lease of 20 s, and lost it to another client.
     let input = makeInput()
       .settings({ isCrashEvidenceUsed: true })

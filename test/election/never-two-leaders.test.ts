@@ -46,7 +46,7 @@ const grantTo = (holder: string, at: number, fields: Partial<Grant> = {}): Grant
   ...fields,
 });
 
-describe('a Lease that two may believe in, as it was taken from one after the other (rule 8)', () => {
+describe('a Lease that two former holders may believe in, after it was taken from one after the other (rule 8)', () => {
   // Another coordinator granted it to "early" for 20 s, and then to "late", which has led since then, for 6 s at a
   // time.
   const early = makeLease('early').lasting(20).renewedAt(0);
@@ -63,21 +63,21 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
     return describeActions(actions);
   }
 
-  test('goes back to neither on an answer, as long as the other one may lead', () => {
+  test('goes back to neither after an answer, while the other one may lead', () => {
     expect(givenTo(emptied, 3100)).not.toMatch(/early,/);
     expect(givenTo(emptied, 8900)).not.toMatch(/early,/);
   });
 
-  test('goes back to the one on an answer, once the time of the other is over', () => {
+  test('goes back to the one after an answer, when the time of the other is over', () => {
     expect(givenTo(emptied, 9000)).toMatch(/to early,/);
   });
 
-  test('goes to anybody else once the time of both is over', () => {
+  test('goes to any other candidate when the time of both is over', () => {
     // The first holder may have renewed it right before the other one took it, at 0.1 s.
     expect(givenAwayAt(emptied)).toBe(20_100);
   });
 
-  test('is still that of the others when the one has released it, or of all if that may be their work', () => {
+  test('stays reserved for the others after a release by one, or for all if the release may be by them', () => {
     const back = makeInput()
       .sees(makeLease('early').lasting(20).renewedAt(0), 0)
       .sees(makeLease('late').lasting(30).renewedAt(1000), 1000)
@@ -92,7 +92,7 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
     expect(givenAwayAt(back.sees(released, 5000))).toBe(45_000);
   });
 
-  test('is decided again when the time of the other is over, and asked about in time for that', () => {
+  test('is decided again when the time of the other is over, and pings are sent in time for that', () => {
     const requeueAt = (at: number) =>
       decideElection(emptied.candidates(makeCandidate('early').seenAt(0)).build(), makeNow(at));
     expect(requeueAt(3100).requeue).toEqual({ kind: 'at', time: 4000 });
@@ -265,7 +265,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       input: makeInput().sees(renewed, -20_000).sees(undefined, 0),
       want: 15_000,
     },
-  ])('one that was $name', ({ input, want }) => {
+  ])('if it was $name', ({ input, want }) => {
     expect(givenAwayAt(input)).toBe(want);
   });
 });
@@ -303,7 +303,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(['AwaitingFormerHolder', 'FormerHolderAnswered']).toContain(decision.reason);
   });
 
-  test('is not offered to the controller of another strategy either before that', () => {
+  test('is not left to the controller of another strategy before that either', () => {
     const decisionAt = (at: number) => {
       const foreign = makeCandidate('other').wants('example.com/custom').seenAt(at).renewedAt(at);
       return decideElection(deleted.candidates(foreign).build(), makeNow(at));
@@ -314,7 +314,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(decisionAt(19_000).actions)).toMatch(/^create the Lease for nobody/);
   });
 
-  test('looks again when its last holder has not answered in time', () => {
+  test('decides again when its last holder has not answered in time', () => {
     const asked = makeCandidate('holder').seenAt(0).pingedAt(3900);
     expect(decideElection(deleted.candidates(asked).build(), makeNow(4200))).toMatchObject({
       reason: 'AwaitingFormerHolder',
@@ -322,7 +322,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     });
   });
 
-  test('looks again when the only candidate, of another strategy, has not answered in time', () => {
+  test('decides again when the only candidate, with another strategy, has not answered in time', () => {
     const silent = makeCandidate('other').wants('example.com/custom').seenAt(0).pingedAt(4100);
     const input = deleted.candidates(silent).build();
     expect(decideElection(input, makeNow(4200))).toMatchObject({
@@ -332,7 +332,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(decideElection(input, makeNow(9100)).actions)).toBe('ping other (revival)');
   });
 
-  test('waits, too, when nobody is there but one who lets its grants run out', () => {
+  test('also waits if the only candidate lets its grants expire', () => {
     const lapsed = makeCandidate('lapsed').seenAt(0).renewedAt(4000);
     const input = deleted
       .remembers({ lapses: new Map([['lapsed', { count: 5, lastAt: 0 }]]) })
@@ -349,7 +349,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     );
   });
 
-  test('asks those who were silent while there is nobody else to ask', () => {
+  test('causes pings to silent candidates while there is no other to ping', () => {
     const silent = makeCandidate('silent').seenAt(0).pingedAt(-6000);
     const actionsWith = (...others: readonly ObservedBuilder[]) =>
       describeActions(decideElection(deleted.candidates(silent, ...others).build(), makeNow(4100)).actions);
@@ -364,7 +364,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(decision).toMatchObject({ reason: 'StrategyConflict', actions: [] });
   });
 
-  test('asks its successors just in time for the end', () => {
+  test('pings its successors just in time for the end', () => {
     const late = makeCandidate('other').seenAt(0);
     const actionsAt = (at: number) =>
       describeActions(decideElection(deleted.candidates(late).build(), makeNow(at)).actions);
@@ -372,7 +372,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(actionsAt(14_000)).toBe('ping other (expiry)');
   });
 
-  test('begins to count the seconds of its next election then, and asks its last holder once', () => {
+  test('begins to count the seconds of its next election then, and pings its last holder once', () => {
     const input = deleted
       .candidates(makeCandidate('holder').seenAt(0), makeCandidate('other').seenAt(0))
       .build();
@@ -382,7 +382,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(actions)).toBe('ping holder (election); ping other (expiry)');
   });
 
-  test('asks one whose word would run out before the end, too', () => {
+  test('also pings one whose answer would expire before the end', () => {
     const other = makeCandidate('other').seenAt(0);
     const actionsWith = (renewedAt: number) =>
       describeActions(
@@ -398,7 +398,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     return tenure.kind === 'vacant' ? tenure.reservation?.holder : tenure.holder;
   };
 
-  test('stays in doubt for the longest that any former holder may take to release it', () => {
+  test('stays in doubt for as long as any former holder may take to release it', () => {
     const held = makeInput()
       .sees(makeLease('long').lasting(20).renewedAt(500), 500)
       .sees(makeLease('short').lasting(5).renewedAt(1000), 1000)
@@ -427,7 +427,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(keptFor(renewingBack(43_000), 43_000)).toBeUndefined();
   });
 
-  test('is in doubt after its leader slept through a second grant: it may release late what is another’s by then', () => {
+  test('is in doubt after its leader slept through a second grant: it may release its successor’s Lease late', () => {
     /** Granted by us to `holder` at `at`, after its former holder let it expire. */
     const granted = (input: InputBuilder, holder: string, at: number, hasFormerLapsed: boolean) => {
       const grantOnItsWay = grantTo(holder, at, { former: 'a', hasFormerLapsed });
@@ -455,7 +455,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(keptFor(renewing(40_000), 40_000)).toBeUndefined();
   });
 
-  test('is believed in for as long as its leader did, though somebody else had shortened the record meanwhile', () => {
+  test('is reserved for as long as its leader believed, although another client had shortened the record in the meantime', () => {
     const led = makeInput().sees(makeLease('a').lasting(15).renewedAt(0), 0);
     const shortened = led.sees(makeLease('a').lasting(1).renewedAt(0), 1000);
     const beliefOfA = (input: InputBuilder) => beliefOf(input.build().memory.beliefs, 'a');
@@ -494,7 +494,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(requeueOf(late.pingedAt(14_000).renewedAt(14_100), 14_200)).toEqual({ kind: 'at', time: 19_000 });
   });
 
-  test('goes back to that holder for as long as it may believe, be that longer than any other grant', () => {
+  test('goes back to that holder for as long as it may believe, even if that is longer than any other grant', () => {
     const sim = new SimElection().add('a').add('b').run(5000).deleteLease().run(100);
     expect(sim.lease).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15 });
     sim.cutOff('a').run(60_000);
@@ -502,7 +502,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('is remembered through a grant by another hand that is shorter than what the holder believes in', () => {
+  test('is remembered through a grant by another client that is shorter than the holder’s belief', () => {
     for (const loss of ['deleteLease', 'emptyLease'] as const) {
       const sim = new SimElection().add('a').add('b').run(5000).cutOff('a').run(100);
       sim[loss]().run(100);
@@ -514,7 +514,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     }
   });
 
-  test('is left with a new holder while a release may be the old one’s, too', () => {
+  test('stays with a new holder while a release may also be by the old one', () => {
     for (const between of ['nothing', 'a deletion'] as const) {
       const sim = new SimElection().add('a').add('b').run(5000).cutOff('a', 4000).run(15_600);
       expect(sim.lease?.holderIdentity).toBe('b');

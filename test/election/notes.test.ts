@@ -36,7 +36,7 @@ const fencing: LeaseChange = {
   leaseTransitions: 1,
 };
 
-describe('what a change of a Lease does to its notes (rule 14)', () => {
+describe('the effect of a change of a Lease on its notes (rule 14)', () => {
   const both = { strategy: OTHER, preferredHolder: 'c' };
   const named = { strategy: OLDEST, preferredHolder: undefined };
 
@@ -78,7 +78,7 @@ describe('what a change of a Lease does to its notes (rule 14)', () => {
       want: { strategy: OLDEST, preferredHolder: null },
     },
   ])(
-    '$change.kind, of $notes, where the server drops fields: $dropsFields',
+    '$change.kind, of $notes, if the server drops fields: $dropsFields',
     ({ change, dropsFields, notes, want }) => {
       const lease = makeLease('a').strategy(undefined);
       const input = makeInput()
@@ -105,7 +105,7 @@ describe('what a change of a Lease does to its notes (rule 14)', () => {
 describe('a Lease with notes (rule 14)', () => {
   const fields = makeLease('a').strategy(undefined).build();
 
-  test('is what its fields are without them, and again once they are taken off', () => {
+  test('equals its fields without them, and again after their removal', () => {
     for (const lease of [fields, makeLease('a').preferring('c').build()]) {
       const noted = withNotes(lease, { strategy: OTHER, preferredHolder: 'b' });
       expect(withoutNotes(noted)).toEqual(lease);
@@ -113,7 +113,7 @@ describe('a Lease with notes (rule 14)', () => {
     }
   });
 
-  test('tells which of the two comes from a note', () => {
+  test('shows which of the two comes from a note', () => {
     const told = (notes: LeaseNotes) => {
       const { isStrategyNoted, isPreferredHolderNoted } = withNotes(fields, notes);
       return [isStrategyNoted, isPreferredHolderNoted];
@@ -130,7 +130,7 @@ describe('a Lease with notes (rule 14)', () => {
   });
 });
 
-describe('an answer tells whether the server drops fields (rule 14)', () => {
+describe('an answer shows whether the server drops fields (rule 14)', () => {
   const META = { uid: 'u', resourceVersion: '1' };
   const updating = (change: LeaseChange): Action => ({ kind: 'UpdateLease', ...META, change });
   const kept = makeLease('a');

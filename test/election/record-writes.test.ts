@@ -45,13 +45,13 @@ describe('a preemption (rule 7)', () => {
     expect(preemptedAt).toBe(wantPreemptedAt);
   });
 
-  test('that there was none has not failed', () => {
+  test('has not failed if there was none', () => {
     expect(granted({}, {}, 5000).failedPreemptions.count).toBe(0);
   });
 });
 
 describe('a grant', () => {
-  test('leaves what former holders and its new one may believe as it is, whoever that is', () => {
+  test('does not change the beliefs of former holders and of its new one', () => {
     const rest = { isOwnDuration: true, isParticipant: false, lostAt: 50 };
     const beliefs = [
       { holder: 'a', renewedAt: -16_000, durationMs: 15_000, ...rest },
@@ -67,7 +67,7 @@ describe('a grant', () => {
     expect(granted(first, { revises: 'holderWorse' }, 300).grantSeries).toEqual({ count: 2, since: 100 });
   });
 
-  test('is a lapse of the former holder if that has let its own grant run out, and of the Lease, but of nobody else', () => {
+  test('is a lapse of the former holder if that has let its own grant expire, and of the Lease, but of no other candidate', () => {
     const lapsed = granted({}, { hasFormerLapsed: true }, 100);
     expect([...lapsed.lapses]).toEqual([['a', { count: 1, lastAt: 100 }]]);
     expect(lapsed.lapsesOfLease).toEqual({ count: 1, lastAt: 100 });
@@ -76,7 +76,7 @@ describe('a grant', () => {
     expect(granted({}, { former: undefined, hasFormerLapsed: true }, 100).lapses.size).toBe(0);
   });
 
-  test('of what was not taken up in time has the former holder held back at once, as if that were the second lapse', () => {
+  test('that was not renewed in time holds the former holder back at once, as after a second lapse', () => {
     const late = (memory: LeaseMemory, at: number) =>
       granted(memory, { revises: 'holderLate', hasFormerLapsed: true }, at);
     const once = late(noMemory, 5000);
@@ -85,7 +85,7 @@ describe('a grant', () => {
     expect([twice.lapses.get('a')?.count, twice.lapsesOfLease.count]).toEqual([3, 2]);
   });
 
-  test('forgets who has not lapsed for 15 min', () => {
+  test('forgets candidates that have not lapsed for 15 min', () => {
     const lapses = new Map([
       ['recent', { count: 1, lastAt: 0 }],
       ['long ago', { count: 1, lastAt: -1 }],
@@ -94,7 +94,7 @@ describe('a grant', () => {
     expect([...kept.keys()]).toEqual(['recent', 'a']);
   });
 
-  test('uses up all acks, and begins everything anew that was tried in vain', () => {
+  test('uses all acks, and restarts everything that was tried without success', () => {
     const tried = { count: 3, lastAt: 50 };
     const before = {
       rounds: tried,
@@ -124,7 +124,7 @@ describe('a grant', () => {
   });
 });
 
-test('attempts more than 15 min apart have nothing to do with each other', () => {
+test('attempts more than 15 min apart are unrelated', () => {
   expect(again({ count: 4, lastAt: 0 }, 15 * MINUTE)).toEqual({ count: 5, lastAt: 15 * MINUTE });
   expect(again({ count: 4, lastAt: 0 }, 15 * MINUTE + 1)).toEqual({ count: 1, lastAt: 15 * MINUTE + 1 });
 });

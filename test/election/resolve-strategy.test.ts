@@ -28,7 +28,7 @@ function listed(...lists: readonly (readonly string[])[]) {
   );
 }
 
-describe('the strategy of candidates that name one (rule 4, v1beta1 and v1alpha2)', () => {
+describe('the strategy of candidates with one (rule 4, v1beta1 and v1alpha2)', () => {
   test.each([
     { name: 'is nobody’s without candidates', candidates: [], want: { kind: 'none' } },
     { name: 'is the only candidate’s', candidates: named(['1.36.0', OLDEST]), want: resolved(OLDEST) },
@@ -173,7 +173,7 @@ describe('the strategy of candidates with ordered lists (rule 4, v1alpha1)', () 
 });
 
 describe('any strategy (rule 4)', () => {
-  test('is resolved for every set of candidates, whatever their order', () => {
+  test('is resolved for every set of candidates, in any order', () => {
     fc.assert(
       fc.property(
         someCandidates.chain((candidates) =>

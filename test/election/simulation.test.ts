@@ -172,7 +172,7 @@ function timeToLeader(sim: SimElection, atMostMs: number): number {
   return sim.at - from;
 }
 
-describe('any course of events', () => {
+describe('any sequence of events', () => {
   test('never has two leaders, writes with an outdated resourceVersion, or pings without a possible answer (rules 2 and 8)', () => {
     fc.assert(
       fc.property(world, (given) => {
@@ -185,7 +185,7 @@ describe('any course of events', () => {
     );
   });
 
-  test('finds a leader soon after it ends, as long as one candidate has answered all along (rules 3, 6 and 7)', () => {
+  test('has a leader soon after it ends, if one candidate has answered all the time (rules 3, 6 and 7)', () => {
     const steady = {
       version: 2,
       answersAfterMs: 100,
@@ -206,7 +206,7 @@ describe('any course of events', () => {
     );
   });
 
-  test('ends with the best candidate as leader and a Lease that costs nothing (rules 6, 7 and 9)', () => {
+  test('ends with the best candidate as leader and a settled Lease (rules 6, 7 and 9)', () => {
     fc.assert(
       fc.property(world, (given) => {
         const candidates = given.candidates.map((candidate) => ({

@@ -166,7 +166,7 @@ describe('NewestVersion (rule 5)', () => {
     expect(decideOutcome([winner, loser])).toMatchObject({ kind: 'leader', leader: { name: winner.name } });
   });
 
-  test('evicts nobody for a version, but waits for one when the Lease is free', () => {
+  test('replaces no leader because of a version, but waits for one when the Lease is free', () => {
     const [newer, older] = [make('newer').versions('1.37.0').build(), make('older').build()];
     expect(strategy.comparePreemption(newer, older)).toBe(0);
     expect(strategy.compareMerit(newer, older)).toBeLessThan(0);

@@ -105,7 +105,7 @@ const stories: readonly {
   },
 ];
 
-describe('the story of', () => {
+describe('the transcript of', () => {
   test.each(stories)('$name', async ({ name, about, tell }) => {
     const sim = tell(new SimElection());
     expect(sim.violations).toEqual([]);

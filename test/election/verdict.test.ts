@@ -54,7 +54,7 @@ test.each<{ name: string; election: readonly Action[]; housekeeping: readonly Ac
   expect(describeActions(actions)).not.toBe('');
 });
 
-test('a decision stands until the earliest moment to come, or for as long as nothing changes', () => {
+test('a decision is valid until the earliest future time, or until a change', () => {
   const requeueAfter = (recheckAt: readonly (number | undefined)[], housekeepingAt: number) =>
     toDecision(view, { reason: 'LeaderOptimal', recheckAt }, { recheckAt: [housekeepingAt] }).requeue;
   expect(requeueAfter([3000, undefined, 1000, 500], 2000)).toEqual({ kind: 'at', time: 2000 });

@@ -174,7 +174,7 @@ describe.concurrent('the watches of client-node', () => {
 });
 
 describe.concurrent('an informer of client-node', () => {
-  test('keeps in step with Leases', async ({ onTestFinished }) => {
+  test('stays in sync with Leases', async ({ onTestFinished }) => {
     const { namespace, kubeConfig, leases } = await start('informed');
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
     await leases.createNamespacedLease({ namespace, body: { metadata: { name: 'before' } } });

@@ -6,7 +6,7 @@ import { fuzzTargets } from './targets.ts';
 /** Always the same inputs. `npm run fuzz` tries others. */
 const seed = 20_261_122;
 
-describe('whatever others write', () => {
+describe('untrusted input', () => {
   test.each(fuzzTargets)('$name takes it', async ({ runs, start }) => {
     const { property, stop } = await start();
     onTestFinished(stop);

@@ -189,7 +189,7 @@ describe('the Pod of a holder', () => {
     expect(bind(identity, pods, fields, ownerUid)).toEqual({ pod: undefined, gone: undefined, ...want });
   });
 
-  test('is unknown without the right to list Pods', () => {
+  test('is unknown without the permission to list Pods', () => {
     expect(bindHolder(holding('web-0_1'), undefined)).toMatchObject({ sureness: 'unknown', pod: undefined });
   });
 });
@@ -297,13 +297,13 @@ describe('crash evidence', () => {
     },
   );
 
-  test('is doubted where a Pod of another namespace has the same hostname', () => {
+  test('is doubtful if a Pod of another namespace has the same hostname', () => {
     const pods = [{ name: 'web-0' }, { name: 'db-0', namespace: 'a', spec: { hostname: 'web-0' } }];
     const index = new PodIndex(pods.map(makePod));
     expect(crashEvidenceFor(holding('web-0_1'), false, index)).toBe('SeveralPods');
   });
 
-  test('is unknown without the right to list Pods', () => {
+  test('is unknown without the permission to list Pods', () => {
     expect(crashEvidenceFor(holding('web-0_1'), false, undefined)).toBe('PodsUnknown');
   });
 });

@@ -38,12 +38,12 @@ describe('the interval of renewals', () => {
     expect(audit(watchedLease(seenAt), at).renewsEverySeconds).toBe(want);
   });
 
-  test('leaves out the renewal that follows an acquisition at once', () => {
+  test('ignores the renewal right after an acquisition', () => {
     const acquired = watchedLease([0, 40, 2040], { acquireTime: stampAt(-1000) });
     expect(audit(acquired, 3000).renewsEverySeconds).toBe(2);
   });
 
-  test('adds up to the renewals per second of the cluster', () => {
+  test('sums up to the renewals per second of the cluster', () => {
     const leases = [watchedLease([0, 2000, 4000]), watchedLease([0, 4000, 8000], {}, { name: 'b' })];
     expect(auditOf(makeObservation(8000, { leases })).renewalsPerSecond).toBe(0.75);
   });
@@ -89,7 +89,7 @@ describe('the elector', () => {
     expect({ elector, crashCostsSeconds }).toEqual({ elector: want, crashCostsSeconds: cost });
   });
 
-  test('costs an interval as it was seen', () => {
+  test('costs a seen interval', () => {
     const lease = watchedLease([0, 26_000, 52_000], { leaseDurationSeconds: 137 });
     expect(audit(lease, 53_000).crashCostsSeconds).toBe(163);
   });
@@ -159,7 +159,7 @@ describe('the state', () => {
     expect(audit(watchedLease(seenAt, spec), at).state).toBe(want);
   });
 
-  test('is held when it was seen to be renewed by a holder whose clock is slow', () => {
+  test('is held if renewals by a holder with a slow clock were seen', () => {
     const hourAgo = (at: number) => rawLease({ renewTime: stampAt(at - 3_600_000) });
     const listed = seeLease(undefined, hourAgo(0), 0);
     expect(audit(listed, 6000).state).toBe('expired');
@@ -332,7 +332,7 @@ describe('a finding', () => {
   });
 });
 
-test('Leases are sorted by what hurts most, then by what a crash costs, then by name', () => {
+test('Leases are sorted by severity, then by the cost of a crash, then by name', () => {
   const named = (name: string, spec: object = {}) => watchedLease([0, 2000], spec, { name });
   const leases = [
     named('b'),
@@ -346,7 +346,7 @@ test('Leases are sorted by what hurts most, then by what a crash costs, then by 
   expect(sorted.map(({ name }) => name)).toEqual(['silent', 'slower', 'slow', 'longer', 'a', 'b']);
 });
 
-test('what could not be read is passed on, and so is the number of heartbeats', () => {
+test('the unread parts and the number of heartbeats are passed on', () => {
   const unread = [{ what: 'pods', why: '403 Forbidden', grant: 'list pods' }] as const;
   const heartbeats = { nodes: 3, apiServers: 1 };
   expect(auditOf(makeObservation(0, { unread, heartbeats }))).toMatchObject({ unread, heartbeats });

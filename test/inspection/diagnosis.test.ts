@@ -44,7 +44,7 @@ const well: Evidence = {
 };
 
 describe('a diagnosis', () => {
-  test('does not ask for a coordinator where none could do anything', () => {
+  test('does not ask for a coordinator if none could work', () => {
     const lock = { kind: 'none', formerHolder: '' } as const;
     const adviceOf = (...candidateApis: readonly CandidateApiVersion[]) =>
       diagnose({ ...well, lock, elections: nothing(...candidateApis) }).find(
@@ -54,7 +54,7 @@ describe('a diagnosis', () => {
     expect(adviceOf(V1BETA1)).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
   });
 
-  test('says where a coordinator has its lock, if not where it was looked for', () => {
+  test('reports another namespace with a lock', () => {
     const lock = { kind: 'none', formerHolder: '' } as const;
     const found = diagnose({ ...well, lock, otherLocks: [{ namespace: 'infra', holder: 'us' }] });
     expect(found.find(({ check }) => check === 'CoordinatorLock')?.advice).toMatch(
@@ -65,7 +65,7 @@ describe('a diagnosis', () => {
   test.each([
     { lockNamespace: 'kube-system', want: /If the provider closes kube-system/ },
     { lockNamespace: 'infra', want: /^(?!.*closes kube-system)/ },
-  ])('says what to do where $lockNamespace is closed', ({ lockNamespace, want }) => {
+  ])('explains what to do if $lockNamespace is closed', ({ lockNamespace, want }) => {
     const right = {
       group: 'coordination.k8s.io',
       resource: 'leases',
@@ -77,7 +77,7 @@ describe('a diagnosis', () => {
     expect(found.find(({ check }) => check === 'Permissions')?.advice).toMatch(want);
   });
 
-  test('does not take what leaders’ labels need for what elections need', () => {
+  test('separates permissions for labels from permissions for elections', () => {
     const missingRights = labelRights.filter(({ verb }) => verb === 'patch');
     const found = diagnose({ ...well, missingRights }).filter(({ check }) => check === 'Permissions');
     expect(found).toMatchObject([
@@ -92,7 +92,7 @@ describe('a diagnosis', () => {
     expect(found[1]).not.toHaveProperty('runbook');
   });
 
-  test('says what a coordinator lacks that may not watch Pods', () => {
+  test('reports the loss of a coordinator that may not watch Pods', () => {
     const missingRights = evidenceRights.filter(({ verb }) => verb === 'watch');
     const found = diagnose({ ...well, missingRights }).filter(({ check }) => check === 'Permissions');
     expect(found).toMatchObject([
@@ -143,7 +143,7 @@ describe('a diagnosis', () => {
         ['Permissions', /watch leasecandidates\.coordinated-leader-election\.dev/],
       ],
     },
-  ])('says what to do where $name', ({ evidence, want }) => {
+  ])('explains what to do if $name', ({ evidence, want }) => {
     const findings = diagnose({ ...well, ...evidence }).filter(({ severity }) => severity !== 'ok');
     expect(findings.map(({ check }) => check)).toEqual(want.map(([check]) => check));
     for (const [index, [, text]] of want.entries()) {
@@ -151,7 +151,7 @@ describe('a diagnosis', () => {
     }
   });
 
-  test('says where those of each group are seen, if both are served', () => {
+  test('explains how to list each group, if both are served', () => {
     const [found] = diagnose({ ...well, elections: nothing(V1BETA1, OWN) });
     expect(found).toMatchObject({ check: 'APIServed', severity: 'ok' });
     expect(found?.what).toMatch(
@@ -159,11 +159,11 @@ describe('a diagnosis', () => {
     );
   });
 
-  test('has nothing to say against a cluster that is well', () => {
+  test('has no complaints about a healthy cluster', () => {
     expect(diagnose(well).filter(({ severity }) => severity !== 'ok')).toEqual([]);
   });
 
-  test('says how leaders give way where the feature gate is off, and does not mind', () => {
+  test('explains how leaders yield with the feature gate off, and is no warning', () => {
     const findings = diagnose({ ...well, trial: { kind: 'created', keepsStrategy: false } });
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([]);
     expect(findings.find(({ check }) => check === 'FeatureGate')?.what).toMatch(/annotations, .* a fence/);
@@ -305,7 +305,7 @@ describe('a diagnosis', () => {
         'LeaseStrategyConflict',
       ],
     },
-  ])('says so when $name', ({ evidence, want: [check, severity, what, runbook] }) => {
+  ])('reports if $name', ({ evidence, want: [check, severity, what, runbook] }) => {
     const findings = diagnose({ ...well, ...evidence }).filter((finding) => finding.severity !== 'ok');
     expect(findings).toEqual([
       expect.objectContaining({ check, severity, what: expect.stringMatching(what) }),

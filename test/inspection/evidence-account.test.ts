@@ -60,7 +60,7 @@ const asked = { asksForEvidence: true } as const;
 const bound = 'Bound true: container app of the Pod shop/web-0';
 
 describe('the account of crash evidence', () => {
-  test('is left out while the holder is not late, and without a holder', async () => {
+  test('is omitted while the holder is not late, and without a holder', async () => {
     await expect(explain({ at: 10_000 })).resolves.toBeUndefined();
     await expect(explain({ fields: { holderIdentity: '' } })).resolves.toBeUndefined();
   });
@@ -127,11 +127,11 @@ describe('the account of crash evidence', () => {
         ...unknown,
       ],
     },
-  ])('says what fails where $name', async ({ parts, want }) => {
+  ])('reports the failed condition if $name', async ({ parts, want }) => {
     await expect(explain(parts)).resolves.toEqual(want);
   });
 
-  test('reads the Pods of the namespace where those of all may not be read', async () => {
+  test('reads the Pods of the namespace if the user may not list those of all', async () => {
     const conditions = await explain({ pods: [endedPod()], fields: asked, refused: ['/api/v1/pods'] });
     expect(conditions?.[0]).toBe(bound);
   });

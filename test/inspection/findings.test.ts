@@ -62,7 +62,7 @@ function partsOf(path: string): readonly string[] {
 }
 
 describe('the runbooks', () => {
-  test('are one for each alert, which names it', () => {
+  test('exist for each alert, which links to them', () => {
     const those = rules.map(({ alert }) => alert);
     expect(those.toSorted()).toEqual(runbooks.toSorted());
     for (const { alert, annotations } of rules) {
@@ -70,7 +70,7 @@ describe('the runbooks', () => {
     }
   });
 
-  test('are all there are in their folder', () => {
+  test('are all files in their folder', () => {
     const files = [...runbooks, ...procedures].map((name) => `${name}.md`);
     expect(readdirSync(folder).toSorted()).toEqual(['README.md', ...files].toSorted());
   });
@@ -87,7 +87,7 @@ describe('the runbooks', () => {
     expect(rules.map(({ alert }) => alert)).not.toContain(name);
   });
 
-  test('are listed in their index with the severity of their alert', () => {
+  test('are in their index with the severity of their alert', () => {
     const rows = read('docs/runbooks/README.md').matchAll(/^\| \[(\w+)\]\((\w+)\.md\) \| (\w+) \|/gm);
     const listed = [...rows].map(([, name, file, severity]) => ({ name, file, severity }));
     const those = rules.map(({ alert, labels }) => ({

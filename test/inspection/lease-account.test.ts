@@ -62,14 +62,14 @@ describe('the account of a Lease', () => {
       candidates: [],
       want: 'No candidate leads. There is no candidate for this Lease.',
     },
-  ])('says who leads, and why, when $name', ({ lease, candidates, want }) => {
+  ])('reports who leads, and why, when $name', ({ lease, candidates, want }) => {
     expect(account(lease, ...candidates).verdict).toBe(want);
   });
 
   test.each([
     { name: 'is about to be revised', revisions: 1, wantReason: 'GrantRevised' },
     { name: 'is to be revised in a moment', revisions: 2, wantReason: 'RevisionPending' },
-  ])('says that nobody leads yet, when a grant $name', ({ revisions, wantReason }) => {
+  ])('reports that no candidate leads yet, when a grant $name', ({ revisions, wantReason }) => {
     const granted = makeLease('b');
     const input = makeInput()
       .remembers({
@@ -92,7 +92,7 @@ describe('the account of a Lease', () => {
     expect(candidates.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('puts the leader before one that is merely older, and says so', () => {
+  test('sorts the leader before one that is only older, and explains that', () => {
     const first = makeCandidate('first').versions('1.36.0', '1.35.0').createdAt(-90_000);
     const { candidates } = account(makeLease('a'), first, a);
     expect(candidates.map(({ name, why }) => `${name}: ${why}`)).toEqual([
@@ -101,7 +101,7 @@ describe('the account of a Lease', () => {
     ]);
   });
 
-  test('has the candidates in the order in which they would lead, those that could not last', () => {
+  test('sorts the candidates in the order in which they would lead, with those that cannot at the end', () => {
     const broken = makeCandidate('0').versions('1.36.0', undefined).emulating(undefined);
     const { candidates, blockers } = account(
       makeLease('a'),
@@ -119,7 +119,7 @@ describe('the account of a Lease', () => {
     expect(blockers).toMatchObject([{ what: '0: a version is missing or cannot be read.' }]);
   });
 
-  test('says who brought the strategy up, and who was overruled', () => {
+  test('reports which candidates ask for the strategy, and which do not', () => {
     const other = makeCandidate('other').versions('1.35.0').wants('example.com/x');
     expect(account(makeLease('a'), a, b, other).strategy).toEqual({
       resolved: 'OldestEmulationVersion',
@@ -130,7 +130,7 @@ describe('the account of a Lease', () => {
     });
   });
 
-  test('says who would be next, if there is somebody to follow', () => {
+  test('reports the next leader, if there is a successor', () => {
     expect(account(makeLease('a'), a, b).ifLeaderDied?.holder).toBe('b');
     expect(account(makeLease('a'), a).ifLeaderDied?.holder).toBe('');
     expect(account(makeLease(''), a, b).ifLeaderDied).toBeUndefined();

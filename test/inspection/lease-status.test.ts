@@ -8,7 +8,7 @@ const NOW = makeNow(1000);
 const a = makeCandidate('a').versions('1.36.0', '1.35.0');
 const b = makeCandidate('b');
 
-describe('what a Lease waits for', () => {
+describe('the text of what a Lease waits for', () => {
   test.each([
     { name: 'its best candidate leads', lease: makeLease('a'), candidates: [a, b], want: undefined },
     { name: 'a better one must answer', lease: makeLease('b'), candidates: [a, b], want: 'a to answer' },

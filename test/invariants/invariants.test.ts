@@ -379,7 +379,7 @@ describe('the invariants of a history', () => {
     expect(events.flatMap((event) => invariants.observe(event))).toEqual(want);
   });
 
-  test('respect a renewal for as long as clocks that run at different rates agree on', () => {
+  test('respect a renewal for as long as clocks with different rates agree', () => {
     const invariants = new Invariants({
       candidateValidityMs: 60_000,
       electionDurationMs: 5000,
@@ -396,7 +396,7 @@ describe('the invariants of a history', () => {
   });
 });
 
-describe('who has given a Lease to its holder', () => {
+describe('who has granted a Lease to its holder', () => {
   const BUILT_IN: Writer = { kind: 'builtIn', name: 'built-in' };
   const byBuiltIn = leaseWrite(0, BUILT_IN, { holder: 'a' }, { holder: 'b' });
 

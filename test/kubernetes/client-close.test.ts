@@ -52,7 +52,7 @@ async function close(client: KubernetesClient, clock: VirtualClock): Promise<voi
   await closed;
 }
 
-describe('a client that is closed', () => {
+describe('a closed client', () => {
   test.each<{ name: string; answer: ScriptedServer['answer'] }>([
     { name: 'never answers', answer: () => {} },
     {
@@ -60,7 +60,7 @@ describe('a client that is closed', () => {
       answer: (_, response) => response.writeHead(200).flushHeaders(),
     },
     { name: 'sends half an answer', answer: (_, response) => response.writeHead(200).write('{"half":') },
-  ])('gives up after a second on a server that $name, whatever waits for its turn', async ({ answer }) => {
+  ])('aborts after a second if a server $name, with any waiting calls', async ({ answer }) => {
     const server = await startServer();
     server.answer = answer;
     const clock = new VirtualClock();
@@ -76,7 +76,7 @@ describe('a client that is closed', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('gives up after a second on a server that never completes the TLS handshake', async () => {
+  test('aborts after a second if a server never completes the TLS handshake', async () => {
     const { port, open } = await startMuteServer();
     const clock = new VirtualClock();
     const kubeConfig = makeKubeConfig({ server: `https://127.0.0.1:${port}`, skipTLSVerify: true });
@@ -94,7 +94,7 @@ describe('a client that is closed', () => {
   test.each([
     { name: 'HTTP', proxyUrl: 'http' },
     { name: 'SOCKS', proxyUrl: 'socks5' },
-  ])('gives up after a second on a $name proxy that is silent', async ({ proxyUrl }) => {
+  ])('aborts after a second on a silent $name proxy', async ({ proxyUrl }) => {
     const { port, open } = await startMuteServer();
     const clock = new VirtualClock();
     const kubeConfig = makeKubeConfig({ skipTLSVerify: true, proxyUrl: `${proxyUrl}://127.0.0.1:${port}` });
@@ -106,7 +106,7 @@ describe('a client that is closed', () => {
     await waitFor(() => open.size === 0);
   });
 
-  test('gives up on calls whose time was over before', async () => {
+  test('aborts calls whose deadline passed before', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     const client = makeLocalClient(server.port, { clock, connections: 4 });
@@ -119,7 +119,7 @@ describe('a client that is closed', () => {
     await waitFor(() => server.openConnections === 0);
   });
 
-  test('waits for the answers that come within that second, and no longer', async () => {
+  test('waits for the answers within that second, and no longer', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
     server.answer = (_, response) => answers.push(() => sendJson(response, {}));
@@ -135,7 +135,7 @@ describe('a client that is closed', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('sends nothing of what still waited for its turn', async () => {
+  test('sends none of the waiting calls', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
     server.answer = (_, response) => answers.push(() => sendJson(response, {}));
@@ -156,8 +156,8 @@ describe('a client that is closed', () => {
   });
 });
 
-describe('a call that is given up before its turn', () => {
-  test('costs no connection: those that come after it find the ones there are', async () => {
+describe('a call that is aborted before its turn', () => {
+  test('costs no connection: later calls find the existing ones', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
     server.answer = (_, response) => answers.push(() => sendJson(response, {}));

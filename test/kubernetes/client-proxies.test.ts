@@ -79,7 +79,7 @@ describe('a cluster’s proxy', () => {
     expect(asked[0]).toBe('api.internal:6443');
   });
 
-  test('is refused where it is of a kind that is not supported, and the error says so', async () => {
+  test('with an unsupported type is refused, and the error says so', async () => {
     const kubeConfig = makeKubeConfig({ proxyUrl: 'socks4://127.0.0.1:1080' });
     await expect(makeClient({ kubeConfig }).request({ method: 'GET', path: '/version' })).rejects.toThrow(
       'proxy-url socks4:// is not supported',

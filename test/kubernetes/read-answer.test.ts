@@ -39,7 +39,7 @@ const value = fc.oneof(
 const spaces = fc.constantFrom(undefined, 1, '\t');
 
 describe('a list in chunks', () => {
-  test('comes out as it was, wherever it is cut', () => {
+  test('is complete, for any chunks', () => {
     fc.assert(
       fc.property(
         fc.dictionary(wildText, value),
@@ -58,7 +58,7 @@ describe('a list in chunks', () => {
     );
   });
 
-  test('hands over each item with the chunk that the comma after it is in', () => {
+  test('passes on each item with the chunk that contains the comma after it', () => {
     const splitter = new ListSplitter();
     const push = (text: string) => splitter.push(Buffer.from(text));
     expect(push('{"kind":"List","items":[{"a":1')).toBe('');
@@ -80,7 +80,7 @@ describe('a list in chunks', () => {
     { what: 'a text that ends like the name of the items', text: '{"\\"items":[1],"x":"\\"items\\":["}' },
     { what: 'no object', text: '[{"items":[1,2]}]' },
     { what: 'a refusal', text: '{"kind":"Status","status":"Failure","details":{"causes":[{"items":[1]}]}}' },
-  ])('has nothing cut out of it where it has $what', ({ text }) => {
+  ])('is passed on unchanged if it has $what', ({ text }) => {
     for (const sizes of [[], byBytes(text)]) {
       expect(parsed(text, sizes)).toEqual({ items: [], rest: JSON.parse(text) });
     }
@@ -98,7 +98,7 @@ describe('a list in chunks', () => {
     ']}]{"items":[',
     'no JSON',
     '',
-  ])('is no JSON in pieces where it is none as a whole: %s', (text) => {
+  ])('is invalid in pieces if it is invalid as a whole: %s', (text) => {
     expect(() => JSON.parse(text)).toThrow(SyntaxError);
     expect(() => parsed(text, [])).toThrow(SyntaxError);
   });

@@ -134,7 +134,7 @@ describe('the leader of a Lease', () => {
   });
 });
 
-test('priorities move nobody while nobody, or the built-in, coordinates', () => {
+test('priorities have no effect without a coordinator, or with the built-in one', () => {
   expect(obstacleAbove({ kind: 'none', formerHolder: '' })).toMatch(/^no coordinator is running/);
   expect(obstacleAbove({ kind: 'builtIn', holder: 'x', renewedSecondsAgo: 1 })).toMatch(/knows no priority/);
   expect(obstacleAbove({ kind: 'ours', holder: 'x', renewedSecondsAgo: 1 })).toBeUndefined();

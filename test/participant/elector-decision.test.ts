@@ -295,7 +295,7 @@ describe('an elector in any state (rule 15)', () => {
       { numRuns: 2000 },
     );
 
-  test('it only writes a Lease that it holds and has not seen expire, one request at a time', () => {
+  test('only writes a Lease that it holds and has not seen expire, one request at a time', () => {
     always(({ sight, isRequestInFlight, retryAt }, { kind }) => {
       if (kind !== 'takeUp' && kind !== 'renew' && kind !== 'release') return true;
       const isOurs = sight?.lease?.holderIdentity === 'me' && !hasExpired(sight, NOW);
@@ -303,7 +303,7 @@ describe('an elector in any state (rule 15)', () => {
     });
   });
 
-  test('it never renews while another is preferred or it is not to lead', () => {
+  test('never renews while another is preferred or it should not lead', () => {
     always(({ sight, refusal }, { kind }) => {
       if (kind !== 'takeUp' && kind !== 'renew') return true;
       const { preferredHolder = 'me' } = sight?.lease ?? {};
@@ -311,11 +311,11 @@ describe('an elector in any state (rule 15)', () => {
     });
   });
 
-  test('it neither releases nor takes up while its program may still act as leader', () => {
+  test('neither releases nor renews a grant while its program may still act as leader', () => {
     always(({ term }, { kind }) => !term || (kind !== 'release' && kind !== 'takeUp'));
   });
 
-  test('it tells its program to stop as soon as the deadline has passed or the Lease is another’s', () => {
+  test('tells its program to stop as soon as the deadline has passed or another has the Lease', () => {
     always((view, { kind }) => {
       const { term } = view;
       if (!term || term.isOver) return kind !== 'end';
@@ -324,14 +324,14 @@ describe('an elector in any state (rule 15)', () => {
     });
   });
 
-  test('it wakes up before the Lease of a term expires', () => {
+  test('wakes up before the Lease of a term expires', () => {
     always(({ term }, step) => {
       if (!term || term.isOver || step.kind !== 'await') return true;
       return step.until < lapsesAt(term, timing);
     });
   });
 
-  test('it never waits for a time in the past', () => {
+  test('never waits for a past time', () => {
     always((_, step) => step.kind !== 'await' || step.until > NOW);
   });
 });
@@ -372,7 +372,7 @@ describe('a record', () => {
     expect(seen(...leases).since).toBe(want);
   });
 
-  test('names a holder until it has gone unchanged for its duration', () => {
+  test('names a holder until it has been unchanged for its duration', () => {
     const sight = seen(granted());
     expect(holderSeen(sight, 9999)).toBe('me');
     expect(holderSeen(sight, 10_000)).toBeUndefined();

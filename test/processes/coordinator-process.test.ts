@@ -114,8 +114,8 @@ async function startProcess(args: readonly string[], { user }: { user?: Partial<
   };
 }
 
-describe('a coordinator that is asked to end', () => {
-  test('does so within 5 s of its clock when its API server and a reader of its page hang', async () => {
+describe('a coordinator that is asked to exit', () => {
+  test('exits within 5 s of its clock when its API server and a reader of its page hang', async () => {
     const { link, kubeconfig } = await startLink();
     const [port = 0] = await freePorts(1);
     const clock = new VirtualClock();
@@ -149,7 +149,7 @@ describe('a coordinator that is asked to end', () => {
     await ended;
   });
 
-  test('does so, whatever hangs', async () => {
+  test('exits when anything hangs', async () => {
     const { link, untilLogged, end } = await startProcess(['--listen', '127.0.0.1:0', '--status-page']);
     const { listen } = await untilLogged(({ msg }) => msg === 'Started');
     await untilLogged(({ state }) => state === 'active');
@@ -159,7 +159,7 @@ describe('a coordinator that is asked to end', () => {
     expect(await end()).toBe(0);
   });
 
-  test('does so when a credential plugin hangs, which nothing but its own end could end', async () => {
+  test('exits when a credential plugin hangs, which only the exit of the process can end', async () => {
     const plugin = await startMuteServer();
     const hang = `require('node:net').connect(${plugin.port}, '127.0.0.1').on('error', () => {})`;
     const exec = {
@@ -174,7 +174,7 @@ describe('a coordinator that is asked to end', () => {
     expect([...plugin.sockets].filter(({ destroyed }) => !destroyed)).not.toEqual([]);
   });
 
-  test('leaves the lock to whoever comes next', async () => {
+  test('leaves the lock to its successor', async () => {
     const { untilLogged, end } = await startProcess(['--listen', 'off']);
     await untilLogged(({ state }) => state === 'active');
     expect(await end()).toBe(0);
@@ -183,13 +183,13 @@ describe('a coordinator that is asked to end', () => {
   });
 });
 
-describe('a lock in a namespace of its own', () => {
+describe('a lock in its own namespace', () => {
   const settingsFor = (kubeconfig: string) => ({
     ...resolveSettings(runSettings, { lockNamespace: 'infra' }, {}),
     ...{ kubeconfig, listen: undefined, logLevel: 'error' as const },
   });
 
-  test('is refused at the start where the API server serves LeaseCandidates of its own', async () => {
+  test('is refused at the start if the API server serves native LeaseCandidates', async () => {
     const { kubeconfig } = await startLink();
     const running = runCoordinator(settingsFor(kubeconfig), new SimHost({ clock: new VirtualClock() }));
     await expect(running).rejects.toThrow(
@@ -197,7 +197,7 @@ describe('a lock in a namespace of its own', () => {
     );
   });
 
-  test('does not keep from starting where the API server does not answer', async () => {
+  test('does not prevent the start if the API server does not answer', async () => {
     const { link, kubeconfig } = await startLink();
     link.stall();
     const clock = new VirtualClock();

@@ -138,7 +138,7 @@ describe('a secret in a kubeconfig', () => {
     { name: 'in a URL that is not for HTTP', text: config(`ftp://me:${SECRET}@127.0.0.1:1`, '{}') },
     { name: 'that a plugin wrote as it is', text: config(NOWHERE, plugin('-p', `'${SECRET}'`)) },
     { name: 'in an answer without status', text: config(NOWHERE, plugin('-p', `'{"token":"${SECRET}"}'`)) },
-  ])('$name is not told', async ({ text }) => {
+  ])('$name is not printed', async ({ text }) => {
     const file = await writeKubeconfig(text);
     const doctor = start(['doctor', '--kubeconfig', file]);
     await doctor.ended;

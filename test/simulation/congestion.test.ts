@@ -36,7 +36,7 @@ describe('an API server that answers 600 requests a second, and 1,000 Leases on 
     },
   );
 
-  test('has them led soon after it was ten times slower for a while, and nobody alive is taken for dead', async () => {
+  test('has leaders for them soon after it was ten times slower for a while, and no live one counts as dead', async () => {
     const renewEveryMs = 4000;
     const congested = new CongestedWorld({
       leases: LEASES,

@@ -90,14 +90,14 @@ describe(`${NEW_LEASES} Leases that appear within a second`, () => {
   };
   const leaderless = (crowd: SimCrowd) => names.filter((name) => crowd.leaderOf(name) === undefined);
 
-  test('in one namespace delay no election of another one, and are all led in the end', async () => {
+  test('in one namespace delay no election of another one, and all get leaders in the end', async () => {
     const alone = await elect(options);
     const beside = await elect(options, (congested) => appear(congested, congested.noisy));
     expectUnnoticed(beside, alone, NEW_LEASES, 2 * NEW_LEASES);
     expect(leaderless(beside.noisy)).toEqual([]);
   });
 
-  test('delay no election of a Lease of their own namespace that was led before', async () => {
+  test('delay no election of a Lease of their own namespace that had a leader before', async () => {
     const withinMs = 1500;
     const alone = await elect(options, undefined, withinMs);
     const beside = await elect(options, (congested) => appear(congested, congested.crowd), withinMs);
@@ -112,7 +112,7 @@ describe('a candidate that renews 1,000 times a second', () => {
     { name: 'and is as it was', fields: () => ({}) },
     { name: 'with another version each time', fields: (n: number) => ({ binaryVersion: `1.37.${n}` }) },
     { name: 'with another strategy than the others', fields: (n: number) => ({ strategy: `S${n}` }) },
-  ])('$name has its Lease decided on no more often than others can bear', async ({ fields }) => {
+  ])('$name causes no more decisions about its Lease than others can bear', async ({ fields }) => {
     const alone = await elect({});
     const decided = countDecisions('noisy/busy');
     const beside = await elect({}, ({ world, noisy }) => {

@@ -94,7 +94,7 @@ class RollingChange {
 }
 
 describe('the API at one of two API servers only', () => {
-  test('has a replica at the other one take over, and elect', async () => {
+  test('makes a replica at the other one take over, and elect', async () => {
     const change = new RollingChange();
     const { world } = change;
     await change.begin(['replica-1', 'replica-2']);
@@ -135,7 +135,7 @@ describe('the API at one of two API servers only', () => {
 });
 
 describe('the API at no API server', () => {
-  test('has the lock released once, taken by nobody, and taken at once when the API is back', async () => {
+  test('makes the lock be released once, taken by none, and taken at once when the API is back', async () => {
     const change = new RollingChange();
     const { world } = change;
     await change.begin(['replica-1', 'replica-2']);

@@ -36,7 +36,7 @@ describe('an etcd that is restored from a backup', () => {
     },
   );
 
-  test('is noticed though nobody has written the lock since the backup', async () => {
+  test('is noticed although there was no write of the lock since the backup', async () => {
     const world = new SimWorld({ ...emptyPlan(1), leases: LEASES }, { isTracing: true });
     const chance = new Chance(1, 'restore');
     for (const lease of LEASES) world.addSlot(candidateSlot(lease, 0, chance, {}));

@@ -23,7 +23,7 @@ function permissionOf(request: ApiRequest): CoordinatorPermission | undefined {
   return `${verb} ${group}/${resource}${isLock ? ` ${verb === 'create' ? 'in' : 'named'} the lock` : ''}`;
 }
 
-test('the role of deploy/rbac.yaml has every right that is ever used, and no other', async () => {
+test('the role in deploy/rbac.yaml has exactly the permissions that are used', async () => {
   const used = new Set<CoordinatorPermission>();
   const note = (request: ApiRequest) => {
     const permission = permissionOf(request);

@@ -34,7 +34,7 @@ function expectOnlyOwnKept(shard: Shard): void {
   expect(closed).toBeLessThanOrEqual(LEASES_PER_SHARD * (1 + CANDIDATES_PER_LEASE));
 }
 
-describe(`${SHARDS} shards of a cluster with ${CANDIDATES} candidates, each with namespaces and a lock of its own`, () => {
+describe(`${SHARDS} shards of a cluster with ${CANDIDATES} candidates, each with its own namespaces and lock`, () => {
   test.each(Array.from({ length: CLUSTERS }, (_, index) => index))(
     'elect beside each other, and one that loses its coordinator concerns no other (%i)',
     { timeout: MAX_MS },

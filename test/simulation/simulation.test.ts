@@ -24,7 +24,7 @@ describe('a cluster in which everything fails', () => {
     },
   );
 
-  test('is the same each time for a seed', async () => {
+  test('has the same history each time for a seed', async () => {
     const plan = makePlan(2);
     expect(plan.slots.some(({ isParticipant }) => isParticipant)).toBe(true);
     const [first, second] = [await runPlan(plan, true), await runPlan(plan, true)];

@@ -55,21 +55,21 @@ const cases: readonly {
   },
 ];
 
-describe('memory is judged by the lower envelope of what is in use', () => {
+describe('memory is judged by the lower envelope of its use', () => {
   test.each(cases)('$name', ({ keptBytes, wantFlat }) => {
     expect(judgeFlatness(makeSeries(keptBytes))?.isFlat).toBe(wantFlat);
   });
 
-  test('half a kB for each election is the bound, where there were enough of them', () => {
+  test('the bound is half a kB for each election, if there were enough of them', () => {
     expect(judgeFlatness(makeSeries((elections) => 300 * elections))?.isFlat).toBe(true);
     expect(judgeFlatness(makeSeries((elections) => 800 * elections))?.isFlat).toBe(false);
   });
 
-  test('where there were few elections, only what is more than noise counts', () => {
+  test('with few elections, only growth above noise counts', () => {
     expect(judgeFlatness(makeSeries(() => 0, 10))?.boundBytes).toBe(MIB);
   });
 
-  test('Events may be remembered, until there are as many as are ever remembered', () => {
+  test('remembered Events do not count, up to their maximum', () => {
     const written = (perElection: number) =>
       makeSeries(() => 0).map((point) => ({ ...point, events: perElection * point.elections }));
     const { boundBytes: bound = 0, elections = 0 } = judgeFlatness(written(0)) ?? {};
@@ -77,7 +77,7 @@ describe('memory is judged by the lower envelope of what is in use', () => {
     expect(judgeFlatness(written(10))?.boundBytes).toBe(bound);
   });
 
-  test('nothing is said of a run that is too short to get warm', () => {
+  test('a run without a warm-up is not judged', () => {
     expect(judgeFlatness(makeSeries(() => 0, 5))).toBeUndefined();
   });
 });

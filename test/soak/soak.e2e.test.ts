@@ -8,7 +8,7 @@ import { runSoak } from './soak-run.ts';
 const SEED = Number(process.env['SOAK_SEED'] ?? Date.now() % 1_000_000);
 const MINUTES = 1.5;
 
-test('after 90 seconds of churn nothing is left over, and caches are equal to what the server has', {
+test('after 90 seconds of churn no resources are left over, and caches equal the server’s state', {
   // In addition to the churn: time to start, two minutes of quiet, settling and stopping, on a slow machine.
   timeout: MINUTES * 60_000 + 1_200_000,
 }, async ({ annotate, signal }) => {

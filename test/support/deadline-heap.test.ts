@@ -46,7 +46,7 @@ class SortedDeadlines {
   }
 }
 
-test('keys come out by deadline, and those of one deadline in the order in which they went in', () => {
+test('keys come out by deadline, and keys with the same deadline in insertion order', () => {
   fc.assert(
     fc.property(fc.array(command, { maxLength: 150, size: 'max' }), (commands) => {
       const heap = new DeadlineHeap();

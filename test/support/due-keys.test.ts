@@ -23,7 +23,7 @@ function makeWaiting() {
 }
 
 describe('due keys', () => {
-  test('come out in the order in which they became due, each once, however often it was added', async () => {
+  test('come out in the order in which they became due, each once, for any number of additions', async () => {
     const { clock, due } = makeWaiting();
     due.setDeadline('late', 10);
     for (const key of ['a', 'b', 'a']) due.add(key);
@@ -35,7 +35,7 @@ describe('due keys', () => {
     expect(taken.map((next) => next?.waitedMs)).toEqual([25, 25, 15, 0, undefined]);
   });
 
-  test('that are deleted or cleared do not come, and leave no timer', async () => {
+  test('that are deleted or cleared do not come out, and leave no timer', async () => {
     const { clock, due } = makeWaiting();
     due.add('a');
     due.delete('a');
@@ -66,7 +66,7 @@ describe('a deadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('stays when its key is added meanwhile', async () => {
+  test('stays when its key is added in the meantime', async () => {
     const { clock, due, times } = makeTaken();
     due.setDeadline('a', 10);
     await clock.advance(4);
@@ -75,7 +75,7 @@ describe('a deadline', () => {
     expect(times()).toEqual([4, 10]);
   });
 
-  test('that is put off when it comes makes no key due; a key that is added meanwhile is due at once', async () => {
+  test('that is postponed when it is due makes no key due; a key that is added in the meantime is due at once', async () => {
     const asked: number[] = [];
     const { clock, due, times } = makeTaken((_key, at) => {
       asked.push(at);
@@ -90,7 +90,7 @@ describe('a deadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('costs one timer, however many keys have one', async () => {
+  test('costs one timer, for any number of keys', async () => {
     const { clock, due, taken } = makeTaken();
     for (let key = 10_000; key > 0; key--) due.setDeadline(`${key}`, key % 1000);
     expect(clock.pendingTimers).toBe(1);

@@ -17,7 +17,7 @@ describe('ownership is recorded as by the real server when', () => {
     },
   );
 
-  test('all the stories have been told', () => {
+  test('all stories were played', () => {
     expect(told).toHaveLength(stories.length);
   });
 });

@@ -110,7 +110,7 @@ const requirement = fc.oneof(
   fc.record({ operator: fc.constantFrom('exists', '!'), key, values: fc.constant([]) }),
 );
 
-test('a selector that is written down selects what its requirements select, however it is spaced', () => {
+test('a printed selector selects the same objects, with any spaces', () => {
   fc.assert(
     fc.property(
       fc.array(requirement, { maxLength: 4 }),

@@ -90,7 +90,7 @@ function missed({ since, startedAt }: Watch, lines: readonly string[], changes: 
   return changes.filter(({ revision }) => revision > Math.max(sent, Math.min(since, startedAt))).length;
 }
 
-test('a watcher gets exactly what it selects, whole and in order, or is told or dropped once that is not known any more', async () => {
+test('a watcher gets exactly its selected events, whole and in order, or gets an error or is dropped when they are forgotten', async () => {
   const fates = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

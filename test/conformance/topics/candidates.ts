@@ -53,7 +53,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
   const spec = { leaseName: 'l', binaryVersion: '1.36.0', emulationVersion: '1.36.0', ...strategy };
   const candidate = (more: object = {}) => ({ metadata: { name: 'a' }, spec: { ...spec, ...more } });
 
-  test('answers with the object', async ({ namespace, candidates }) => {
+  test('returns the object', async ({ namespace, candidates }) => {
     const full = {
       ...spec,
       pingTime: '2026-01-01T00:00:00.000001Z',
@@ -88,7 +88,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     });
   });
 
-  test('says with every answer how old it is', async ({ candidates }) => {
+  test('has a deprecation warning with every answer', async ({ candidates }) => {
     for (const answer of [await candidates.list(), await candidates.get('a'), await candidates.delete('a')]) {
       expect(answer.warnings).toEqual(deprecations(minor, version));
     }
@@ -176,7 +176,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
       : []),
   ];
   for (const [what, more] of fine) {
-    test(`takes ${what}`, async ({ candidates }) => {
+    test(`accepts ${what}`, async ({ candidates }) => {
       const made = await candidates.make(candidate(more));
       const given = Object.fromEntries(
         Object.entries({ ...spec, ...more }).filter(([, value]) => value !== undefined),
@@ -203,12 +203,12 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     );
   });
 
-  test('warns of unknown fields after it has said how old it is', async ({ candidates }) => {
+  test('warns of unknown fields after the deprecation warning', async ({ candidates }) => {
     const answer = await candidates.create(candidate({ other: 1 }));
     expect(answer.warnings).toEqual([...deprecations(minor, version), 'unknown field "spec.other"']);
   });
 
-  test('never lets go of a lease', async ({ candidates }) => {
+  test('never changes its Lease', async ({ candidates }) => {
     const made = await candidates.make(candidate());
     const immutable = invalid('spec.leaseName');
     expectAnswer(
@@ -248,7 +248,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     );
   });
 
-  test('is selected by no more than its name and namespace', async ({ candidates }) => {
+  test('is selected only by its name and namespace', async ({ candidates }) => {
     await candidates.make(candidate());
     await candidates.make({ ...candidate(), metadata: { name: 'b' } });
     const { json } = await candidates.list({ query: { fieldSelector: 'metadata.name=b' } });

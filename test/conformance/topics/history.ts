@@ -4,7 +4,7 @@ import type { Suite } from '../suite.ts';
 
 /** Requests for forgotten revisions. This topic runs last, because it makes the server forget for all tests. */
 export function describeHistory({ test }: Suite): void {
-  test('is forgotten, and each is told how to go on', async ({ leases, request, target }) => {
+  test('is forgotten, and each error says how to continue', async ({ leases, request, target }) => {
     const names = ['a', 'b', 'c', 'd'];
     for (const name of names) await leases.make({ metadata: { name } });
     const first = await leases.list({ query: { limit: 1 } });

@@ -31,7 +31,7 @@ const ref = (name: string) => [{ $ref: `#/components/schemas/${name}` }];
 const microTime = 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime';
 
 export function describeOpenApi({ test, candidateVersions }: Suite): void {
-  test('has a document for each version, which may be kept for ever', async ({ request }) => {
+  test('has a document for each version, which clients may cache for ever', async ({ request }) => {
     const index = await request('GET', '/openapi/v3');
     const paths = index.json['paths'] as Readonly<Record<string, { readonly serverRelativeURL: string }>>;
     for (const groupVersion of [
@@ -62,7 +62,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     }
   });
 
-  test('has no documents of others', async ({ request }) => {
+  test('has no other documents', async ({ request }) => {
     expect((await request('GET', '/openapi/v3/apis/no-such-group/v1')).code).toBe(404);
   });
 
@@ -118,7 +118,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     }
   });
 
-  test('says how lists and maps of the metadata are merged', async (workspace) => {
+  test('describes how lists and maps of the metadata are merged', async (workspace) => {
     const { components } = await documentOf(workspace, 'apis/coordination.k8s.io/v1');
     const { properties = {} } = components.schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'] ?? {};
     expect(properties['finalizers']).toMatchObject({
@@ -144,7 +144,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     });
   });
 
-  test('says what can be done with each path', async (workspace) => {
+  test('describes the operations of each path', async (workspace) => {
     const { paths } = await documentOf(workspace, 'apis/coordination.k8s.io/v1');
     const group = { group: 'coordination.k8s.io', kind: 'Lease', version: 'v1' };
     const root = '/apis/coordination.k8s.io/v1';

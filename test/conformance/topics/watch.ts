@@ -43,7 +43,7 @@ export function describeWatch({ test, minor }: Suite): void {
   // 1.32 had streaming lists on, 1.33 off, 1.34 and later on.
   const streamsLists = minor === 32 || minor >= 34;
 
-  test('tells every change in order, and what a dry run or no change at all would be not', async ({
+  test('reports every change in order, but no dry runs and no writes without a change', async ({
     leases,
   }) => {
     const resourceVersion = await leases.revision();
@@ -75,7 +75,7 @@ export function describeWatch({ test, minor }: Suite): void {
     later.close();
   });
 
-  test('gives objects as the answers to writes have them', async ({ leases }) => {
+  test('returns objects as in the answers to writes', async ({ leases }) => {
     const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
     const made = await leases.make({
       metadata: { name: 'a', labels: { x: 'y' } },
@@ -97,7 +97,7 @@ export function describeWatch({ test, minor }: Suite): void {
     expect(BigInt(object.metadata.resourceVersion)).toBeGreaterThan(BigInt(patched.metadata.resourceVersion));
   });
 
-  test('gives the last state with its finalizers where they held up a deletion', async ({ leases }) => {
+  test('returns the last state with its finalizers if they delayed a deletion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', finalizers: ['a/b'] } });
     const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
     const deleting = (await leases.delete('a')).json;
@@ -111,7 +111,7 @@ export function describeWatch({ test, minor }: Suite): void {
     });
   });
 
-  test('tells what enters and leaves a selection', async ({ leases }) => {
+  test('reports objects that enter and leave a selection', async ({ leases }) => {
     const resourceVersion = await leases.revision();
     const watch = await leases.watch({ query: { resourceVersion, labelSelector: 'a=1' } });
     await tellStory(leases);
@@ -137,7 +137,7 @@ export function describeWatch({ test, minor }: Suite): void {
     );
   });
 
-  test('tells of one object where its name is selected', async ({ leases }) => {
+  test('reports a single object if its name is selected', async ({ leases }) => {
     const query = { resourceVersion: await leases.revision(), fieldSelector: 'metadata.name=y' };
     const watch = await leases.watch({ query });
     await tellStory(leases);
@@ -150,7 +150,7 @@ export function describeWatch({ test, minor }: Suite): void {
     watch.close();
   });
 
-  test('tells of all namespaces', async ({ namespace, leases, target }) => {
+  test('reports changes of all namespaces', async ({ namespace, leases, target }) => {
     const query = `resourceVersion=${await leases.revision()}&fieldSelector=metadata.namespace%3D${namespace}`;
     const watch = await target.watch(`/apis/coordination.k8s.io/v1/leases?${query}`);
     const made = await leases.make({ metadata: { name: 'a' } });
@@ -159,7 +159,7 @@ export function describeWatch({ test, minor }: Suite): void {
   });
 
   for (const resourceVersion of [undefined, '', '0']) {
-    test(`begins with what is there from resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
+    test(`begins with the existing objects from resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
       leases,
     }) => {
       const made = [
@@ -176,7 +176,7 @@ export function describeWatch({ test, minor }: Suite): void {
     });
   }
 
-  test('is a stream of JSON that is not to be kept', async ({ leases }) => {
+  test('is a JSON stream that must not be cached', async ({ leases }) => {
     const watch = await leases.watch();
     expect(watch.headers).toMatchObject({
       'content-type': 'application/json',
@@ -186,20 +186,20 @@ export function describeWatch({ test, minor }: Suite): void {
     watch.close();
   });
 
-  test('ends in good order when its time is up', async ({ leases }) => {
+  test('ends cleanly at its timeout', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const watch = await leases.watch({ query: { timeoutSeconds: 1 } });
     expect((await watch.end()).map(told)).toEqual(['ADDED a {}']);
   });
 
-  test('takes 0 and false for no wish to watch', async ({ leases, request }) => {
+  test('does not start with 0 and false', async ({ leases, request }) => {
     for (const value of ['0', 'false', 'False']) {
       const answer = await request('GET', `${leases.path}?watch=${value}`);
       expect(answer.json['kind']).toBe('LeaseList');
     }
   });
 
-  test('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses an invalid resourceVersion', async ({ leases }) => {
     expectAnswer(
       await leases.list({ query: { watch: true, resourceVersion: 'abc' } }),
       500,
@@ -265,9 +265,7 @@ export function describeWatch({ test, minor }: Suite): void {
     { allowWatchBookmarks: 'true' },
     { allowWatchBookmarks: 'true', resourceVersion: '0' },
   ]) {
-    test(`streams the list and then says that it is whole with ${JSON.stringify(query)}`, async ({
-      leases,
-    }) => {
+    test(`streams the list and then marks its end with ${JSON.stringify(query)}`, async ({ leases }) => {
       const a = await leases.make({ metadata: { name: 'a' } });
       const b = await leases.make({ metadata: { name: 'b' } });
       await untilCached(leases);
@@ -288,13 +286,13 @@ export function describeWatch({ test, minor }: Suite): void {
     });
   }
 
-  test('says that an empty list is whole', async ({ leases }) => {
+  test('marks the end of an empty list', async ({ leases }) => {
     const watch = await leases.watch({ query: { allowWatchBookmarks: 'true' } });
     expect(await watch.next()).toEqual(bookmark);
     watch.close();
   });
 
-  test('streams a list as new as is asked for', async ({ leases }) => {
+  test('streams a list of at least the requested revision', async ({ leases }) => {
     const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
     const b = await leases.make({ metadata: { name: 'b' } });
     const query = {
@@ -311,7 +309,7 @@ export function describeWatch({ test, minor }: Suite): void {
     expect(initial).toContainEqual({ type: 'ADDED', object: b });
   });
 
-  test('does not say that the list is whole where no bookmarks are allowed', async ({ leases }) => {
+  test('does not mark the end of the list without bookmarks', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
     const watch = await leases.watch({ query });
@@ -321,7 +319,7 @@ export function describeWatch({ test, minor }: Suite): void {
     watch.close();
   });
 
-  test('goes on from a resourceVersion without initial events', async ({ leases }) => {
+  test('resumes from a resourceVersion without initial events', async ({ leases }) => {
     const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
     const b = await leases.make({ metadata: { name: 'b' } });
     const query = {

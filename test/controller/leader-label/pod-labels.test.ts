@@ -18,7 +18,7 @@ const nobody = makeInput().candidates(candidate);
 /** Granted by another client at 0, and renewed by its holder at 2 s. */
 const led = nobody.sees(granted, 0).sees(granted.renewedAt(2000), 2000);
 
-describe('who leads', () => {
+describe('the leader', () => {
   test.each([
     { name: 'there is no Lease', input: nobody, at: 0, want: undefined },
     { name: 'a grant was not renewed yet', input: nobody.sees(granted, 0), at: 1000, want: undefined },
@@ -57,13 +57,13 @@ describe('who leads', () => {
       at: 2000,
       want: { holder: 'a', pod: undefined },
     },
-  ])('is told by the Lease: $name', ({ input, at, want }) => {
+  ])('follows from the Lease: $name', ({ input, at, want }) => {
     const leadership = leadershipOf(input.build(), at);
     if (want === undefined) expect(leadership).toBeUndefined();
     else expect(leadership).toMatchObject(want);
   });
 
-  test('is not the holder of a grant of ours that it has not taken up, whatever its clock writes', () => {
+  test('is not the holder of an unrenewed grant of ours, whatever its clock writes', () => {
     const { renewTime = 0n } = granted.build();
     const unrenewedGrant = { ...makeUnrenewedGrant('a'), renewTime };
     const input = nobody.remembers({ unrenewedGrant }).sees(granted.with({ acquireTime: undefined }), 0);
@@ -131,7 +131,7 @@ describe('labels', () => {
       leader: leads(undefined, 'b'),
       want: ['remove web-0'],
     },
-  ])('are written where they are not as they should be: $name', ({ was, leader, want }) => {
+  ])('are written if they are wrong: $name', ({ was, leader, want }) => {
     expect(decideLabels(was, leader).map(({ kind, pod: { name } }) => `${kind} ${name}`)).toEqual(want);
   });
 });
@@ -144,11 +144,11 @@ test.each([
   { name: '63 characters', lease: 'a'.repeat(63), want: `${GROUP}/${'a'.repeat(63)}` },
   { name: '64 characters, which no label may have', lease: 'a'.repeat(64), want: undefined },
   { name: 'what no Lease can be called', lease: 'Web!', want: undefined },
-])('the label for a Lease is called by it: $name', ({ lease, want }) => {
+])('the key of a Lease’s label is: $name', ({ lease, want }) => {
   expect(labelKeyOf(lease)).toBe(want);
 });
 
-test('whose leader a Pod is can be read from its labels, among those of others', () => {
+test('the leader’s Lease can be read from the labels of a Pod', () => {
   const labels = {
     app: 'web',
     [`${GROUP}/web`]: 'leader',

@@ -15,7 +15,7 @@ function makeRules(takeOver = true) {
   return { identity: OURS, takeOver };
 }
 
-describe('deciding about the lock (rule 10)', () => {
+describe('decideLock (rule 10)', () => {
   const seenAt = NOW - 1000;
   test.each([
     {
@@ -122,7 +122,7 @@ describe('deciding about the lock (rule 10)', () => {
   });
 });
 
-describe('observing the lock', () => {
+describe('the observation of the lock', () => {
   const first: LockObservation = { record: makeRecord(), seenAt: 10 };
 
   test.each([
@@ -141,7 +141,7 @@ describe('observing the lock', () => {
     { name: 'emptied by hand', record: makeRecord({ holder: '' }), want: 15_050 },
     { name: 'released', record: makeRecord({ holder: '', leaseDurationMs: 1000 }), want: undefined },
   ])(
-    'a Lease that was $name is remembered as its holder’s as long as that may believe in it',
+    'a Lease that was $name is remembered for its holder while that may believe that it holds it',
     ({ record, want }) => {
       expect(observeLock(first, record, 50).formerHolderUntil).toBe(want);
     },
@@ -152,7 +152,7 @@ describe('observing the lock', () => {
     { name: "another's", record: makeRecord({ holder: BUILT_IN, leaseTransitions: 4 }) },
     { name: 'released', record: makeRecord({ holder: '', leaseDurationMs: 1000, leaseTransitions: 4 }) },
   ])(
-    'a Lease that a backup of the storage has made $name again is remembered as its last holder’s as long as that may believe in it',
+    'a Lease that a restored backup has made $name again is remembered for its last holder while that may believe that it holds it',
     ({ record }) => {
       const since = { record: makeRecord({ leaseTransitions: 5 }), seenAt: 10 };
       expect(observeLock(since, record, 50).formerHolderUntil).toBe(15_050);
@@ -167,7 +167,7 @@ describe('observing the lock', () => {
       former: makeRecord({ holder: '', leaseDurationMs: 1000 }),
       record: undefined,
     },
-  ])('a Lease that was $name may have had a holder meanwhile that was never seen', ({ former, record }) => {
+  ])('a Lease that was $name may have had an unseen holder in the meantime', ({ former, record }) => {
     const before = observeLock(first, former, 50);
     expect(observeLock(before, record, 60).formerHolderUntil).toBe(15_060);
   });
@@ -177,12 +177,12 @@ describe('observing the lock', () => {
     expect(observeLock(own, undefined, 50).formerHolderUntil).toBe(15_050);
   });
 
-  test('a Lease that never was is nobody’s', () => {
+  test('a Lease that never existed has no former holder', () => {
     expect(observeLock(undefined, undefined, 50)).toEqual({ record: undefined, seenAt: 50 });
   });
 });
 
-test('a lock of ours is renewed, and not claimed again, once its former holder cannot act any more', () => {
+test('a lock of ours is renewed, and not claimed again, after its former holder cannot act any more', () => {
   const observation = { record: makeRecord({ holder: OURS }), seenAt: NOW, formerHolderUntil: NOW + 5000 };
   const decideAt = (now: number) => decideLock(observation, makeRules(), now, 0).kind;
   expect([NOW + 4999, NOW + 5000, NOW + 5001].map(decideAt)).toEqual(['claim', 'renew', 'renew']);
@@ -221,17 +221,17 @@ function actFrom(observation: LockObservation, at: number): number {
   return decision.actFrom / SECONDS;
 }
 
-describe('a release of the lock may be the work of a former holder that slept through its loss (rules 8 and 10)', () => {
-  test('is not doubted where one of our replicas wrote it, whoever held the lock before', () => {
+describe('a release of the lock may come from a former holder that slept during its loss (rules 8 and 10)', () => {
+  test('is not doubted if one of our replicas wrote it, whatever the former holder', () => {
     const known = seen([0, heldBy('built-in')], [15, heldBy(OTHER)], [16, emptied(true)]);
     expect(actFrom(known, 16)).toBe(16);
   });
 
-  test('is not our replica’s where field ownership says so: it acts on', () => {
+  test('is not by our replica if field ownership says so: it continues', () => {
     expect(actFrom(seen([0, heldBy(OTHER)], [60, emptied(false)]), 60)).toBe(75);
   });
 
-  test('is doubted for two durations after one that is not ours has lost the lock', () => {
+  test('is doubted for two durations after a foreign holder has lost the lock', () => {
     const lost = [
       [0, heldBy('built-in')],
       [15, heldBy('another')],
@@ -242,11 +242,11 @@ describe('a release of the lock may be the work of a former holder that slept th
     expect(actFrom(seen(...renewed(45), [46, emptied(undefined)]), 46)).toBe(46);
   });
 
-  test('is believed of a holder that had the lock all along', () => {
+  test('is trusted for a holder that had the lock all the time', () => {
     expect(actFrom(seen([0, heldBy('built-in')], [2, emptied(false)]), 2)).toBe(2);
   });
 
-  test('is not doubted after our own replicas, which release no lock but their own', () => {
+  test('is not doubted after our own replicas, which release only their own lock', () => {
     const known = seen([0, heldBy(OURS)], [15, heldBy('built-in')], [16, emptied(false)]);
     expect(actFrom(known, 16)).toBe(16);
   });
@@ -260,19 +260,19 @@ test.each([
   expect(actFrom(seen([0, own], [1, record]), 1)).toBe(16);
 });
 
-test('who has had the lock, and released it, since another may have been robbed of it changes nothing for that one', () => {
+test('a later holder that released the lock does not change what its former holder may believe', () => {
   const robbed = seen([0, heldBy(OTHER)], [10, emptied(false)], [11, { ...emptied(true) }]);
   expect(actFrom(robbed, 11)).toBe(25);
 });
 
-test('who has had the lock before its holder’s time was over, and released it, has taken it from one that may go on', () => {
+test('a holder that took the lock too early and released it has taken it from one that may continue', () => {
   const taken = seen([0, heldBy(OTHER)], [10, heldBy('kube-apiserver')], [11, emptied(false)]);
   expect(actFrom(taken, 11)).toBe(25);
   const late = seen([0, heldBy(OTHER)], [15, heldBy('kube-apiserver')], [16, emptied(false)]);
   expect(actFrom(late, 16)).toBe(16);
 });
 
-test('our own replicas that take the lock one after the other each act at once, though a third one has not seen the releases', () => {
+test('our own replicas that take the lock one after the other each act at once, although a third one has not seen the releases', () => {
   const replaced = seen([0, heldBy(OTHER)], [2, heldBy(OURS)], [6, emptied(true)]);
   expect(actFrom(replaced, 6)).toBe(6);
 });

@@ -63,7 +63,7 @@ const release = (lease: ContestedLease) =>
   lease.patch({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() });
 
 describe.concurrent('candidates that are not renewed', () => {
-  test('do not count, and are collected after three pings that nobody answered', async () => {
+  test('do not count, and are deleted after three unanswered pings', async () => {
     const lease = await contestedLease(site, 'silent');
     const { spec } = await lease.create(held('holder'));
     await lease.startCandidate({ ...overdue, ...better, name: 'silent' });
@@ -87,7 +87,7 @@ describe.concurrent('candidates that are not renewed', () => {
     await lease.untilHeldBy('back');
   });
 
-  test('are asked once when they have been silent for six minutes, and no more until they are overdue', async () => {
+  test('are pinged once when they have been silent for six minutes, and no more until they are overdue', async () => {
     const lease = await contestedLease(site, 'quiet');
     await lease.create(held('holder'));
     await lease.startCandidate({ name: 'holder' });
@@ -98,7 +98,7 @@ describe.concurrent('candidates that are not renewed', () => {
     expect(lease.pingsOf('quiet')).toHaveLength(1);
   });
 
-  test('are asked as often as they have been silent for six minutes, and stay as long as they answer', async () => {
+  test('are pinged whenever they have been silent for six minutes, and stay while they answer', async () => {
     const lease = await contestedLease(site, 'answering');
     await lease.create(held('best'));
     await lease.startCandidate({ name: 'best', ...better });
@@ -111,7 +111,7 @@ describe.concurrent('candidates that are not renewed', () => {
     expect(lease.holders()).toEqual(['best']);
   });
 
-  test('are kept as long as they hold the Lease, whether they answer or not', async () => {
+  test('are kept while they hold the Lease, whether they answer or not', async () => {
     const lease = await contestedLease(site, 'muted');
     await lease.create(held('muted'));
     await lease.startCandidate({ name: 'muted', ...overdue });
@@ -119,7 +119,7 @@ describe.concurrent('candidates that are not renewed', () => {
     expect(current(lease, 'muted')).toBeDefined();
   });
 
-  test('are not collected in the place of one that has come under the same name', async () => {
+  test('are not deleted in place of one with the same name', async () => {
     const lease = await contestedLease(site, 'replaced');
     await lease.create(held('holder'));
     const dead = await lease.startCandidate({ name: 'same', ...overdue });
@@ -146,7 +146,7 @@ describe.concurrent('a candidate that has released its Lease', () => {
     return { lease, former };
   }
 
-  test('and is silent is collected after three pings, long before it would be overdue', async () => {
+  test('and is silent is deleted after three pings, long before it would be overdue', async () => {
     const { lease, former } = await releasedBy('gone', 'gone', false);
     const startedAt = performance.now();
     await pinged(former, 1);
@@ -158,7 +158,7 @@ describe.concurrent('a candidate that has released its Lease', () => {
     expect(quiet.pings()).toBe(1);
   });
 
-  test('and lives is kept', async () => {
+  test('and is alive is kept', async () => {
     const { lease, former } = await releasedBy('living', 'living', true);
     await pinged(former, 1);
     await untilNextIsCollected(lease);

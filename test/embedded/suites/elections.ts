@@ -67,7 +67,7 @@ async function startHandOver(
 }
 
 describe.concurrent('an election', () => {
-  test('gives a Lease to the best of the candidates that are there', async () => {
+  test('grants a Lease to the best existing candidate', async () => {
     const lease = contestedLeaseIn(site, first);
     const granted = await lease.untilHeldBy('best');
     const { spec } = granted.object;
@@ -99,7 +99,7 @@ describe.concurrent('an election', () => {
     expect(renewed.object.spec).toEqual({ ...spec, renewTime: renewed.object.spec.renewTime });
   });
 
-  test('gives the Lease of a holder that is gone to the next best when it has expired, not before', async () => {
+  test('grants the Lease of a crashed holder to the next best at its expiry, not before', async () => {
     const lease = await contestedLease(site, 'gone-holder');
     const holder = await lease.startParticipant({ name: 'holder', ...older });
     await holder.leads();
@@ -208,7 +208,7 @@ describe.concurrent('an election', () => {
     expect(lease.holders()).toEqual(['holder']);
   });
 
-  test('takes the preference back when its candidate falls silent before it has taken over', async () => {
+  test('removes the preference when its candidate falls silent before it has taken over', async () => {
     const lease = await contestedLease(site, 'preferred-silent');
     const { spec } = await lease.create(heldBy('holder'));
     const better = await lease.startCandidate({ name: 'better', ...older });
@@ -219,7 +219,7 @@ describe.concurrent('an election', () => {
     expect(better.pings()).toBeGreaterThanOrEqual(2);
   });
 
-  test('never makes two leaders of a Lease that is deleted while another one is preferred', async () => {
+  test('never causes two leaders of a Lease that is deleted while another is preferred', async () => {
     const { lease, holder, better } = await startHandOver('deleted-lease');
     await lease.untilPreferred('better');
     await lease.delete();
@@ -227,7 +227,7 @@ describe.concurrent('an election', () => {
     expect(holder.isLeading).toBe(false);
   });
 
-  test('gives a Lease that is deleted back to its holder, who still answers', async () => {
+  test('gives a deleted Lease back to its holder, which still answers', async () => {
     const lease = await contestedLease(site, 'deleted-and-back');
     await lease.create(heldBy('holder'));
     await lease.startCandidate({ name: 'holder', ...newer });
@@ -241,7 +241,7 @@ describe.concurrent('an election', () => {
     );
   });
 
-  test('keeps a Lease that is deleted for its holder as long as that may believe in it', async () => {
+  test('reserves a deleted Lease for its holder while that may believe that it leads', async () => {
     const lease = await contestedLease(site, 'deleted-and-reserved');
     await lease.create(heldBy('stranger', USUAL_SECONDS));
     await lease.startCandidate({ name: 'waiting', ...newer });
@@ -257,7 +257,7 @@ describe.concurrent('an election', () => {
   test.each([
     { name: 'no field at all', slug: 'bare', spec: {} },
     { name: "somebody else's strategy", slug: 'foreign', spec: { strategy: 'example.com/by-weight' } },
-  ])('fills a Lease that has no holderIdentity but $name', async ({ slug, spec }) => {
+  ])('grants a Lease without holderIdentity but $name', async ({ slug, spec }) => {
     const lease = await contestedLease(site, `without-holder-${slug}`);
     await lease.create(spec);
     await lease.startCandidate({ name: 'only' });
@@ -269,7 +269,7 @@ describe.concurrent('an election', () => {
     });
   });
 
-  test('names the strategy of a newer binary while the holder stays valid', async () => {
+  test('writes the strategy of a newer binary while the holder stays valid', async () => {
     const strategy = 'example.com/by-weight';
     const lease = await contestedLease(site, 'newer-strategy');
     const { spec } = await lease.create(heldBy('holder'));
@@ -279,7 +279,7 @@ describe.concurrent('an election', () => {
     expect(renamed.object.spec).toEqual({ ...spec, strategy });
   });
 
-  test('tells a plain elector, whose renewals wipe what it is told, once', async () => {
+  test('asks a plain elector, whose renewals remove our fields, once', async () => {
     const lease = await contestedLease(site, 'plain-elector');
     const renew = () => lease.patch({ renewTime: microTime(), preferredHolder: null, strategy: null });
     await lease.create(heldBy('plain'));
@@ -300,7 +300,7 @@ describe.concurrent('an election', () => {
     { direction: 'behind', clockOffsetMs: -3_600_000 },
     { direction: 'ahead', clockOffsetMs: 3_600_000 },
   ])(
-    'elects a candidate whose clock is an hour $direction, and asks it in its own time',
+    'elects a candidate whose clock is an hour $direction, and pings it in its own time',
     async ({ direction, clockOffsetMs }) => {
       const lease = await contestedLease(site, `clock-${direction}`);
       const skewed = await lease.startCandidate({ name: 'skewed', clockOffsetMs });

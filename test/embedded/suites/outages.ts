@@ -38,7 +38,7 @@ async function elects(participants: Participants, name: string): Promise<void> {
   await participant.leads();
 }
 
-describe.concurrent('a server that was away', () => {
+describe.concurrent('a server that was down', () => {
   /** A Lease with a leader, and its fields after the leader renewed it. */
   async function startKeeping({ onTestFinished }: TestContext) {
     const cluster = await startEmbeddedCluster({ keepsData: true });
@@ -55,7 +55,7 @@ describe.concurrent('a server that was away', () => {
     return { cluster, participants, leader, before };
   }
 
-  test('is found again on its port, with all that it had', async (context) => {
+  test('is found again on its port, with all its data', async (context) => {
     const { cluster, participants, before } = await startKeeping(context);
     await cluster.close();
     await cluster.open();
@@ -67,7 +67,7 @@ describe.concurrent('a server that was away', () => {
     expect(participants.overlaps()).toEqual([]);
   });
 
-  test('finds its leaders again, who led no longer when it did not answer for long', async (context) => {
+  test('has its leaders again, which had stopped leading during a long outage', async (context) => {
     const { cluster, participants, leader, before } = await startKeeping(context);
     await cluster.close();
     await leader.leadsNoLonger();
@@ -80,7 +80,7 @@ describe.concurrent('a server that was away', () => {
     expect(participants.overlaps()).toEqual([]);
   });
 
-  test('is listed anew when it remembers no more of what was missed', async ({ onTestFinished }) => {
+  test('is listed again if its history does not reach back', async ({ onTestFinished }) => {
     const historyLimit = 20;
     let link: CuttableLink | undefined;
     const site = await startEmbeddedSite({

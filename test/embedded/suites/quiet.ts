@@ -19,7 +19,7 @@ function requestsSince({ cluster }: EmbeddedSite, since: number): readonly strin
     .map(({ method, path }) => `${method} ${path}`);
 }
 
-describe.concurrent('Leases in good order', () => {
+describe.concurrent('settled Leases', () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ settings });
@@ -68,7 +68,7 @@ describe.concurrent('a dry run', () => {
   });
   afterAll(() => site?.stop());
 
-  test('says what it would do, and writes nothing', async () => {
+  test('logs what it would do, and writes nothing', async () => {
     const missing = await contestedLease(site, 'missing');
     const expired = await contestedLease(site, 'expired');
     const held = await contestedLease(site, 'held');

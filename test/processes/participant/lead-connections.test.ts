@@ -128,7 +128,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(leadership.account()).toMatchObject({ leading: true, validForMs: 0 });
   });
 
-  test('is told again and again for how long, and never beyond the term', async () => {
+  test('gets repeated times, and never beyond the term', async () => {
     const sidecar = await start();
     const { clock, lead } = sidecar;
     const program = await ask(sidecar);
@@ -148,7 +148,7 @@ describe('the request for the lead (rule 18)', () => {
     ]);
   });
 
-  test('is told why to stop, and has the Lease until its connection is closed', async () => {
+  test('gets the reason to stop, and has the Lease until its connection is closed', async () => {
     const sidecar = await start();
     const { clock, calls, lead } = sidecar;
     const program = await ask(sidecar);
@@ -169,7 +169,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('gives the Lease back at once when its connection is closed', async () => {
+  test('releases the Lease at once when its connection is closed', async () => {
     const sidecar = await start();
     const { calls, lead } = sidecar;
     const program = await ask(sidecar);
@@ -181,7 +181,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual(['hasProgram', 'resigned', 'hasNone']);
   });
 
-  test('gives the Lease back when only its own half of the connection is closed', async () => {
+  test('releases the Lease when only its own half of the connection is closed', async () => {
     const { server, lead, connections } = await start();
     const socket = connect(server.address.port, '127.0.0.1');
     socket.write('GET /lead HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -192,7 +192,7 @@ describe('the request for the lead (rule 18)', () => {
     await vi.waitUntil(() => freed.length > 0);
   });
 
-  test('may be taken back while it waits', async () => {
+  test('may be cancelled while it waits', async () => {
     const sidecar = await start();
     const { calls } = sidecar;
     const program = await ask(sidecar);
@@ -201,7 +201,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual(['hasProgram', 'hasNone']);
   });
 
-  test('waits while another program has the lead, and is given the next term', async () => {
+  test('waits while another program has the lead, and gets the next term', async () => {
     const sidecar = await start();
     const { calls, lead } = sidecar;
     const first = await ask(sidecar);
@@ -218,7 +218,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(await second.heard(1)).toMatchObject({ leading: true });
   });
 
-  test('is refused when the sidecar stops, but not cut off from what it leads', async () => {
+  test('is refused when the sidecar stops, but an existing lead is not cut', async () => {
     const sidecar = await start();
     const { lead, connections } = sidecar;
     const first = await ask(sidecar);
@@ -230,7 +230,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(first.isAtEnd).toBe(false);
   });
 
-  test('is not repeated for a program that does not read, but it is told to stop', async () => {
+  test('gets no repeated times if its program does not read, but gets the stop', async () => {
     const { clock, connections, lead } = await start();
     const response = new FakeResponse();
     connections.join(response.asResponse);
@@ -257,7 +257,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual([]);
   });
 
-  test('is refused, with what to do, where programs lead by promises', async () => {
+  test('is refused, with what to do, if programs lead by promises', async () => {
     const clock = new VirtualClock();
     const leadership = new Leadership({
       clock,

@@ -168,8 +168,8 @@ class SimPod {
   }
 }
 
-describe('a sidecar whose programs ask, stop, hang and die (rule 18)', () => {
-  test('never releases the Lease while a program leads, and never has two that lead', async () => {
+describe('a sidecar whose programs ask, stop, hang and crash (rule 18)', () => {
+  test('never releases the Lease while a program leads, and never has two leading programs', async () => {
     let [releases, led] = [0, 0];
     for (let seed = 1; seed <= 30; seed += 1) {
       const pod = new SimPod(seed);

@@ -66,7 +66,7 @@ describe('the endpoints of a sidecar', () => {
     });
   });
 
-  test('answer 200 only while this candidate leads, with what is left at that moment', async () => {
+  test('answer 200 only while this candidate leads, with the remaining time', async () => {
     const { server, clock, term, lead } = await start();
     const before = await ask(server, '/leader');
     expect(before.status).toBe(503);
@@ -144,7 +144,7 @@ describe('the endpoints of a sidecar', () => {
     expect(term.signal.aborted).toBe(false);
   });
 
-  test('answer /healthz and /metrics, to HEAD as well', async () => {
+  test('answer /healthz and /metrics, and HEAD, too', async () => {
     const { server } = await start();
     expect(await ask(server, '/healthz')).toMatchObject({ status: 200, body: 'ok\n' });
     expect(await ask(server, '/metrics?x')).toMatchObject({ status: 200, body: 'leading 1\n' });

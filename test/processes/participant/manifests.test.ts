@@ -60,7 +60,7 @@ describe('the examples of taking part', () => {
     ]);
   });
 
-  test('stand beside a program', async () => {
+  test('run beside a program', async () => {
     expect(await participationOf('python', 'participate')).toMatchObject([
       { lease: 'invoices', command: [], settings: { strategy: STRATEGY, leadByConnection: true } },
     ]);
