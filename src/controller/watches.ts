@@ -230,10 +230,10 @@ export class CandidateWatch {
     const { client, source, observe, onSyncChange } = this.#parts;
     try {
       const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
-      const isNews = apiVersion === undefined && !this.#isNotServed;
+      const isNew = apiVersion === undefined && !this.#isNotServed;
       this.#isNotServed = apiVersion === undefined;
       this.#isGone = false;
-      if (isNews) {
+      if (isNew) {
         observe({ type: 'notServed' });
         onSyncChange();
       }

@@ -48,7 +48,7 @@ export function listAllPages(client: KubernetesClient, request: ListRequest): Pr
 async function listFromStart(
   client: KubernetesClient,
   request: ListRequest,
-  mayBeginAnew: boolean,
+  mayRestart: boolean,
 ): Promise<ObjectList> {
   const take = request.begin();
   let objects = 0;
@@ -59,7 +59,7 @@ async function listFromStart(
       page = await readPage(client, request, token, take);
     } catch (error) {
       // On the first page, 410 does not mean that a continue token has expired.
-      if (pages > 1 && hasStatus(error, 410) && mayBeginAnew)
+      if (pages > 1 && hasStatus(error, 410) && mayRestart)
         return await listFromStart(client, request, false);
       throw error;
     }

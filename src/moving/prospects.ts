@@ -49,7 +49,11 @@ export function obstacleTo(
 }
 
 /** Returns why the leader, a candidate in `drained`, keeps the Lease; undefined if another candidate may take over. */
-export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, now: Now): string | undefined {
+export function reasonToStay(
+  input: ElectionInput,
+  drained: ReadonlySet<string>,
+  now: Now,
+): string | undefined {
   const { standings, outlook } = surveyElection(input, now);
   const general = obstacleIn(outlook);
   if (general !== undefined) return general;

@@ -76,7 +76,7 @@ function reportEnd(world: ControllerWorld): void {
 }
 
 describe('the Lease of a plain elector whose container has ended (rule 17)', () => {
-  test.for(['lease', 'namespace'])('is emptied as by a release, where the %s asks for it', async (asks) => {
+  test.for(['lease', 'namespace'])('is emptied as by a release, if the %s asks for it', async (asks) => {
     const world = await ledPlainly({ asks });
     reportEnd(world);
     await world.clock.advance(1900);

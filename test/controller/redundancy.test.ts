@@ -12,7 +12,7 @@ interface Life {
   readonly heard: number;
 }
 
-/** Each pair: together for ten minutes, and the other one seen within the seven minutes before. */
+/** Compares each pair: both existed for ten minutes, and the other one was seen in the seven minutes before. */
 function namesWithCompany(lives: readonly Life[]): readonly string[] {
   const isLong = ({ from, heard }: Life) => heard - from >= 10;
   return lives.flatMap((life, index) => {

@@ -35,7 +35,7 @@ class SchedulerWorld {
     this.scheduler = new Scheduler({
       ...{ clock, records, settings: defaultSettings, maxInFlight: 1 },
       relist: () => {},
-      isKnown: () => true,
+      isCached: () => true,
       mayWrite: () => {
         this.onDecision();
         return true;

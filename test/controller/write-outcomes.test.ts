@@ -33,8 +33,8 @@ function seeCandidate(resourceVersion: string): void {
 }
 
 /** A write was sent and answered. */
-function answered(object: WrittenObject, otherThan: string | undefined): void {
-  gate.expectChange(KEY, object, gate.expectAnswer(KEY, object), otherThan);
+function answered(object: WrittenObject, baseVersion: string | undefined): void {
+  gate.expectChange(KEY, object, gate.expectAnswer(KEY, object), baseVersion);
 }
 
 describe('the result of a write (rule 8)', () => {

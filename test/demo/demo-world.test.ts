@@ -52,7 +52,7 @@ describe("the demo's world", () => {
     });
     expect(conditions()).toEqual(['sample-3 leading', 'sample-2 live', 'sample-1 live']);
     // The first election needed no pings, and caused no preemption: all candidates existed.
-    const reasons = state().happenings.map(({ text }) => /^[A-Z]\w+(?=:)/.exec(text)?.[0]);
+    const reasons = state().events.map(({ text }) => /^[A-Z]\w+(?=:)/.exec(text)?.[0]);
     expect(reasons.filter(Boolean)).toEqual(['FirstElectionSettling', 'LeaseMissing', 'LeaderOptimal']);
   });
 

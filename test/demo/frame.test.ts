@@ -12,7 +12,7 @@ const surroundings = {
   ],
 };
 
-const beginning = makeState({ lease: undefined, candidates: [], reason: 'NoCandidates', happenings: [] });
+const beginning = makeState({ lease: undefined, candidates: [], reason: 'NoCandidates', events: [] });
 
 const preemption = makeState({
   lease: makeLease({ holder: 'sample-2', preferredHolder: 'sample-4', transitions: 1, remainingMs: 800 }),
@@ -37,7 +37,7 @@ const conflict = makeState({
     makeRow({ name: 'sample-3', condition: 'crashed' }),
     makeRow({ name: 'sample-5', strategy: 'example.com/NewestFirst', condition: 'live' }),
   ],
-  happenings: [
+  events: [
     makeHappening(9000, {
       who: 'coordinator',
       text: 'StrategyConflict: waits for agreement on OldestEmulationVersion or example.com/NewestFirst',

@@ -33,7 +33,7 @@ export class SimDemo {
       clock: this.clock,
       timing,
       settings: resolveSettings(runSettings, given, {}),
-      onHappening: ({ who, text }) => this.told.push(`${who} ${text}`),
+      onEvent: ({ who, text }) => this.told.push(`${who} ${text}`),
       connect: () => {
         const connection = new SimConnection(this.api, new SimProcess(this.clock), 'demo', {
           fate: (request) => this.fate(request),

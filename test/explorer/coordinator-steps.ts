@@ -114,7 +114,7 @@ function listAgain(world: World, index: number, setting: Setting): World {
 /** After a newer version is seen, the wait is over. */
 function endWait(world: World, index: number): World {
   const { known, expected } = world.coordinators[index] ?? {};
-  const isSeen = expected && known?.lease?.resourceVersion !== expected.otherThan;
+  const isSeen = expected && known?.lease?.resourceVersion !== expected.baseVersion;
   return isSeen ? change(world, index, { expected: undefined }) : world;
 }
 
@@ -149,14 +149,14 @@ function hear(world: World, index: number, { action, sentTick, outcome, lease, h
   if (!known) return world;
   const now = nowOf(world, index);
   const sentAt = sentTick * TICK_MS;
-  const otherThan = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
+  const baseVersion = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
   const next =
     outcome === 'done' && lease
       ? rules.noteWritten(known, action, sentAt, now, lease, hasDropped)
       : rules.noteFailed(known, action, sentAt, now, outcome !== 'done');
   const untilTick = world.tick + (outcome === 'notFound' ? 1 : EXPECTATION_TICKS);
   return endWait(
-    change(world, index, { known: next, answer: undefined, expected: { otherThan, untilTick } }),
+    change(world, index, { known: next, answer: undefined, expected: { baseVersion, untilTick } }),
     index,
   );
 }
@@ -177,7 +177,7 @@ function listingBy({ tick }: World): Pick<Coordinator, 'listsByTick'> {
 function* decisions(world: World, index: number, setting: Setting): Generator<Step> {
   const { known, answer, expected, news } = world.coordinators[index] ?? {};
   if (!known || answer || (news && news.length > 0)) return;
-  const isUnseen = expected && known.lease?.resourceVersion === expected.otherThan;
+  const isUnseen = expected && known.lease?.resourceVersion === expected.baseVersion;
   if (isUnseen && world.tick < expected.untilTick) return;
   const now = nowOf(world, index);
   const isNeverSeen = isUnseen && !known.lease;

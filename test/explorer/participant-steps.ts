@@ -59,8 +59,8 @@ export function* participantSteps(
         }),
       };
   }
-  const isNews = !view.sight || view.sight.lease?.resourceVersion !== world.lease?.resourceVersion;
-  if (isNews)
+  const isNew = !view.sight || view.sight.lease?.resourceVersion !== world.lease?.resourceVersion;
+  if (isNew)
     yield {
       choice: `${name} sees the Lease`,
       world: see(world, index, program, world.lease, ownTick(world, program)),
@@ -204,8 +204,8 @@ function hear(
       note: 'a conflict',
       world: see(world, index, heard, world.lease, ownTick(world, heard)),
     };
-  const isNews = isNewer(answer.lease, program.view.sight?.lease);
-  const told = isNews ? see(world, index, heard, answer.lease, answer.sentTick) : put(world, index, heard);
+  const isNew = isNewer(answer.lease, program.view.sight?.lease);
+  const told = isNew ? see(world, index, heard, answer.lease, answer.sentTick) : put(world, index, heard);
   const informed = told.programs[index];
   if (informed?.kind !== 'participant' || answer.kind === 'release') return { choice, world: told };
   const { view } = informed;

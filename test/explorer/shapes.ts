@@ -253,7 +253,7 @@ const coordinator = shape({
   clockTicks: ignored,
   news: listOf(lease),
   answer: shape({ action, sentTick: tickAt(4), outcome: plain, lease, hasDropped: plain }),
-  expected: shape({ otherThan: token, untilTick: tickAt(0) }),
+  expected: shape({ baseVersion: token, untilTick: tickAt(0) }),
   listsByTick: tickAt(0),
   hasRelisted: plain,
 });

@@ -112,7 +112,7 @@ export interface Coordinator {
   /** A write of the Lease whose answer has not arrived. */
   readonly answer: Answer | undefined;
   /** It does not write the Lease again before its watch shows another version than this one, or until this time. */
-  readonly expected: { readonly otherThan: string | undefined; readonly untilTick: number } | undefined;
+  readonly expected: { readonly baseVersion: string | undefined; readonly untilTick: number } | undefined;
   /** When it will have listed the changes that its watch misses, after an unseen creation of the Lease. */
   readonly listsByTick: number | undefined;
   /** Whether it has ever listed the Lease again after a gap, in which the Lease may have existed for a while. */

@@ -17,9 +17,9 @@ export class OneCoordinator implements Invariant {
   observe(event: HistoryEvent): readonly string[] {
     switch (event.kind) {
       case 'coordinates': {
-        const isNews = !this.#coordinates(event.who, event.at);
+        const isNew = !this.#coordinates(event.who, event.at);
         this.#until.set(event.who, event.until);
-        if (!isNews) return [];
+        if (!isNew) return [];
         return this.#othersThan(event.who, event.at).map(
           (other) => `${other} and ${event.who} both coordinate`,
         );

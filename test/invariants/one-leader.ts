@@ -13,13 +13,13 @@ export class OneLeader implements Invariant {
     if (until <= at) return [];
     const leaders = this.#leaders.get(key) ?? new Map<string, Moment>();
     this.#leaders.set(key, leaders);
-    const isNews = (leaders.get(who) ?? Number.NEGATIVE_INFINITY) <= at;
+    const isNew = (leaders.get(who) ?? Number.NEGATIVE_INFINITY) <= at;
     leaders.set(who, until);
     const others: string[] = [];
     for (const [other, othersUntil] of leaders) {
       if (othersUntil <= at) leaders.delete(other);
       else if (other !== who) others.push(other);
     }
-    return isNews ? others.map((other) => `${other} and ${who} both lead ${key}`) : [];
+    return isNew ? others.map((other) => `${other} and ${who} both lead ${key}`) : [];
   }
 }

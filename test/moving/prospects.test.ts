@@ -4,7 +4,7 @@ import {
   obstacleAbove,
   obstacleTo,
   priorityAbove,
-  whyItStays,
+  reasonToStay,
 } from '../../src/moving/prospects.ts';
 import {
   type CandidateBuilder,
@@ -112,7 +112,7 @@ describe('a drained leader', () => {
       want: 'the candidates disagree on the strategy, OldestEmulationVersion and x.io/y',
     },
   ])('$name', ({ candidates, want }) => {
-    expect(whyItStays(inputOf(...candidates), drained, NOW)).toBe(want);
+    expect(reasonToStay(inputOf(...candidates), drained, NOW)).toBe(want);
   });
 });
 

@@ -56,7 +56,7 @@ function start(args: readonly string[]) {
   };
 }
 
-/** The first data of the page, and the data within a moment. */
+/** The data that the page's stream sends within a moment. */
 async function readStream(url: string): Promise<string> {
   const controller = new AbortController();
   const { body } = await fetch(url, { signal: controller.signal });

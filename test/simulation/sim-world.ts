@@ -84,7 +84,7 @@ export class SimWorld {
   readonly #writers = new Map<string, Writer>();
   readonly #programs: SimPrograms;
   readonly #givers = new Givers();
-  /** By LeaseCandidate: the programs of which one has written it last. */
+  /** By LeaseCandidate: the programs that may have been the last to write it. */
   /** By key of a participant's candidate: the group that it has written last. */
   readonly #publishedAs = new Map<string, SimResource>();
   /** The processes that have ended, if coordinators watch Pods. */

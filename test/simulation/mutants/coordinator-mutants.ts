@@ -395,13 +395,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'keeps the lock although its API server has lost the API, so that another replica cannot coordinate',
     [
       'controller/lock/coordinator-lock.ts',
-      "if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();",
+      "if (decision.kind === 'renew' && this.#shouldRelease()) return await this.#letGo();",
       '',
     ],
   ),
   mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
     'kubernetes/reflector.ts',
-    'if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });',
+    'if (isResumed) await assertNotRestored(client, { path, query, resourceVersion, signal });',
     '',
   ]),
   mutant('believes-made-up-ends', 'treats a holder as ended when the kubelet has only lost its container', [
