@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { cruise, type ICruiseOptions, type ICruiseResult, type IFlattenedRuleSet } from 'dependency-cruiser';
-import type { Room } from './import-matrix.ts';
+import type { Folder } from './import-matrix.ts';
 
-type Matrix = Readonly<Record<string, Room>>;
+type Matrix = Readonly<Record<string, Folder>>;
 
 /** The entry points of the program and the library. Every file of src/ must be reachable from them. */
 const ENTRIES = '^src/(main|index|election-library)[.]ts$';
@@ -25,8 +25,8 @@ export async function importProblems(root: string, matrix: Matrix): Promise<read
       dependencies.map(({ resolved }) => `${roomOf(source)} -> ${targetOf(resolved)}`),
     ),
   );
-  const idle = Object.entries(matrix).flatMap(([name, room]) =>
-    allowedTargets(room)
+  const idle = Object.entries(matrix).flatMap(([name, folder]) =>
+    allowedTargets(folder)
       .filter((target) => !needed.has(`${name} -> ${target}`))
       .map((target) => `${name} -> ${target}: lint/import-matrix.ts allows it, and nobody needs it`),
   );
@@ -35,9 +35,9 @@ export async function importProblems(root: string, matrix: Matrix): Promise<read
 
 async function cruiseImports(root: string, matrix: Matrix): Promise<ICruiseResult> {
   const ruleSet: IFlattenedRuleSet = {
-    allowed: Object.entries(matrix).map(([name, room]) => ({
+    allowed: Object.entries(matrix).map(([name, folder]) => ({
       from: { path: pathPattern(name) },
-      to: { path: [name, ...allowedTargets(room)].map(pathPattern) },
+      to: { path: [name, ...allowedTargets(folder)].map(pathPattern) },
     })),
     allowedSeverity: 'error',
     forbidden: [
@@ -73,8 +73,8 @@ async function cruiseImports(root: string, matrix: Matrix): Promise<ICruiseResul
 }
 
 /** All targets that a folder may import besides itself, as {@link targetOf} names them. */
-function allowedTargets({ rooms = [], packages = [], node = [] }: Room): readonly string[] {
-  return [...rooms, ...packages.map((name) => `npm:${name}`), ...node.map((name) => `node:${name}`)];
+function allowedTargets({ folders = [], packages = [], node = [] }: Folder): readonly string[] {
+  return [...folders, ...packages.map((name) => `npm:${name}`), ...node.map((name) => `node:${name}`)];
 }
 
 /** Matches the paths of a target, in the format of dependency-cruiser. */

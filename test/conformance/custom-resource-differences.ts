@@ -13,8 +13,8 @@ interface Cause {
  */
 export const customResourceDifferences: readonly KnownDifference[] = [
   {
-    title: 'What else is wrong with a custom resource that says it is of another kind',
-    reason: 'A real server does not leave out its unknown fields, and trips over them.',
+    title: 'Other problems of a custom resource with a wrong kind',
+    reason: 'A real server does not drop its unknown fields, and reports them as problems, too.',
     reconcile: onBoth((answer) =>
       withCauses(answer, (causes) => {
         const ofKind = causes.filter(({ field }) => field === 'kind');
@@ -23,8 +23,8 @@ export const customResourceDifferences: readonly KnownDifference[] = [
     ),
   },
   {
-    title: 'Warnings beside the refusal of a custom resource of a version that is not served',
-    reason: 'A real server knows no fields of such a version, and warns of each.',
+    title: 'Warnings with the refusal of a custom resource in an unserved version',
+    reason: 'A real server has no schema of such a version, and warns of each field.',
     reconcile: ({ real, embedded }, { path }) => ({
       real: path.includes(GROUP) && isFailure(real, 400) ? { ...real, unknownFields: [] } : real,
       embedded:
@@ -33,12 +33,12 @@ export const customResourceDifferences: readonly KnownDifference[] = [
   },
   {
     title: 'The priority 1.0 or 1e2 of a custom resource',
-    reason: 'It is a whole number to JSON, and to the embedded server; a real one refuses it by its rule.',
+    reason: 'The embedded server accepts it as an integer. A real server refuses it by the validation rule.',
   },
   {
-    title: 'Paths of custom resources that stand for nothing',
+    title: 'Invalid paths below custom resources',
     reason:
-      'Another handler of a real server answers them: status 404 as plain text, or about the object of which the path names a part.',
+      'Another handler of a real server answers them: with status 404 in plain text, or about the object at the beginning of the path.',
   },
   {
     title: 'Custom resources in protobuf',
@@ -46,7 +46,7 @@ export const customResourceDifferences: readonly KnownDifference[] = [
   },
   {
     title: 'The rules of custom resources in OpenAPI',
-    reason: 'The embedded server holds to them, but does not publish them in x-kubernetes-validations.',
+    reason: 'The embedded server applies them, but does not publish them in x-kubernetes-validations.',
   },
 ];
 

@@ -18,7 +18,8 @@ test('docs/architecture.md shows the folders of the matrix (npm run docs)', asyn
 
 test('no folder may import one that imports it, directly or indirectly', () => {
   const reached = (from: string, seen: Set<string> = new Set()): Set<string> => {
-    for (const room of importMatrix[from]?.rooms ?? []) if (!seen.has(room)) reached(room, seen.add(room));
+    for (const folder of importMatrix[from]?.folders ?? [])
+      if (!seen.has(folder)) reached(folder, seen.add(folder));
     return seen;
   };
   const inCycles = Object.keys(importMatrix).filter((name) => reached(name).has(name));
@@ -27,13 +28,13 @@ test('no folder may import one that imports it, directly or indirectly', () => {
 
 test('election/ may import only semver and support', () => {
   const { does: _, ...allowed } = importMatrix['election'] ?? { does: '' };
-  expect(allowed).toEqual({ rooms: ['support'], packages: ['semver'] });
+  expect(allowed).toEqual({ folders: ['support'], packages: ['semver'] });
 });
 
 describe('an import', () => {
   const matrix: Readonly<Record<string, Room>> = {
-    'main.ts': { does: 'starts', rooms: ['upper'] },
-    upper: { does: 'uses', rooms: ['lower'], node: ['path'] },
+    'main.ts': { does: 'starts', folders: ['upper'] },
+    upper: { does: 'uses', folders: ['lower'], node: ['path'] },
     lower: { does: 'serves' },
   };
   const clean = {
