@@ -162,7 +162,6 @@ export class ElectionController {
     return knowsAny && !this.#candidates.hasJustLostSource;
   }
 
-  /** The watched versions of LeaseCandidates. */
   get candidateApis(): CandidateSourcesWatch['apiVersions'] {
     return this.#candidates.apiVersions;
   }

@@ -138,7 +138,6 @@ export class Scheduler {
     if (!this.#isClosed) this.#due.add(key);
   }
 
-  /** The reason of the last decision. */
   reasonOf(key: LeaseKey): Reason | undefined {
     return this.#entries.get(key)?.last?.reason;
   }

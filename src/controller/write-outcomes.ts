@@ -83,7 +83,6 @@ interface AwaitedChange {
 /** The reason why an object must not be written now. */
 interface Closed {
   readonly awaited: AwaitedAnswer | AwaitedChange | undefined;
-  /** Number of consecutive failures. */
   readonly failures: number;
   readonly retryAt: Instant;
 }

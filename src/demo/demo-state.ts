@@ -46,7 +46,6 @@ export interface CandidateRow {
   readonly condition: Condition;
 }
 
-/** An event that the demo shows. */
 export interface DemoEvent {
   /** The wall clock, in microseconds since the Unix epoch. */
   readonly at: bigint;

@@ -30,7 +30,6 @@ export interface WatchedLease {
 /** Observed renewals, on the monotonic clock, without the renewal that follows an acquisition at once. */
 export interface SeenRenewals {
   readonly count: number;
-  /** The first counted renewal. */
   readonly firstAt: Instant;
   /** The last renewal, or the first sight of the holder. */
   readonly lastAt: Instant;

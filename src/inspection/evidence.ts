@@ -48,7 +48,6 @@ type TrialLease =
 interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
   readonly lockNamespace: string;
-  /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
   /** Whether the coordinator watches Pods (rule 17). */
   readonly isCrashEvidenceUsed: boolean;

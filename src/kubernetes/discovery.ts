@@ -2,7 +2,6 @@ import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
 import { unlessStatus } from './errors.ts';
 
-/** A resource to look for. */
 export interface WantedResource<V extends string> {
   /** The plural name, as in paths. */
   readonly resource: string;

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 
-/** The fields of an {@link ApiError}. */
 export interface ApiErrorFields {
   readonly method: string;
   readonly path: string;

@@ -108,7 +108,6 @@ async function readPage(
   return { objects, resourceVersion, token: metadataText(list, 'continue') };
 }
 
-/** One watch, from its request to its end. */
 export interface WatchRequest {
   readonly path: string;
   readonly query: Query;

@@ -87,7 +87,6 @@ const GONE_AGAIN_MS = 20_000;
 interface Place {
   /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
-  /** When the list began. */
   readonly listedAt: Instant;
   /** True after a watch has continued from the list. From then on, another server may answer. */
   isResumed: boolean;

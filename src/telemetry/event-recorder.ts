@@ -14,7 +14,6 @@ interface EventRecorderParts {
   readonly clock: Clock;
   /** The host in the `source` of Events. */
   readonly host: string;
-  /** Called with the result of each Event. */
   readonly onEnd: (result: EventResult) => void;
   /** Called for an Event that the server refused. The Event is not retried. */
   readonly onFailure: (error: unknown) => void;

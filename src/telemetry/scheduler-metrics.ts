@@ -84,7 +84,6 @@ export function createSchedulerMetrics(registry: Registry) {
           break;
       }
     },
-    /** Sets the scheduler. */
     watch(scheduler: WatchedScheduler): void {
       watched = scheduler;
     },

@@ -18,9 +18,7 @@ export interface Leadership {
   readonly until: Instant;
 }
 
-/** The known labels for one Lease. */
 export interface KnownLabels {
-  /** The Pods that have the label. */
   readonly carriers: readonly PodReference[];
   /** The Pods that may have the label, because the result of their last write is unknown. */
   readonly doubtful: readonly PodReference[];
