@@ -28,8 +28,8 @@ const { spec: definition } = parse(
 };
 
 /**
- * On the newest and the oldest version, every case; on those between, which have never judged one otherwise, those in which
- * the groups differ, or a candidate changes.
+ * All cases on the newest and the oldest version. On the versions in between, which have never had other results:
+ * only the cases in which the groups differ, or a candidate changes.
  */
 const inFull: readonly KubernetesVersion[] = ['1.36.3', '1.31.4'];
 const inPart = candidateCases.filter(
@@ -89,7 +89,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
       const release = fc.tuple(fc.option(dotted), fc.option(dotted, { freq: 1 }));
       const written = (start: string, [before, build]: readonly [string | null, string | null]) =>
         `${start}${before === null ? '' : `-${before}`}${build === null ? '' : `+${build}`}`;
-      // Half of the pairs have the same numbers: what follows those decides.
+      // Half of the pairs have the same numbers, so that their suffixes decide.
       const pair = fc
         .tuple(core, fc.option(core), release, release)
         .map(

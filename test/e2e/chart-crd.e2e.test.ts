@@ -55,7 +55,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     return stdout.trim();
   }
 
-  /** The uid of the definition: another one would be another definition, without the objects of the first. */
+  /** The uid of the definition: a new definition would have another uid, and would not have the objects. */
   async function definition(): Promise<string> {
     return runKubectl(
       'get',
@@ -67,7 +67,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     );
   }
 
-  /** Creates candidates in two namespaces, once they are served. */
+  /** Creates candidates in two namespaces, when they are served. */
   async function createCandidates(): Promise<void> {
     await runKubectl('wait', '--for=condition=Established', `crd/${definitionName}`);
     const apiVersion = 'coordinated-leader-election.dev/v1alpha1';
@@ -80,7 +80,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     }
   }
 
-  /** After a change of the definition, a kube-apiserver answers 429 until it has read all of them anew. */
+  /** After a change of the definition, a kube-apiserver answers 429 until it has read all objects again. */
   async function candidates(): Promise<readonly Candidate[]> {
     const lists = ['team-a', 'team-b'].map((namespace) =>
       eventually(

@@ -31,7 +31,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
   beforeAll(async () => {
     audit = await prepareAuditLog();
     plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
-    // Whoever holds the lock coordinates: held by somebody who does nothing, it keeps the next server's built-in idle.
+    // The lock is held by a process that does nothing, so that the next server's built-in coordinator stays idle.
     await eventually(
       () => plane.request('GET', leasePath(coordinatorLease)).catch(() => undefined),
       'the built-in has its lock',
@@ -47,7 +47,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     await audit?.remove();
   });
 
-  /** Starts it with a token of its own, by which the audit log knows it. */
+  /** Starts it with its own token, which identifies it in the audit log. */
   async function start(...args: readonly string[]): Promise<{
     readonly replica: Coordinator;
     readonly requests: () => Promise<readonly AuditedRequest[]>;

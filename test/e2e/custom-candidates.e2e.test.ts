@@ -42,7 +42,7 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
       const [first, second] = programs;
       await electors.waitFor({ id: 'first', event: 'startedLeading' });
 
-      // It dies: its Lease runs out, and the next one has been asked by then.
+      // It crashes: its Lease expires, and the next one has been pinged by then.
       await electors.crash('first');
       first?.silence();
       await electors.waitFor({ id: 'second', event: 'startedLeading' });

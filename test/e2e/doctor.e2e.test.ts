@@ -14,7 +14,7 @@ interface Finding {
   readonly advice?: string;
 }
 
-/** One server that lacks something, and step by step does not. */
+/** A server that lacks several things, which are added step by step. */
 describe('doctor says what is missing', () => {
   let plane: ControlPlane;
   let coordinator: string;
@@ -28,7 +28,7 @@ describe('doctor says what is missing', () => {
   });
   afterAll(() => plane?.stop());
 
-  /** What it finds, by check. */
+  /** Its findings, by check. */
   async function examine(kubeconfig: string, ...args: readonly string[]): Promise<Map<string, Finding[]>> {
     const { stdout, stderr } = await runProgram(
       ['doctor', '-o', 'json', '--kubeconfig', kubeconfig, ...args],

@@ -20,7 +20,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** The lines of `kubectl describe lease` below "Events:", spaces evened out. */
+/** The lines of `kubectl describe lease` below "Events:", with single spaces. */
 async function described(): Promise<readonly string[]> {
   const { code, stdout, stderr } = await kubectl.run(['describe', 'lease', LEASE, '--namespace', NAMESPACE]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

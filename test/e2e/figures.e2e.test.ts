@@ -6,7 +6,7 @@ import { distributionOf } from './figures/statistics.ts';
 import { toMarkdown } from './figures/table.ts';
 import { writeTable } from './figures/written-figures.ts';
 
-// Enough for a median that can be trusted. `node bench/figures.ts` measures at full scale.
+// Enough for a reliable median. `node bench/figures.ts` measures at full scale.
 const leaseCount = 20;
 const scale: Scale = {
   firstElections: [leaseCount],
@@ -51,7 +51,7 @@ describe('this controller beside the built-in one, measured in the same run', ()
   test('makes fewer API calls per election, whatever its cause', () => {
     for (const cause of ['afterExpiry', 'afterRelease'] as const) {
       const { callsPerElection } = handOvers(ours)[cause];
-      // No call at all would be a count that does not work.
+      // A count of 0 would mean that counting does not work.
       expect(callsPerElection).toBeGreaterThanOrEqual(1);
       expect(callsPerElection).toBeLessThan(handOvers(builtIn)[cause].callsPerElection);
     }
@@ -86,9 +86,10 @@ describe('this controller beside the built-in one, measured in the same run', ()
 
   test('writes a new Lease at most once for each candidate that comes, where no holder was told to yield', () => {
     for (const { candidates, writes, yields } of ours.firstStarts) {
-      // None at all would be a count that does not work.
+      // A count of 0 would mean that counting does not work.
       expect(Math.min(...writes)).toBeGreaterThanOrEqual(1);
-      // On a busy machine a holder may have looked before the best candidate came: then it has to be told.
+      // On a busy machine, a holder may have read the Lease before the best candidate appeared: then it must be asked
+      // to yield.
       const undisturbed = writes.filter((_, index) => yields[index] === 0);
       expect(undisturbed.filter((count) => count > candidates)).toEqual([]);
     }

@@ -63,7 +63,7 @@ describe('the image', () => {
     const all = await files();
     const megabytes = all.reduce((sum, { size }) => sum + size, 0) / 1e6;
     console.log(`the image, on a base of nothing but C libraries: ${megabytes.toFixed(0)} MB`);
-    // 25 MB are for what a distroless base has beside those libraries.
+    // 25 MB for the parts of a distroless base other than these libraries.
     expect(megabytes).toBeLessThan(175);
     const lock = JSON.parse(await readFile(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
       readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -92,7 +92,7 @@ describe('the image', () => {
       await plane?.stop();
     });
 
-    /** Starts it, with where it listens and how long it took until it was ready, in milliseconds. */
+    /** Starts it. Returns its address and the time until it was ready, in milliseconds. */
     async function start(...args: readonly string[]): Promise<{
       readonly running: RunningImage;
       readonly url: string;
@@ -142,7 +142,7 @@ describe('the image', () => {
         await running.stop();
       }
       console.log(`from start to ready: ${times.map((each) => each.toFixed(0)).join(', ')} ms`);
-      // The quickest says what the image needs; the others, what else the machine was doing.
+      // The fastest start shows what the image needs; the others also show other load of the machine.
       expect(Math.min(...times)).toBeLessThan(2_000);
     });
   });

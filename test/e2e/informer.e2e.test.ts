@@ -3,7 +3,7 @@ import { createCandidate, createLease, leasePath, leasesPath } from '../control-
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { type Informer, startInformer } from './informer.ts';
 
-// In this order, as each goes on from what the last one left.
+// In this order, because each uses the state that the last one left.
 describe("client-go's informers on the embedded server", () => {
   const namespace = 'default';
   let plane: EmbeddedPlane;
@@ -57,7 +57,7 @@ describe("client-go's informers on the embedded server", () => {
       leasesPath(namespace),
     );
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['after', 'kept', 'there-before']);
-    // Nothing that was kept looks deleted on the way.
+    // No stored object looks deleted in the meantime.
     expect(informer.lines.filter(({ event, name }) => event === 'deleted' && name !== 'changing')).toEqual(
       [],
     );

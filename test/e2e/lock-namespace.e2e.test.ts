@@ -20,7 +20,7 @@ const apiVersion = CUSTOM_API_VERSION;
 const lock = { ...coordinatorLease, namespace: 'infra' };
 const args = ['--lock-namespace', lock.namespace];
 
-/** One story on one server: the gate is off, is turned on, and off again. */
+/** One sequence on one server: the gate is off, is turned on, and off again. */
 describe('a lock in a namespace of its own', () => {
   let plane: ControlPlane;
   let kubeconfig: string;
@@ -30,7 +30,7 @@ describe('a lock in a namespace of its own', () => {
     plane = await startControlPlane({ readyWithinMs: 120_000, coordinatedLeaderElection: false });
     await installCandidateResource(plane);
     await createNamespaces(plane, lock.namespace);
-    // Nothing in kube-system.
+    // No object in kube-system.
     kubeconfig = await installChartRoles(plane, { config: { lockNamespace: lock.namespace } });
     coordinator = await startCoordinator(kubeconfig, args);
   });

@@ -31,12 +31,12 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-/** The program, as somebody with the administrator's kubeconfig runs it. */
+/** The program, run with the administrator's kubeconfig. */
 function cle(...args: string[]) {
   return runProgram([...args, '--kubeconfig', plane.kubeconfig], {}, 90_000);
 }
 
-/** What is annotated to a candidate about its priority. */
+/** The priority annotations of a candidate. */
 async function prioritiesOf(name: string): Promise<Readonly<Record<string, string>>> {
   const { metadata } = await plane.request<{ metadata: { annotations?: Record<string, string> } }>(
     'GET',

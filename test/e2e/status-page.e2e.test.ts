@@ -17,7 +17,7 @@ const PHONE: BrowserContextOptions = {
   isMobile: true,
   hasTouch: true,
 };
-/** What a slow machine may take until something is seen. */
+/** Maximum time for a slow machine to show something. */
 const SOON = { timeout: 20_000 };
 
 let browser: Browser;
@@ -46,13 +46,13 @@ async function see(page: Page, text: string | RegExp): Promise<void> {
 }
 
 interface AccessibilityReport {
-  /** What is wrong, and where. */
+  /** A problem with its place. */
   readonly problems: readonly string[];
-  /** How many rules there was something to examine by. */
+  /** Number of rules that applied. */
   readonly examined: number;
 }
 
-/** What axe-core finds; its script gets in only where the page's policy is not enforced. */
+/** The findings of axe-core. Its script can only be injected if the page's policy is not enforced. */
 async function examineAccessibility(
   url: string,
   options: BrowserContextOptions,
@@ -96,12 +96,12 @@ describe('the page of a real coordinator', () => {
   });
   afterAll(() => cast?.stop());
 
-  /** Three candidates of a Lease; the first leads, and can be made to die. */
+  /** Three candidates of a Lease. The first leads, and can be crashed. */
   async function startElection(lease: string, name: string): Promise<Member> {
     const leader = await cast.join(lease, `${name}-a 1.2.0`);
     await cast.join(lease, `${name}-b 1.3.0`);
     await cast.join(lease, `${name}-c 1.4.0`);
-    // It has found that it leads: until then its Lease would not outlive it for as long.
+    // It knows that it leads: before that, its Lease would not outlive it for as long.
     await eventually(async () => {
       const [namespace = '', leaseName = ''] = lease.split('/');
       const { spec } = (await readLease(cast.plane, { namespace, name: leaseName })) ?? {};
@@ -110,7 +110,7 @@ describe('the page of a real coordinator', () => {
     return leader;
   }
 
-  /** Its leader dies, and the second takes over. */
+  /** Its leader crashes, and the second takes over. */
   async function startFailover(lease: string, name: string): Promise<void> {
     const leader = await startElection(lease, name);
     leader.crash();
@@ -317,7 +317,7 @@ test('says that all is old when the coordinator has lost the API server, and not
     await see(page, /^Live$/);
     await plane.stop();
     await see(page, /^API server lost$/);
-    // It has lost the lock, too, and does not know yet that it holds it no longer.
+    // It has lost the lock, too, and does not know it yet.
     await see(page, /^Standby/);
     expect(await page.locator('#notices').innerText()).toMatch(
       /^The API server is out of reach This replica has seen no changes since \d\d:\d\d:\d\d: [^\n]*$/,
@@ -336,7 +336,7 @@ describe('whatever becomes of the browser and the connection', () => {
   });
   afterAll(() => crowd?.stop());
 
-  /** A page that is told these things and nothing more, until the route is taken away. */
+  /** A page that gets only these messages, until the route is removed. */
   async function openTold(hash: string, version: string): Promise<Page> {
     const { page } = await open('about:blank');
     const hello = { version, startedAt: 0, namespaces: [], notServedAdvice: '', ...catalogue };
@@ -391,7 +391,7 @@ describe('whatever becomes of the browser and the connection', () => {
     const toldAt = Date.parse(`${day} ${month} ${year} ${time} UTC`);
     expect(toldAt).toBeGreaterThan(startedAt - 2000);
     expect(toldAt).toBeLessThan(shownAt + 11_000);
-    // What was told as a time of today is one of another day now.
+    // A time of today is now one of another day.
     expect(await page.locator('#elections').innerText()).toContain(
       `this replica started, at ${day} ${month}`,
     );
