@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { architecturePage } from '../../lint/architecture-doc.ts';
-import { importMatrix, type Room } from '../../lint/import-matrix.ts';
+import { type Folder, importMatrix } from '../../lint/import-matrix.ts';
 import { importProblems, repository } from '../../lint/imports.ts';
 
 test('src/ has only the imports in the matrix, and all of them', async () => {
@@ -32,7 +32,7 @@ test('election/ may import only semver and support', () => {
 });
 
 describe('an import', () => {
-  const matrix: Readonly<Record<string, Room>> = {
+  const matrix: Readonly<Record<string, Folder>> = {
     'main.ts': { does: 'starts', folders: ['upper'] },
     upper: { does: 'uses', folders: ['lower'], node: ['path'] },
     lower: { does: 'serves' },
