@@ -133,7 +133,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await page.look('kubectl delete lease tenants');
   });
 
-  test('kopf.md: the Lease is released once a handler that is a plain function has ended', async () => {
+  test('kopf.md: the Lease is released after a handler that is a plain function has ended', async () => {
     await openKopf();
     const { address } = await site.startSidecar('tenants');
     const program = site.startProgram(['python3', '-c', slowOperator], {
@@ -153,7 +153,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     expect(printed('ends')).toBeDefined();
   });
 
-  test('kopf.md: copies of one priority pause each other, until the record of a crashed one expires', async () => {
+  test('kopf.md: copies with the same priority pause each other, until the record of a crashed one expires', async () => {
     await openKopf();
     const check = site.startProgram(['python3', join(import.meta.dirname, 'kopf-peering.py')], {
       PYTHONPATH: pythonPackages,

@@ -65,7 +65,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
   test.for(isInFull ? candidateCases : inPart)('$name', (each) => judge.expectCase(each));
 
   if (isInFull)
-    test('a program emulates no version that comes after its own, as semver compares them', async () => {
+    test('a program emulates no version after its own, by semver’s order', async () => {
       const identifier = fc.constantFrom(
         '0',
         '1',
@@ -105,7 +105,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
       );
     });
 
-  test('ours has what is left out by default, and nothing more', async () => {
+  test('our group adds only the documented defaults', async () => {
     const spec = { leaseName: 'web', renewTime: null, holder: 'a' };
     const body = { apiVersion: ownGroup.apiVersion, kind: 'LeaseCandidate', metadata: { name: 'a' }, spec };
     const { text } = await ask('POST', `${ownGroup.path}?dryRun=All`, body);
@@ -116,7 +116,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
     });
   });
 
-  test('kubectl finds ours by short name, category and Lease, and shows what decides', async () => {
+  test('kubectl finds ours by short name, category and Lease, and shows the deciding fields', async () => {
     for (const [name, leaseName, priority] of [
       ['web-0', 'web', 5],
       ['web-1', 'web', undefined],

@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe('the program on a cluster whose elections nobody else holds', () => {
+describe('the program on a cluster without another coordinator', () => {
   let plane: ControlPlane;
   let audit: AuditLog;
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     ({ msg, lease: about }: LogLine) =>
       msg === 'Would act' && about === lease;
 
-  test('looks at no other namespace than those given with --namespace', async () => {
+  test('reads no other namespace than those given with --namespace', async () => {
     const namespaces = ['only-a', 'only-b', 'other'];
     await createNamespaces(plane, ...namespaces);
     const { replica, requests } = await start('--dry-run', '--namespace', 'only-a,only-b');
@@ -99,7 +99,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
       },
       want: /ECONNREFUSED/,
     },
-  ])('says what is wrong, is not ready and goes on trying when $name', async ({ access, want }) => {
+  ])('reports the problem, is not ready and retries when $name', async ({ access, want }) => {
     const replica = await startCoordinator(await access());
     onTestFinished(() => replica.kill());
     const complains = (about: string) =>

@@ -75,14 +75,18 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
     expect(preferredHolder).toBeUndefined();
   }
 
-  test('gets the instance of the older emulation as its leader when a newer one leads', inOrder, async () => {
-    const newer = await start('newer');
-    await untilLeads(newer, 60_000);
-    leader = await start('older', '1.35');
-    await untilLeads(leader, 60_000);
-    // Like a component that has lost its Lease. The kubelet would restart it.
-    await newer.exited;
-  });
+  test(
+    'gets the instance with the older emulation as its leader when a newer one leads',
+    inOrder,
+    async () => {
+      const newer = await start('newer');
+      await untilLeads(newer, 60_000);
+      leader = await start('older', '1.35');
+      await untilLeads(leader, 60_000);
+      // Like a component that has lost its Lease. The kubelet would restart it.
+      await newer.exited;
+    },
+  );
 
   test('stays with the older emulation when its leader is upgraded', inOrder, async () => {
     const otherStartedAt = Date.now();
@@ -108,7 +112,7 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
   });
 });
 
-test('never was anybody else the coordinator', async () => {
+test('never had another coordinator', async () => {
   const lock = await readLease(plane, coordinatorLease);
   expect(lock?.spec.holderIdentity).toMatch(/^coordinated-leader-election_/);
   // A Lease that is taken away and taken back would count as two.

@@ -113,7 +113,7 @@ describe('a plain elector whose container has ended (rule 17)', () => {
     return (performance.now() - killedAt) / 1000;
   }
 
-  test('costs a few seconds where its Namespace asks for evidence, and its whole Lease where it does not', async () => {
+  test('costs a few seconds if its Namespace asks for evidence, and its whole Lease otherwise', async () => {
     const found = await Promise.all(
       NAMESPACES.flatMap((namespace) =>
         (Object.keys(TIMINGS) as Name[]).map(async (name) => [

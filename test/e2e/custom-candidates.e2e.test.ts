@@ -20,7 +20,7 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
     { on: 'Kubernetes 1.31.4', version: '1.31.4' },
     { on: 'the embedded server' },
   ])(
-    'are elected, replaced when they die, and when they release, on $on without the feature gate',
+    'are elected, replaced when they crash and when they release, on $on without the feature gate',
     { timeout: testTimeout },
     async ({ version }, context) => {
       const { expect } = context;
@@ -56,7 +56,7 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
     },
   );
 
-  test('stand beside native ones as soon as the feature gate is on', {
+  test('are candidates beside native ones as soon as the feature gate is on', {
     timeout: testTimeout,
   }, async (context) => {
     const { expect } = context;

@@ -100,7 +100,7 @@ describe.concurrent('a server that drops strategy and preferredHolder (rule 14)'
     },
   );
 
-  test('has a fence outlast the coordinator that put it up', { timeout }, async (context) => {
+  test('keeps a fence longer than the coordinator that wrote it', { timeout }, async (context) => {
     const site = await startSite('1.36.3', context);
     const { coordinator, electors, kubeconfig } = site;
     await site.start('web.newer');
@@ -117,7 +117,7 @@ describe.concurrent('a server that drops strategy and preferredHolder (rule 14)'
     expect(findOverlaps(electors.events, leaseOf)).toEqual([]);
   });
 
-  test('tells by the field again once its feature gate is on', { timeout }, async (context) => {
+  test('uses the field again after its feature gate is on', { timeout }, async (context) => {
     const site = await startSite('1.36.3', context);
     const { coordinator, electors, leases, plane } = site;
     await site.start('web.newer');

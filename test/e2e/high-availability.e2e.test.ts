@@ -191,7 +191,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
   });
 
   test(
-    'take over, and wait until the built-in has certainly stopped before the first election',
+    'take over, and wait until the built-in coordinator has certainly stopped before the first election',
     inOrder,
     async () => {
       const startedAt = Date.now();
@@ -226,7 +226,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     },
   );
 
-  test("replace one that is killed within the lock's duration", inOrder, async () => {
+  test("replace a killed one within the lock's duration", inOrder, async () => {
     if (!active || !standby) throw new Error('there is no coordinator to kill');
     const killedAt = Date.now();
     await active.kill();
@@ -236,7 +236,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     active = standby;
   });
 
-  test('replace one that is stopped within 3 s', inOrder, async () => {
+  test('replace a stopped one within 3 s', inOrder, async () => {
     if (!active) throw new Error('there is no coordinator to stop');
     standby = await site.startReplica();
     await untilWarm(standby);
@@ -261,7 +261,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     expect(await untilBuiltInHoldsTheLock(site.plane)).not.toContain('coordinated-leader-election_');
   });
 
-  test('never were two coordinators, and no leader noticed any of this', inOrder, async () => {
+  test('never were two coordinators, and no leader noticed the changes', inOrder, async () => {
     const { offences, samples } = await watch.stop();
     expect(offences).toEqual([]);
     expect(samples).toBeGreaterThan(100);
@@ -288,7 +288,7 @@ describe.concurrent('a replica that does not take over', () => {
   });
 
   test(
-    'waits visibly while the built-in holds the lock, and acts once its claim has expired',
+    'reports that it waits while the built-in coordinator holds the lock, and acts after its claim has expired',
     inOrder,
     async () => {
       const holder = await untilBuiltInHoldsTheLock(site.plane);

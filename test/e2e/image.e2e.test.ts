@@ -50,7 +50,7 @@ describe('the image', () => {
     );
   });
 
-  test('says what it is', () => {
+  test('has the labels of the program', () => {
     const { Labels } = image.config;
     expect(Labels).toMatchObject({
       'org.opencontainers.image.title': 'coordinated-leader-election',
@@ -59,7 +59,7 @@ describe('the image', () => {
     });
   });
 
-  test('has Node, the program and what that needs, and weighs less than 200 MB', async () => {
+  test('contains Node, the program and its dependencies, and has less than 200 MB', async () => {
     const all = await files();
     const megabytes = all.reduce((sum, { size }) => sum + size, 0) / 1e6;
     console.log(`the image, on a base of nothing but C libraries: ${megabytes.toFixed(0)} MB`);
@@ -77,7 +77,7 @@ describe('the image', () => {
     ).toEqual([]);
   });
 
-  test('has nothing that its user could write to', async () => {
+  test('has no files that its user can write', async () => {
     expect((await files()).filter(({ isOpen }) => isOpen).map(({ path }) => path)).toEqual([]);
   });
 
@@ -115,7 +115,7 @@ describe('the image', () => {
       return { running, url, readyAfterMs: performance.now() - started };
     }
 
-    test('coordinates on a root file system that nobody can write to, and ends as process 1 when told to', async () => {
+    test('coordinates on a read-only root file system, and exits as process 1 on request', async () => {
       const { running } = await start();
       const holder = async () => {
         const held = (await readLease(plane, coordinatorLease))?.spec.holderIdentity;

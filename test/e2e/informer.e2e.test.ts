@@ -20,7 +20,7 @@ describe("client-go's informers on the embedded server", () => {
     await plane?.stop();
   });
 
-  test('see what is there and know when they have seen all of it', async () => {
+  test('see all existing objects and know when they have seen all', async () => {
     await informer.waitFor({ event: 'synced' });
     const seen = informer.lines.map(
       ({ event, resource, name }) => `${event} ${resource ?? ''} ${name ?? ''}`,
@@ -45,7 +45,7 @@ describe("client-go's informers on the embedded server", () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  test('go on where they were after the server was killed, and see what they missed', async () => {
+  test('resume after the server was killed, and see the missed changes', async () => {
     await createLease(plane, { namespace, name: 'kept' }, { holderIdentity: 'a' });
     const before = await informer.waitFor({ event: 'added', name: 'kept' });
     await plane.restart();

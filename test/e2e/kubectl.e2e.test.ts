@@ -175,7 +175,7 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
     expect(code !== 0).toBe(fails);
   });
 
-  test('edit, with whatever editor', async () => {
+  test('edit, with any editor', async () => {
     const editor = join(embedded.directory, 'editor.sh');
     await writeFile(editor, '#!/bin/sh\nsed -i "s/holderIdentity: one/holderIdentity: edited/" "$1"\n');
     await chmod(editor, 0o755);

@@ -46,7 +46,7 @@ async function candidatesOf(plane: ControlPlane): Promise<readonly string[]> {
 }
 
 describe('participate with a command', () => {
-  test('never has two of them run, whatever happens to those who run them', {
+  test('never runs two at once, whatever happens to the wrappers', {
     timeout: testTimeout,
   }, async (context) => {
     const { plane, start } = await startCluster(context);
@@ -111,7 +111,7 @@ describe('participate with a command', () => {
 });
 
 describe('participate without a command', () => {
-  test('tells a program who leads, and does as the program says', {
+  test('tells a program who leads, and follows the program’s state', {
     timeout: testTimeout,
   }, async (context) => {
     const { plane, start } = await startCluster(context);
@@ -165,7 +165,7 @@ describe('participate without a command', () => {
     expect(await holderOf(plane, 'web')).toBe('');
   });
 
-  test('is the candidate of a program with an elector of its own', {
+  test('is the candidate of a program with its own elector', {
     timeout: testTimeout,
   }, async (context) => {
     const { plane, start } = await startCluster(context);

@@ -27,7 +27,7 @@ const stateOf = (pid: number): string =>
     .replace(/^.*\) /s, '')
     .charAt(0);
 
-test('as process 1 of a container the wrapper ends its command at SIGTERM, and what that leaves behind', {
+test('as process 1 of a container, the wrapper ends its command at SIGTERM, and the command’s remaining processes', {
   timeout: 120_000,
 }, async (context) => {
   const { plane } = await startGatelessServe(context);
@@ -90,7 +90,7 @@ test.each([
   { command: 'participate', args: ['web', '--', 'sleep', '60'] },
   { command: 'run', args: ['--listen', 'off'] },
 ])(
-  'as process 1 of a container $command ends by a signal that comes while it starts',
+  'as process 1 of a container, $command is ended by a signal that arrives during its start',
   async ({ command, args }) => {
     const folder = await mkdtemp(join(tmpdir(), 'process-one-'));
     onTestFinished(() => rm(folder, { recursive: true }));

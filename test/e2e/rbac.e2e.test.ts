@@ -151,7 +151,7 @@ function namespaceWithout(permission: Permission): string {
   return `no-${permission.replaceAll(/[ .]/g, '-')}`;
 }
 
-describe('a right of deploy/rbac.yaml that is missing', () => {
+describe('a missing permission of deploy/rbac.yaml', () => {
   /** Makes the coordinator try a write in a namespace in which it has all other permissions. */
   const writes: Readonly<Record<Permission, (namespace: string) => Promise<void>>> = {
     'create leases': (namespace) => createCandidate(plane, { namespace, lease: 'web', name: 'fresh' }),
@@ -224,7 +224,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  test('to take the lock: who can see nothing leaves it to who can', async () => {
+  test('to take the lock: a replica that sees nothing leaves it to one that does', async () => {
     const holder = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity || undefined;
     const builtIn = await eventually(holder, 'the built-in has the lock');
     await createNamespaces(plane, 'dark', 'unlit');
@@ -250,7 +250,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  test('to write: without one, an error names it, and other namespaces are served all the same', async () => {
+  test('to write: without one, an error names it, and other namespaces are not affected', async () => {
     const permissions = [...Object.keys(writes), ...Object.keys(tells)];
     const namespaces = [...permissions.map(namespaceWithout), 'complete'];
     await createNamespaces(plane, ...namespaces);
@@ -289,7 +289,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
   });
 });
 
-describe('the rights that the chart adds for leader labels', () => {
+describe('the permissions that the chart adds for leader labels', () => {
   const needed: Readonly<Record<Permission, string>> = {
     'list pods': 'Listing Pods for leader labels failed: none is written before that',
     'patch pods': 'Writing a leader label failed',
@@ -354,7 +354,7 @@ describe('the rights that the chart adds for leader labels', () => {
   );
 });
 
-describe('deploy/rbac.yaml grants nothing more', () => {
+describe('deploy/rbac.yaml grants only', () => {
   let coordinator: ApiAccess;
   let nobody: ApiAccess;
   beforeAll(async () => {
@@ -377,7 +377,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
   test.for([
     { namespace: system, wantRules: [...electionRules, ...lockRules] },
     { namespace: 'default', wantRules: electionRules },
-  ])('than what it says, in $namespace', async ({ namespace, wantRules }) => {
+  ])('its documented permissions, in $namespace', async ({ namespace, wantRules }) => {
     const [ours, everybodys] = await Promise.all(
       [coordinator, nobody].map((access) => permissions(access, namespace)),
     );
@@ -415,7 +415,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
       want: false,
     },
     { name: 'list Pods', attributes: { group: '', resource: 'pods', verb: 'list' }, want: false },
-  ])('so that it may or may not $name', async ({ attributes: resourceAttributes, want }) => {
+  ])('so much that it may or may not $name', async ({ attributes: resourceAttributes, want }) => {
     const { allowed } = await review<{ readonly allowed: boolean }>(coordinator, 'SelfSubjectAccessReview', {
       resourceAttributes,
     });

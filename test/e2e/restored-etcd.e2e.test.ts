@@ -6,7 +6,7 @@ import { installRole, startCoordinator, untilActive } from './coordinator.ts';
 const LOST_WRITES = 500;
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-test('a coordinator that goes on running elects at once after etcd was restored from a backup (rule 8)', async () => {
+test('a running coordinator elects at once after etcd was restored from a backup (rule 8)', async () => {
   const plane = await startControlPlane();
   onTestFinished(() => plane.stop());
   const coordinator = await startCoordinator(await installRole(plane));

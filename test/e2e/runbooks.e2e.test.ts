@@ -122,7 +122,7 @@ afterAll(async () => {
   await Promise.all((await startedSites()).map((site) => site.stop()));
 }, 300_000);
 
-describe('an alert fires, and its runbook leads to the cause and has it clear', () => {
+describe('an alert fires, and its runbook leads to the cause and clears it', () => {
   test.each(tests)(
     '$alert: $when',
     async ({ scenario }) => {
@@ -132,9 +132,9 @@ describe('an alert fires, and its runbook leads to the cause and has it clear', 
   );
 });
 
-describe('a runbook without an alert leads to what it is for', () => {
+describe('a runbook without an alert reaches its goal', () => {
   test(
-    'a zone fails slowly: its leaders are moved, and what stays is told',
+    'a zone becomes slow: its leaders are moved, and the remaining ones are reported',
     async () => {
       await outcomes.get(slowZone);
     },
