@@ -53,8 +53,8 @@ describe('candidates that come and go', () => {
   test.each([
     { name: 'an answer', fate: {} },
     { name: 'a refusal', fate: { outcome: 500 } },
-    { name: 'an answer that comes after they have gone', fate: { answerMs: 2000 } },
-    { name: 'a refusal that comes after they have gone', fate: { answerMs: 2000, outcome: 500 } },
+    { name: 'an answer that arrives after their deletion', fate: { answerMs: 2000 } },
+    { name: 'a refusal that arrives after their deletion', fate: { answerMs: 2000, outcome: 500 } },
   ])('leave nothing behind, whatever the result of their pings: $name', async ({ fate }) => {
     const world = await makeLedWorld();
     let pings = 0;

@@ -57,7 +57,7 @@ describe('a Lease', () => {
       want: 1,
     },
     {
-      name: 'two of three hang, or are scaled away: nobody can tell',
+      name: 'two of three hang, or are scaled down: the difference is unknown',
       input: heldAt('a', 60).candidates(pod('a', 0, 60), silentPod('b', 0, 50), silentPod('c', 0, 50)),
       want: 1,
     },
@@ -176,13 +176,13 @@ describe('a Lease without a leader', () => {
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end',
+      name: 'the only pod was asked to exit',
       input: releasedBy('a', 50).candidates(silentPod('a', 0, 48)),
       wantUnled: 0,
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end, and has not been asked since',
+      name: 'the only pod was asked to exit, and was not pinged since then',
       input: releasedBy('a', 59).candidates(pod('a', 0, 55)),
       wantUnled: 0,
       wantLost: 0,
@@ -194,13 +194,13 @@ describe('a Lease without a leader', () => {
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end, and another one is there',
+      name: 'the only pod was asked to exit, and another one exists',
       input: releasedBy('a', 50).candidates(silentPod('a', 0, 48), pod('b', 59.95, 59.95)),
       wantUnled: 1,
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once',
+      name: 'three pods were asked to exit at once',
       input: releasedBy('a', 50).candidates(
         silentPod('a', 0, 48),
         silentPod('b', 0, 46),
@@ -210,7 +210,7 @@ describe('a Lease without a leader', () => {
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once, which happened before this process started',
+      name: 'three pods were asked to exit at once, before this process started',
       input: makeInput()
         .sees(makeLease().releasedAt(40 * MINUTE), 59 * MINUTE)
         .candidates(
@@ -226,7 +226,7 @@ describe('a Lease without a leader', () => {
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once, and one of them had answered and was granted the Lease',
+      name: 'three pods were asked to exit at once, and one of them had answered and got the Lease',
       input: releasedBy('a', 50)
         .sees(makeLease('b').renewedAt(50.01 * MINUTE), 50.01 * MINUTE)
         .candidates(silentPod('a', 0, 48), silentPod('b', 0, 50.01), silentPod('c', 0, 45)),
@@ -234,7 +234,7 @@ describe('a Lease without a leader', () => {
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once, some time after an update that had replaced three',
+      name: 'three pods were asked to exit at once, some time after an update that had replaced three',
       input: releasedBy('d', 50).candidates(
         ...['a', 'b', 'c'].map((name) => silentPod(name, 0, 20)),
         ...['d', 'e', 'f'].map((name) => silentPod(name, 20, 48)),
@@ -243,7 +243,7 @@ describe('a Lease without a leader', () => {
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end, some time after a crash that left another name behind',
+      name: 'the only pod was asked to exit, some time after a crash that left another name behind',
       input: releasedBy('b', 50).candidates(silentPod('a', 0, 20), silentPod('b', 21, 48)),
       wantUnled: 0,
       wantLost: 0,
@@ -255,7 +255,7 @@ describe('a Lease without a leader', () => {
       wantLost: 1,
     },
     {
-      name: 'the leader was drained, and whoever followed it has crashed since',
+      name: 'the leader was drained, and its successor has crashed since',
       input: releasedBy('a', 40)
         .sees(makeLease('b').renewedAt(45 * MINUTE), 45 * MINUTE)
         .candidates(silentPod('a', 0, 38), silentPod('b', 0, 40)),
@@ -269,7 +269,7 @@ describe('a Lease without a leader', () => {
       wantLost: 1,
     },
     {
-      name: 'somebody emptied the Lease, and nobody answers',
+      name: 'another client emptied the Lease, and no candidate answers',
       input: heldAt('a', 50)
         .sees(makeLease('').renewedAt(50 * MINUTE), 50.01 * MINUTE)
         .candidates(silentPod('a', 0, 48)),
@@ -283,7 +283,7 @@ describe('a Lease without a leader', () => {
       wantLost: 0,
     },
     {
-      name: 'only finalizers keep one of the candidates, and another one is there',
+      name: 'only finalizers keep one of the candidates, and another one exists',
       input: makeInput().candidates(gone('a'), pod('b', 59.95, 59.95)),
       wantUnled: 1,
       wantLost: 0,

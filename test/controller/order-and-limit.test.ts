@@ -34,22 +34,22 @@ function ping(purpose: PingPurpose): Action {
 describe('the urgency of requests', () => {
   test.each<{ name: string; action: Action; reason?: Reason; want: Urgency }>([
     {
-      name: 'making a Lease for somebody',
+      name: 'creating a Lease for a candidate',
       action: { kind: 'CreateLease', strategy: OLDEST, grant },
       want: 'grant',
     },
     {
-      name: 'giving a Lease to somebody',
+      name: 'granting a Lease to a candidate',
       action: update({ kind: 'grant', grant, leaseTransitions: 1, strategy: OLDEST }),
       want: 'grant',
     },
     {
-      name: "making a Lease for somebody else's strategy",
+      name: 'creating a Lease for a third-party strategy',
       action: { kind: 'CreateLease', strategy: 'x.io/theirs', grant: undefined },
       want: 'preference',
     },
     {
-      name: 'preferring somebody',
+      name: 'preferring a candidate',
       action: update({ kind: 'prefer', preferredHolder: 'a', strategy: OLDEST }),
       want: 'preference',
     },
@@ -78,13 +78,17 @@ describe('the urgency of requests', () => {
     { name: 'asking those that were silent', action: ping('revival'), want: 'vacant' },
     { name: 'asking ahead of an expiry', action: ping('expiry'), want: 'expiry' },
     {
-      name: 'asking somebody better than the holder',
+      name: 'pinging a candidate that is better than the holder',
       action: ping('preemption'),
       reason: 'AwaitingAcks',
       want: 'expiry',
     },
-    { name: 'asking who has been silent for minutes', action: ping('validity'), want: 'housekeeping' },
-    { name: 'asking who is to be deleted', action: ping('collection'), want: 'housekeeping' },
+    {
+      name: 'pinging a candidate that has been silent for minutes',
+      action: ping('validity'),
+      want: 'housekeeping',
+    },
+    { name: 'pinging a candidate that is to be deleted', action: ping('collection'), want: 'housekeeping' },
     {
       name: 'deleting a candidate',
       action: { kind: 'DeleteCandidate', source: 'native', ...candidate },
@@ -118,7 +122,7 @@ describe('keys leave the queue', () => {
   test.each<{ name: string; entries: readonly Entry[]; want: readonly string[] }>([
     { name: 'not at all when there are none', entries: [], want: [] },
     {
-      name: 'by since when they have waited, whenever they came',
+      name: 'by the start of their wait, whatever their insertion order',
       entries: [
         { key: 'late', namespace: 'a', since: 30 },
         { key: 'early', namespace: 'a', since: 10 },
@@ -147,7 +151,7 @@ describe('keys leave the queue', () => {
       want: ['a1', 'b1', 'c1', 'a2', 'c2', 'a3'],
     },
     {
-      name: 'in the order in which they came, where nothing else tells them apart',
+      name: 'in insertion order, if all else is equal',
       entries: [
         { key: 'one', namespace: 'a' },
         { key: 'two', namespace: 'a' },
@@ -156,7 +160,7 @@ describe('keys leave the queue', () => {
       want: ['one', 'two', 'three'],
     },
     {
-      name: 'once, where they were put last',
+      name: 'once, at their last position',
       entries: [
         { key: 'moved', namespace: 'a', since: 10 },
         { key: 'other', namespace: 'a', since: 20 },
@@ -211,11 +215,11 @@ async function round(
 
 describe('the limit of requests in flight (rule 9)', () => {
   test.each<{ name: string; tookMs: number; isAnswered?: boolean; want: number }>([
-    { name: 'stays when answers come in good time', tookMs: 10, want: 16 },
+    { name: 'stays when answers are fast', tookMs: 10, want: 16 },
     { name: 'stays when they take a while', tookMs: 1000, want: 16 },
     { name: 'shrinks by a quarter when they are slow', tookMs: 1001, want: 12 },
     { name: 'shrinks by a quarter when the server is overloaded', tookMs: 10, isAnswered: false, want: 12 },
-    { name: 'shrinks by a quarter when nothing comes back', tookMs: 5000, isAnswered: false, want: 12 },
+    { name: 'shrinks by a quarter when there is no answer', tookMs: 5000, isAnswered: false, want: 12 },
   ])('$name', async ({ tookMs, isAnswered = true, want }) => {
     const limit = new RequestLimit(clock, 16);
     expect(limit.current).toBe(16);

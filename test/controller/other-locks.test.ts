@@ -40,7 +40,7 @@ test.each([
 test.each([
   { name: 'ours, in any namespace', lease: lock('infra', OURS), want: ['infra'] },
   { name: 'the built-in’s', lease: lock('kube-system', 'apiserver-1'), want: ['kube-system'] },
-  { name: 'somebody else’s Lease of that name', lease: lock('shop', 'web-1'), want: [] },
+  { name: 'another client’s Lease with that name', lease: lock('shop', 'web-1'), want: [] },
   { name: 'another Lease that we hold', lease: lock('infra', OURS, 0, 'web'), want: [] },
 ])('a lock is recognized by its name and its holder: $name', ({ lease, want }) => {
   const locks = new HeldLocks();

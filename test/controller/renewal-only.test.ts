@@ -13,7 +13,7 @@ describe('a change of a Lease', () => {
     { name: 'its duration', after: { leaseDurationSeconds: 15 }, want: false },
     { name: 'its strategy', after: { strategy: undefined }, want: false },
     { name: 'its preferredHolder', after: { preferredHolder: 'b' }, want: false },
-    { name: 'who set that', after: { isPreferredHolderOurs: true }, want: false },
+    { name: 'the owner of that', after: { isPreferredHolderOurs: true }, want: false },
     { name: 'whether a note or a field has that', after: { isPreferredHolderNoted: true }, want: false },
     { name: 'the object behind its name', after: { uid: 'another' }, want: false },
   ])('of $name is only a renewal: $want', ({ after, want }) => {
@@ -67,7 +67,7 @@ describe('a change of a candidate', () => {
       want: 'other',
     },
     {
-      name: 'what of its priority cannot be read',
+      name: 'the invalid part of its priority',
       before: { priority: { ...makeCandidate('a').build().priority, unreadable: 'priority: "x"' } },
       after: { priority: { ...makeCandidate('a').build().priority, unreadable: 'priority: "y"' } },
       want: 'other',

@@ -144,7 +144,7 @@ describe('a ping', () => {
       error: new ConnectionError('reset', { code: 'ECONNRESET' }),
       wantPing: false,
     },
-    { name: 'came too late', error: apiError(409), wantPing: false },
+    { name: 'too late', error: apiError(409), wantPing: false },
     { name: 'is refused for good', error: apiError(422), wantPing: true },
   ])('that $name counts as delivered: $wantPing', async ({ error, wantPing }) => {
     world.fate = { error };
@@ -250,7 +250,7 @@ const LEASE = `${GROUP}/v1/namespaces/default/leases/scheduler`;
 
 const leaseWrites: readonly { name: string; action: Action; want: WantedRequest }[] = [
   {
-    name: 'a Lease is made for its first holder',
+    name: 'a Lease is created for its first holder',
     action: { kind: 'CreateLease', strategy: OLDEST, grant: GRANT },
     want: {
       method: 'POST',
@@ -273,7 +273,7 @@ const leaseWrites: readonly { name: string; action: Action; want: WantedRequest 
     },
   },
   {
-    name: 'a Lease is made without a holder for somebody else to fill',
+    name: 'a Lease is created without a holder for a third party',
     action: { kind: 'CreateLease', strategy: 'example.com/custom', grant: undefined },
     want: {
       method: 'POST',

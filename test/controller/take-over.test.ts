@@ -76,9 +76,9 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
   });
 
   test.each<{ name: string; parts: Partial<ElectionControllerParts>; isRelisted?: true }>([
-    { name: 'as it was listed anew after a gap', parts: {}, isRelisted: true },
+    { name: 'because it was listed again after a gap', parts: {}, isRelisted: true },
     { name: 'as the lock is in no namespace that it watches', parts: { namespaces: ['default'] } },
-    { name: 'as each namespace has a watch of its own', parts: { namespaces: ['default', 'kube-system'] } },
+    { name: 'because each namespace has its own watch', parts: { namespaces: ['default', 'kube-system'] } },
   ])(
     'creates a missing Lease 25 s later if it may have missed changes, $name',
     async ({ parts, isRelisted }) => {
@@ -103,11 +103,11 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
 
   test.each<{ name: string; isThere: boolean; leadsAfterMs: number }>([
     {
-      name: 'once one duration has passed where a coordinator has been before',
+      name: 'after one duration if a coordinator existed before',
       isThere: true,
       leadsAfterMs: 15_000,
     },
-    { name: 'at once where no coordinator has ever been', isThere: false, leadsAfterMs: 1000 },
+    { name: 'at once if no coordinator ever existed', isThere: false, leadsAfterMs: 1000 },
   ])(
     'that has just started creates the Lease of a new candidate $name',
     async ({ isThere, leadsAfterMs }) => {

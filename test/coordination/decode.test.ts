@@ -100,7 +100,7 @@ describe('the notes of a Lease (rule 14)', () => {
 
   test.each<{ name: string; annotations: unknown; spec: object; want: object }>([
     {
-      name: 'count where the fields are not set',
+      name: 'count if the fields are not set',
       annotations: { [strategyNote]: 's', [holderNote]: 'b', other: 'x' },
       spec: {},
       want: {
@@ -113,7 +113,7 @@ describe('the notes of a Lease (rule 14)', () => {
       },
     },
     {
-      name: 'do not count where the fields are set',
+      name: 'do not count if the fields are set',
       annotations: { [strategyNote]: 's', [holderNote]: 'b' },
       spec: { strategy: 'x', preferredHolder: 'y' },
       want: {
@@ -131,7 +131,7 @@ describe('the notes of a Lease (rule 14)', () => {
       want: { strategy: 'x', preferredHolder: 'b', isStrategyNoted: false, isPreferredHolderNoted: true },
     },
     {
-      name: 'are none where they are empty, or no text',
+      name: 'are absent if they are empty, or not a text',
       annotations: { [strategyNote]: '', [holderNote]: 7 },
       spec: {},
       want: { strategy: undefined, preferredHolder: undefined },
@@ -149,12 +149,12 @@ describe('preferredHolder is ours', () => {
 
   test.each([
     {
-      name: 'where our manager owns it',
+      name: 'if our manager owns it',
       managedFields: [{ manager: FIELD_MANAGER, fieldsV1: owned }],
       want: true,
     },
     {
-      name: 'where one of several entries of ours owns it',
+      name: 'if one of several entries of ours owns it',
       managedFields: [
         { manager: FIELD_MANAGER, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } },
         { manager: 'kubectl', fieldsV1: {} },
@@ -163,23 +163,23 @@ describe('preferredHolder is ours', () => {
       want: true,
     },
     {
-      name: "but not where it is another's",
+      name: 'but not if another manager owns it',
       managedFields: [{ manager: 'kube-apiserver', fieldsV1: owned }],
       want: false,
     },
     {
-      name: 'but not where we own other fields only',
+      name: 'but not if we only own other fields',
       managedFields: [{ manager: FIELD_MANAGER, fieldsV1: { 'f:spec': { 'f:strategy': {} } } }],
       want: false,
     },
     {
-      name: 'but not where a field of that name is elsewhere',
+      name: 'but not if a field with that name is in another place',
       managedFields: [{ manager: FIELD_MANAGER, fieldsV1: { 'f:preferredHolder': {} } }],
       want: false,
     },
     { name: 'but not without field ownership', managedFields: undefined, want: false },
     {
-      name: 'but not by entries that make no sense',
+      name: 'but not by invalid entries',
       managedFields: [null, 7, 'x', [], { manager: FIELD_MANAGER }],
       want: false,
     },
@@ -199,7 +199,7 @@ describe('preferredHolder is ours', () => {
 
 test.each([
   { name: 'emptied by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: true },
-  { name: 'emptied by anybody else', manager: 'kube-scheduler', holderIdentity: '', want: undefined },
+  { name: 'emptied by another client', manager: 'kube-scheduler', holderIdentity: '', want: undefined },
   { name: 'of a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: undefined },
 ])('a Lease $name is released by a participant: $want (rule 15)', ({ manager, holderIdentity, want }) => {
   const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:holderIdentity': {} } } }];
@@ -209,7 +209,7 @@ test.each([
 
 test.each([
   { name: 'by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: true },
-  { name: 'by anybody else', manager: 'kube-scheduler', holderIdentity: 'a', want: undefined },
+  { name: 'by another client', manager: 'kube-scheduler', holderIdentity: 'a', want: undefined },
   { name: 'with its release', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: undefined },
 ])('a Lease whose renewTime was written $name is renewed by a participant: $want (rule 15)', (row) => {
   const { manager, holderIdentity, want } = row;
@@ -230,12 +230,12 @@ describe('a grant that its holder has not renewed, by the server’s field owner
   test.each<{ name: string; spec?: object; managedFields?: readonly unknown[]; want?: true }>([
     { name: 'is as a coordinator has written it', want: true },
     {
-      name: 'is so beside what others own',
+      name: 'is provisional beside fields of others',
       managedFields: [entry('kubectl', 'strategy'), granted, entry('kubectl', 'preferredHolder')],
       want: true,
     },
     { name: 'has another renewTime once it is renewed', spec: { ...spec, renewTime: later } },
-    { name: 'is not what gives a holder its Lease back', spec: { ...spec, acquireTime: later } },
+    { name: 'is not the return of a Lease to its holder', spec: { ...spec, acquireTime: later } },
     { name: 'is not without times', spec: { holderIdentity: 'a', leaseDurationSeconds: 10 } },
     { name: 'is not without a holder', spec: { ...spec, holderIdentity: '' } },
     {
@@ -243,20 +243,20 @@ describe('a grant that its holder has not renewed, by the server’s field owner
       spec: { ...spec, holderIdentity: FENCE },
     },
     {
-      name: 'is not what somebody else has written',
+      name: 'is not a write of another client',
       managedFields: [entry('kube-apiserver', ...Object.keys(spec))],
     },
-    { name: 'is not where nobody owns anything', managedFields: [] },
+    { name: 'is not if no manager owns a field', managedFields: [] },
     ...['holderIdentity', 'leaseDurationSeconds', 'acquireTime', 'renewTime'].flatMap((field) => [
       {
-        name: `is not where somebody has written ${field} instead`,
+        name: `is not if another client has written ${field} instead`,
         managedFields: [
           entry(FIELD_MANAGER, ...Object.keys(spec).filter((other) => other !== field)),
           entry('kube-scheduler', field),
         ],
       },
       {
-        name: `is not where somebody owns ${field}, too`,
+        name: `is not if another client owns ${field}, too`,
         managedFields: [granted, entry('kube-scheduler', field)],
       },
     ]),
@@ -330,7 +330,7 @@ describe('a LeaseCandidate', () => {
       want: { name: 'web-0', uid: 'p' },
     },
     { name: 'a Pod without a uid', ownerReferences: [{ ...pod, uid: undefined }], want: undefined },
-    { name: 'what is no list', ownerReferences: 'web-0', want: undefined },
+    { name: 'a value that is not a list', ownerReferences: 'web-0', want: undefined },
   ])('contains the Pod that owns it: $name', ({ ownerReferences, want }) => {
     expect(decodeLeaseCandidate({ metadata: { ...metadata, ownerReferences } }).pod).toEqual(want);
   });

@@ -48,7 +48,7 @@ const changes: readonly {
     wantRemoved: ['preferredHolder'],
   },
   {
-    name: 'a grant that gives a holder back what it may still lead by, which is no first grant (rules 8 and 12)',
+    name: 'a grant that returns the Lease to a holder that may still lead, which is not a first grant (rules 8 and 12)',
     change: { kind: 'grant', grant: { ...grant, isReturn: true }, leaseTransitions: 4, strategy: OLDEST },
     wantSet: {
       holderIdentity: 'b',
@@ -79,13 +79,13 @@ const changes: readonly {
     wantRemoved: [],
   },
   {
-    name: 'a strategy where there is no holder field',
+    name: 'a strategy without a holder field',
     change: { kind: 'strategy', strategy: 'x/y', isHolderAbsent: true, removesPreferredHolder: false },
     wantSet: { strategy: 'x/y', holderIdentity: '' },
     wantRemoved: [],
   },
   {
-    name: 'a strategy in place of a preference of ours',
+    name: 'a strategy in place of our preference',
     change: { kind: 'strategy', strategy: 'x/y', isHolderAbsent: false, removesPreferredHolder: true },
     wantSet: { strategy: 'x/y' },
     wantRemoved: ['preferredHolder'],

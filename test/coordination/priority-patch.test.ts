@@ -52,7 +52,7 @@ describe('what drain and transfer write (rule 16)', () => {
       changes: [DRAIN],
     },
     {
-      name: 'what was there before several commands',
+      name: 'the values before several commands',
       before: { [`${GROUP}/priority`]: '5' },
       changes: [DRAIN, TRANSFER, DRAIN],
     },

@@ -207,7 +207,7 @@ describe('a row of the table', () => {
     },
     { name: 'holds the Lease and does not know yet', program: following, lease: own, want: 'elected' },
     {
-      name: 'holds a Lease that has run out',
+      name: 'holds an expired Lease',
       program: following,
       lease: { ...own, remainingMs: 0 },
       want: 'idle',
@@ -230,7 +230,7 @@ describe('a row of the table', () => {
     { name: 'is paused as the leader', program: paused, lease: own, want: 'paused' },
     { name: 'is none of the demo and holds the Lease', program: undefined, lease: own, want: 'leading' },
     {
-      name: 'is none of the demo and held a Lease that has run out',
+      name: 'is not of the demo and held an expired Lease',
       program: undefined,
       lease: { ...own, remainingMs: 0 },
       want: 'idle',

@@ -30,7 +30,12 @@ test.each<{
     want: undefined,
   },
   { name: 'a CI', env: { CI: 'true' }, system: 'darwin', want: undefined },
-  { name: 'one who wants no browser', env: { BROWSER: 'none' }, system: 'darwin', want: undefined },
+  {
+    name: 'an operating system without a browser',
+    env: { BROWSER: 'none' },
+    system: 'darwin',
+    want: undefined,
+  },
   { name: 'another system', env: {}, system: 'aix', want: undefined },
 ])('on $name a browser is opened by $want', ({ env, system, want }) => {
   expect(openerFor(PAGE_URL, env, system)).toEqual(want);

@@ -142,12 +142,12 @@ describe('the tour', () => {
       want: /elect: .* candidates: sample-3 leading, sample-2 leading; /,
     },
     {
-      name: 'nobody holds the Lease',
+      name: 'the Lease has no holder',
       state: makeState({ lease: makeLease({ holder: '', strategy: '' }) }),
       want: /elect: .* instead: no candidate holds the Lease, strategy none; /,
     },
     {
-      name: 'somebody else is preferred',
+      name: 'another candidate is preferred',
       state: makeState({ lease: makeLease({ preferredHolder: 'sample-1', remainingMs: 0 }) }),
       want: /elect: .* instead: sample-3 holds the Lease but it has expired, sample-1 is preferred, /,
     },

@@ -83,7 +83,7 @@ describe('a candidate seen for the first time (rules 1 and 3)', () => {
       want: 'Idle',
     },
     {
-      name: 'is gone when it is being deleted',
+      name: 'is dropped when it is being deleted',
       candidate: makeCandidate('a').renewedAt(0).deleting(),
       want: 'Deleting',
     },
@@ -96,21 +96,21 @@ describe('a candidate that was created just now (rule 1)', () => {
   // Its clock and the server's are five hours ahead of ours, or behind.
   test.each([
     { name: 'no older than the server says', fields: {}, now: 5 * HOUR, want: 1000 },
-    { name: 'of no age by a clock that is ahead of ours', fields: {}, now: -5 * HOUR, want: 0 },
+    { name: 'of unknown age by a clock that is ahead of ours', fields: {}, now: -5 * HOUR, want: 0 },
     {
-      name: 'as old as it says, where the server does not',
+      name: 'as old as its own time, without the server’s',
       fields: { creationTimestamp: undefined },
       now: 5 * HOUR,
       want: 5 * HOUR,
     },
     {
-      name: 'as old as the server says, where it does not say itself',
+      name: 'as old as the server’s time, without its own',
       fields: { renewTime: undefined },
       now: 5 * HOUR,
       want: 5 * HOUR,
     },
     {
-      name: 'of no age, where nobody says',
+      name: 'of unknown age, without any time',
       fields: { creationTimestamp: undefined, renewTime: undefined },
       now: 5 * HOUR,
       want: 0,
@@ -139,9 +139,9 @@ describe('a candidate counts as live', () => {
   const same = (observation: CandidateObservation) => observation;
 
   test.each([
-    { name: 'that nobody has asked', observed: seen, change: same, want: true },
+    { name: 'that was never pinged', observed: seen, change: same, want: true },
     { name: 'that has answered', observed: seen.pingedAt(10).renewedAt(20), change: same, want: true },
-    { name: 'but not one that is asked right now', observed: seen.pingedAt(10), change: same, want: false },
+    { name: 'but not one that is being pinged now', observed: seen.pingedAt(10), change: same, want: false },
     {
       name: 'but not one that was silent, though the next ping did not reach it',
       observed: seen.pingedAt(10),
@@ -184,13 +184,13 @@ describe('a candidate known for some time', () => {
       want: 'Unresponsive',
     },
     {
-      name: 'stays unresponsive for as long as it does not renew (rule 3)',
+      name: 'stays unresponsive while it does not renew (rule 3)',
       observed: seen.pingedAt(1000),
       at: 20 * MINUTE,
       want: 'Unresponsive',
     },
     {
-      name: 'stays unresponsive while it is asked again (rule 3)',
+      name: 'stays unresponsive while it is pinged again (rule 3)',
       observed: seen.pingedAt(1000).pingedAt(8000),
       at: 8001,
       want: 'Unresponsive',
@@ -263,7 +263,7 @@ describe('a candidate known for some time', () => {
 describe('the candidate of a valid holder (rule 3)', () => {
   const held = makeInput().sees(makeLease('a'), 0);
   test.each([
-    { name: 'that was never asked', observed: makeCandidate('a').seenAt(0) },
+    { name: 'that was never pinged', observed: makeCandidate('a').seenAt(0) },
     { name: 'that did not answer', observed: makeCandidate('a').seenAt(0).pingedAt(0) },
     {
       name: 'that has not renewed for hours',
@@ -294,7 +294,7 @@ describe('a Lease without candidates (rule 1)', () => {
     { name: 'that is held', lease: makeLease('a') },
     { name: 'that was released', lease: makeLease('') },
     { name: 'that lacks holderIdentity', lease: makeLease().heldBy(undefined) },
-    { name: 'that prefers somebody, not by our doing', lease: makeLease('a').preferring('b', false) },
+    { name: 'with a preferredHolder that is not ours', lease: makeLease('a').preferring('b', false) },
   ])('$name is left alone', ({ lease }) => {
     expect(decideElection(makeInput().sees(lease, 0).build(), makeNow(60_000))).toMatchObject({
       reason: 'NoCandidates',
@@ -388,7 +388,7 @@ describe('keeping candidates valid (rule 1)', () => {
 
   test.each([
     { name: 'not before the time of that ping is over', pingedAt: MINUTE - 3000, wantAt: MINUTE + 2000 },
-    { name: 'as soon as it is', pingedAt: MINUTE - 5000, want: 'ping spare (validity)' },
+    { name: 'as soon as it exists', pingedAt: MINUTE - 5000, want: 'ping spare (validity)' },
   ])('pings one again that has answered a ping in its new time, $name', ({ pingedAt, want = '', wantAt }) => {
     const { candidate, observation } = spare
       .pingedAt(pingedAt, 'validity')
@@ -490,13 +490,13 @@ describe('an answer to a ping (rule 3)', () => {
 
   test.each<{ name: string; pingTime: MicroTime | undefined; want: number | undefined }>([
     { name: 'has the ping that it answers', pingTime: wallAt(2000), want: 2100 },
-    { name: 'may have one that came after that, from somebody else', pingTime: wallAt(2050), want: 2100 },
+    { name: 'may have one that was set later, by another client', pingTime: wallAt(2050), want: 2100 },
     {
       name: 'is none when it was written before the ping, and seen after it',
       pingTime: wallAt(500),
       want: undefined,
     },
-    { name: 'may have none: not everybody keeps it', pingTime: undefined, want: 2100 },
+    { name: 'may have none: not every server keeps it', pingTime: undefined, want: 2100 },
   ])('$name', ({ pingTime, want }) => {
     expect(ackedAt({ ...before, pingTime })).toBe(want);
   });

@@ -61,7 +61,7 @@ describe('a strategy conflict is reported once (rule 4)', () => {
       want: true,
     },
     {
-      name: 'again when one asks for something else',
+      name: 'again when one asks for another strategy',
       after: [a, alive(party('b', 'example.com/y'))],
       want: true,
     },
@@ -72,7 +72,7 @@ describe('a strategy conflict is reported once (rule 4)', () => {
       want: true,
     },
     {
-      name: 'again when one has as a list what it named before',
+      name: 'again when one has in a list what it named before',
       before: [...lists, alive(party('c'))],
       after: [...lists, alive(list('c', OLDEST))],
       want: true,
@@ -120,7 +120,7 @@ describe('a known conflict', () => {
 
   test.each([
     {
-      name: 'when the answer is due of one that counts by a renewal of just before it was asked',
+      name: 'when the answer is due of one that counts because of a renewal just before its ping',
       asked: b.pingedAt(300, 'election'),
       want: 5300,
     },
@@ -129,7 +129,7 @@ describe('a known conflict', () => {
       asked: b.pingedAt(150, 'election').renewedAt(180),
       want: 5200,
     },
-    { name: 'with the next round, when nobody was asked', asked: b, want: 5200 },
+    { name: 'with the next round, if none was pinged', asked: b, want: 5200 },
   ])('is checked again $name', ({ asked, want }) => {
     const input = reported(vacant, [a, b])
       .remembers({ rounds: { count: 1, lastAt: want === 5300 ? 400 : 200 } })

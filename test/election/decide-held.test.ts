@@ -30,9 +30,9 @@ function decide(lease: LeaseBuilder, at: number, ...candidates: readonly Observe
 
 describe('a holder whose candidate is not served any more (rule 13)', () => {
   test.each<{ name: string; hiddenUntil?: number; want: string }>([
-    { name: 'keeps its Lease, whoever is better', hiddenUntil: 101, want: 'HolderHidden' },
+    { name: 'keeps its Lease, even if others are better', hiddenUntil: 101, want: 'HolderHidden' },
     { name: 'has no candidate once its source is missed no more', hiddenUntil: 100, want: 'AwaitingAcks' },
-    { name: 'has no candidate where no source has gone', want: 'AwaitingAcks' },
+    { name: 'has no candidate without a lost source', want: 'AwaitingAcks' },
   ])('$name', ({ hiddenUntil, want }) => {
     const input = makeInput()
       .with({ hiddenUntil })
@@ -55,14 +55,14 @@ describe('a holder whose candidate is not served any more (rule 13)', () => {
 
 describe('preferring a better candidate (rule 7)', () => {
   test.each<{ name: string; observed: ObservedBuilder; at?: number; want: string }>([
-    { name: 'asks it first', observed: better().seenAt(0), want: 'ping better (preemption)' },
+    { name: 'pings it first', observed: better().seenAt(0), want: 'ping better (preemption)' },
     {
-      name: 'asks even one that is fresh',
+      name: 'pings even a fresh one',
       observed: better().renewedAt(0).seenAt(0),
       want: 'ping better (preemption)',
     },
     {
-      name: 'asks even one that answered a ping for another purpose',
+      name: 'pings even one that answered a ping for another purpose',
       observed: better().seenAt(0).pingedAt(0, 'election').renewedAt(500),
       want: 'ping better (preemption)',
     },
@@ -79,7 +79,7 @@ describe('preferring a better candidate (rule 7)', () => {
       want: '',
     },
     {
-      name: 'is not done on an answer that came after the time for it: a watch that was held up may show more changes yet',
+      name: 'is not done after a late answer: a delayed watch may show more changes later',
       observed: better().seenAt(0).pingedAt(-6000, 'preemption').renewedAt(-500),
       want: 'ping better (preemption)',
     },
@@ -162,7 +162,7 @@ describe('a held Lease', () => {
     wantActions?: string;
   }>([
     {
-      name: 'is in good order where all answers together would leave it as it is, whatever one alone would do',
+      name: 'is settled if all answers together would not change it, whatever one alone would do',
       candidates: [alien.seenAt(0), newest.seenAt(0)],
       want: { reason: 'LeaderOptimal', isAsking: false },
     },
@@ -192,46 +192,46 @@ describe('a held Lease', () => {
       want: { reason: 'AwaitingAcks', isAsking: true, requeue: { kind: 'at', time: 5500 } },
     },
     {
-      name: 'has a ping of its own for one that was asked for another purpose',
+      name: 'has its own ping for one that was pinged for another purpose',
       candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'validity')],
       want: { reason: 'AwaitingAcks' },
       wantActions: 'ping better (preemption)',
     },
     {
-      name: 'is looked at again 2 s after the answer of whoever is preferred',
+      name: 'is decided again 2 s after the answer of the preferred candidate',
       candidates: [better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500)],
       want: { reason: 'BetterCandidate', requeue: { kind: 'at', time: 2500 } },
       wantActions: `prefer better, ${OLDEST}`,
     },
     {
-      name: 'asks for the time after its expiry once its holder is late',
+      name: 'pings before its expiry when its holder is late',
       candidates: [],
       at: 7000,
       want: { reason: 'HolderLate', isAsking: true },
       wantActions: 'ping holder (expiry)',
     },
     {
-      name: 'goes on waiting for a preferredHolder when its holder is late',
+      name: 'continues to wait for a preferredHolder when its holder is late',
       lease: lease.preferring('better'),
       candidates: [better().seenAt(0).pingedAt(6000, 'preemption').renewedAt(6500)],
       at: 7000,
       want: { reason: 'PreemptionPending', isAsking: true },
     },
     {
-      name: 'is looked at again when one that is asked, though fresh, stops being so',
+      name: 'is decided again when a pinged, fresh candidate stops being fresh',
       lease: lease.lasting(60),
       candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption'), silent],
       want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5500 } },
     },
     {
-      name: 'is not looked at again for the sake of its holder, whose own candidate is fresh',
+      name: 'is not decided again because of its holder, whose own candidate is fresh',
       lease: lease.lasting(60),
       candidates: [better().seenAt(0).pingedAt(900, 'preemption')],
       holder: holder.renewedAt(500),
       want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5900 } },
     },
     {
-      name: 'is looked at again when one that has released it takes part again',
+      name: 'is decided again when one that has released it takes part again',
       memory: {
         withdrawals: new Map([['w', 400]]),
         lapses: new Map([['silent', { count: 2, lastAt: -600_000 }]]),
@@ -316,7 +316,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: '',
     },
     {
-      name: 'is asked again then',
+      name: 'is pinged again then',
       at: 3000,
       candidates: [answeredAt(1000)],
       wantReason: 'PreemptionPending',
@@ -337,7 +337,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'is taken off when its candidate is gone',
+      name: 'is removed when its candidate is deleted',
       at: 1000,
       candidates: [],
       wantReason: 'PreferredHolderGone',
@@ -358,7 +358,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'is taken off when another has answered who is better',
+      name: 'is removed when a better one has answered',
       at: 1000,
       candidates: [
         answeredAt(500),
@@ -368,7 +368,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'stays while another who would be better has only been asked',
+      name: 'stays while a candidate that would be better was only pinged',
       at: 1000,
       candidates: [
         answeredAt(500),
@@ -378,7 +378,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: '',
     },
     {
-      name: 'stays while another who would be better is asked',
+      name: 'stays while a candidate that would be better is pinged',
       at: 1000,
       candidates: [answeredAt(500), makeCandidate('best').emulating('1.29.0').seenAt(0)],
       wantReason: 'PreemptionPending',
@@ -403,7 +403,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'is asked when it was another coordinator that set it',
+      name: 'is pinged if another coordinator set it',
       at: 1000,
       lease: makeLease('holder').preferring('better', false),
       candidates: [better().seenAt(0)],
@@ -411,7 +411,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'ping better (preemption)',
     },
     {
-      name: 'is given up to a strategy of somebody else’s when that has won',
+      name: 'is left to a third-party strategy that has won',
       at: 1000,
       candidates: [
         answeredAt(500),
@@ -431,7 +431,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'asks one who is idle before it drops its say in the strategy',
+      name: 'pings an idle one before it drops its influence on the strategy',
       at: 4000,
       candidates: [
         answeredAt(3900, better().wants('example.com/x')),
@@ -452,13 +452,13 @@ describe('a pending preferredHolder (rule 7)', () => {
       memory: { withdrawals: new Map([['better', 400]]) },
     },
     {
-      name: 'is held back, as it takes up no grants',
+      name: 'is held back, because it renews no grants',
       candidate: answeredAt(500),
       memory: { lapses: new Map([['better', { count: 2, lastAt: 0 }]]) },
     },
-    { name: 'is gone', candidate: undefined, memory: {} },
+    { name: 'is deleted', candidate: undefined, memory: {} },
     {
-      name: 'has left pings unanswered, though it is asked once more',
+      name: 'has left pings unanswered, although it is pinged once more',
       candidate: better().seenAt(0).pingedAt(-20_000).pingedAt(900, 'preemption'),
       memory: {},
       wantReason: 'PreferredHolderSilent',

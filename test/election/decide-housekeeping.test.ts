@@ -38,20 +38,20 @@ describe('deleting candidates (rule 1)', () => {
     .seenAt(at - 2000);
 
   test.each<{ name: string; observed: ObservedBuilder; when?: number; want: string }>([
-    { name: 'asks before it deletes', observed: dead, want: 'ping dead (collection)' },
+    { name: 'pings before it deletes', observed: dead, want: 'ping dead (collection)' },
     {
-      name: 'asks a second time, five minutes after the first',
+      name: 'pings a second time, five minutes after the first',
       observed: asked(dead, at - 5 * MINUTE),
       want: 'ping dead (collection)',
     },
     { name: 'and not any earlier', observed: asked(dead, at - 5 * MINUTE + 1), want: '' },
     {
-      name: 'asks a third time',
+      name: 'pings a third time',
       observed: asked(dead, at - 10 * MINUTE, at - 5 * MINUTE),
       want: 'ping dead (collection)',
     },
     {
-      name: 'asks one first seen when it was due by its renewTime',
+      name: 'pings one first seen when it was due by its renewTime',
       observed: seenLate,
       want: 'ping dead (collection)',
     },
@@ -62,7 +62,7 @@ describe('deleting candidates (rule 1)', () => {
     },
     { name: 'waits for the answer', observed: dead.pingedAt(at - 4999, 'collection'), want: '' },
     {
-      name: 'deletes when nobody answered three times, over ten minutes',
+      name: 'deletes after three unanswered pings within ten minutes',
       observed: askedOut,
       want: 'delete dead',
     },
@@ -132,7 +132,7 @@ describe('deleting candidates (rule 1)', () => {
       observed: askedOut,
       want: at + 10 * MINUTE,
     },
-    { name: 'when it may be asked again', observed: asked(dead, at - 4 * MINUTE), want: at + MINUTE },
+    { name: 'when it may be pinged again', observed: asked(dead, at - 4 * MINUTE), want: at + MINUTE },
     { name: 'when its answer is due', observed: dead.pingedAt(at - 4000, 'collection'), want: at + 1000 },
   ])('decides again $name', ({ observed, want }) => {
     // No other action is due for an hour: the holder is not a candidate.

@@ -179,7 +179,7 @@ describe('a grant that its holder has not renewed yet (rule 12)', () => {
       want: '',
     },
     {
-      name: 'again, if it was asked before',
+      name: 'again, if it was pinged before',
       a: makeCandidate('a').seenAt(0).pingedAt(-60_000).renewedAt(-59_000),
       at: 5000,
       want: 'ping a (expiry)',

@@ -60,7 +60,7 @@ describe('an election is needed (rule 6)', () => {
 
   test.each([
     { name: 'when the best candidate holds the Lease', holder: 'a' },
-    { name: 'when nobody but the holder is a candidate', holder: 'b', only: 'b' },
+    { name: 'if only the holder is a candidate', holder: 'b', only: 'b' },
   ])('not $name', ({ holder, only }) => {
     const candidates = ['a', 'b'].filter((name) => only === undefined || name === only).map(fresh);
     const input = makeInput()
@@ -70,7 +70,7 @@ describe('an election is needed (rule 6)', () => {
   });
 
   test.each([
-    { name: 'when somebody better by version is there', emulation: '1.30.0', want: 'AwaitingAcks' },
+    { name: 'if one with a better version exists', emulation: '1.30.0', want: 'AwaitingAcks' },
     {
       name: 'not when another candidate is only older, or has an earlier name (rule 5)',
       want: 'LeaderOptimal',
@@ -92,12 +92,12 @@ describe('pings of an election (rules 3 and 6)', () => {
     want: string;
   }>([
     {
-      name: 'goes to the best two at once, and not to the others',
+      name: 'pings the best two at once, and not the others',
       candidates: [worse('c'), idle('a'), idle('b')],
       want: 'ping a, b (election)',
     },
     {
-      name: 'goes on to the next ones a second later',
+      name: 'pings the next ones a second later',
       candidates: [worse('c'), idle('a').pingedAt(0), idle('b').pingedAt(0)],
       at: 1000,
       want: 'ping c (election)',
@@ -120,13 +120,13 @@ describe('pings of an election (rules 3 and 6)', () => {
       want: `create the Lease for a, ${OLDEST}`,
     },
     {
-      name: 'goes only to those that were not asked yet',
+      name: 'pings only those that were not pinged yet',
       candidates: [idle('a').pingedAt(0), idle('b')],
       want: 'ping b (election)',
     },
     { name: 'waits for a better one', candidates: [better('a').pingedAt(0), fresh('b')], want: '' },
     {
-      name: 'waits for nobody who is just as good, be it older',
+      name: 'does not wait for equally good ones, even older',
       candidates: [idle('a').pingedAt(0), fresh('b')],
       want: `create the Lease for b, ${OLDEST}`,
     },
@@ -137,7 +137,7 @@ describe('pings of an election (rules 3 and 6)', () => {
       want: `create the Lease for b, ${OLDEST}`,
     },
     {
-      name: 'ends with the answer of one that nobody to come could beat',
+      name: 'ends with the answer of one that is better than all others',
       candidates: [idle('a').pingedAt(0).renewedAt(100), idle('b').pingedAt(0), idle('c').pingedAt(0)],
       at: 100,
       want: `create the Lease for a, ${OLDEST}`,
@@ -207,10 +207,10 @@ describe('pings of an election (rules 3 and 6)', () => {
   });
 
   test.each([
-    { name: 'whose last ping is longest ago', rounds: 0, want: 'ping never, b (revival)' },
+    { name: 'whose last ping is oldest', rounds: 0, want: 'ping never, b (revival)' },
     { name: 'twice as many in the second round', rounds: 1, want: 'ping never, b, a, c (revival)' },
     {
-      name: 'in the order of their names where that is the same',
+      name: 'in the order of their names if that is equal',
       rounds: 2,
       want: 'ping never, b, a, c, d, e (revival)',
     },
@@ -261,7 +261,7 @@ describe('before the expiry (rule 6)', () => {
       .candidates(idle('x'), makeCandidate('y').versions('1.37.0').seenAt(0));
 
   test.each([
-    { name: '10 s are asked for 3 s before the end', seconds: 10, wantAt: 7000 },
+    { name: '10 s are pinged 3 s before the end', seconds: 10, wantAt: 7000 },
     { name: '15 s too', seconds: 15, wantAt: 12_000 },
     { name: '60 s too', seconds: 60, wantAt: 57_000 },
     { name: '3 s after 2/3', seconds: 3, wantAt: 2000 },
@@ -278,7 +278,7 @@ describe('before the expiry (rule 6)', () => {
   );
 
   test.each([
-    { name: 'one that was asked already', observed: idle('y').pingedAt(6000), want: 'ping x (expiry)' },
+    { name: 'one that was pinged already', observed: idle('y').pingedAt(6000), want: 'ping x (expiry)' },
     {
       name: 'one whose answer will still count',
       observed: idle('y').pingedAt(0).renewedAt(100),
@@ -286,12 +286,12 @@ describe('before the expiry (rule 6)', () => {
     },
     { name: 'one known to be silent', observed: idle('y').pingedAt(0), want: 'ping x (expiry)' },
     {
-      name: 'one whose word runs out at the very moment of the expiry',
+      name: 'one whose answer expires at the moment of the expiry',
       observed: makeCandidate('y').seenAt(0).renewedAt(5000),
       want: 'ping x, y (expiry)',
     },
     {
-      name: 'one whose word outlasts the expiry',
+      name: 'one whose answer outlasts the expiry',
       observed: makeCandidate('y').seenAt(0).renewedAt(5001),
       want: 'ping x (expiry)',
     },
@@ -391,7 +391,7 @@ describe('the fields of a grant (rule 7)', () => {
   test.each([
     { name: 'a preemption', lease: makeLease('x').preferring('a'), want: true },
     { name: 'no preemption when another was preferred', lease: makeLease('x').preferring('b'), want: false },
-    { name: 'no preemption when nobody was', lease: makeLease('x'), want: false },
+    { name: 'no preemption if none was preferred', lease: makeLease('x'), want: false },
   ])('is $name', ({ lease, want }) => {
     expect(grantOn(lease, 10_000)).toMatchObject({ change: { grant: { isPreemption: want } } });
   });
@@ -553,18 +553,18 @@ describe('a candidate that renews no grants (rule 7)', () => {
   });
 
   test.each([
-    { name: 'not before its second grant has run out', lapses: 1, at: 9999, want: undefined },
+    { name: 'not before its second grant has expired', lapses: 1, at: 9999, want: undefined },
     { name: 'for twice the duration from then on', lapses: 1, at: 10_000, want: 30_000 },
     { name: 'not when its first one has', lapses: 0, at: 10_000, want: undefined },
     {
-      name: 'but when a leader had to give way for that',
+      name: 'but if a leader had to yield for it',
       lapses: 0,
       isPreemption: true,
       at: 10_000,
       want: 30_000,
     },
     { name: 'for longer when it is the third', lapses: 2, at: 10_000, want: 50_000 },
-    { name: 'not for what another has let run out', lapses: 1, holder: 'b', at: 10_000, want: undefined },
+    { name: 'not because of another’s expired grant', lapses: 1, holder: 'b', at: 10_000, want: undefined },
     { name: 'not when it has led since', lapses: 1, isRenewed: true, at: 10_000, want: undefined },
   ])('is held back $name', ({ lapses, holder = 'a', isPreemption = false, isRenewed = false, at, want }) => {
     const input = makeInput()

@@ -309,7 +309,7 @@ describe('repeated decisions', () => {
 
   test.each([
     { name: 'everybody answers', answersAfterMs: 1, wantLeader: true },
-    { name: 'nobody answers', answersAfterMs: Number.POSITIVE_INFINITY, wantLeader: false },
+    { name: 'no candidate answers', answersAfterMs: Number.POSITIVE_INFINITY, wantLeader: false },
   ])('settle when $name', ({ answersAfterMs }) => {
     fc.assert(
       fc.property(

@@ -23,13 +23,13 @@ const provisional = makeInput()
 describe('a grant describes its effect for the former holder (rules 7 and 12)', () => {
   test.each<{ name: string; input: InputBuilder; at: number; want: Partial<Grant> }>([
     {
-      name: 'a better one came before it led',
+      name: 'a better one appeared before it led',
       input: provisional.candidates(makeCandidate('a').seenAt(0), fresh(1000)),
       at: 1000,
       want: { former: 'a', revises: 'holderWorse', hasFormerLapsed: false },
     },
     {
-      name: 'it was gone before it led',
+      name: 'it was deleted before it led',
       input: provisional.candidates(fresh(1000)),
       at: 1000,
       want: { former: 'a', revises: 'holderLost', hasFormerLapsed: false },
@@ -41,13 +41,13 @@ describe('a grant describes its effect for the former holder (rules 7 and 12)', 
       want: { former: 'a', revises: 'holderLate', hasFormerLapsed: true },
     },
     {
-      name: 'it let its grant run out',
+      name: 'it let its grant expire',
       input: provisional.candidates(fresh(10_000)),
       at: 10_000,
       want: { former: 'a', revises: undefined, hasFormerLapsed: true },
     },
     {
-      name: 'it let run out what it had led by',
+      name: 'it let its Lease expire',
       input: makeInput().sees(makeLease('a'), 0).candidates(fresh(10_000)),
       at: 10_000,
       want: { former: 'a', revises: undefined, hasFormerLapsed: false },
@@ -69,7 +69,7 @@ describe('a grant describes its effect for the former holder (rules 7 and 12)', 
       want: { former: 'a', revises: undefined, hasFormerLapsed: false },
     },
     {
-      name: 'nobody ever had it',
+      name: 'there was no holder before',
       input: makeInput().sees(makeLease(''), 0).candidates(fresh(0)),
       at: 0,
       want: { former: undefined, revises: undefined, hasFormerLapsed: false },
@@ -98,7 +98,7 @@ describe('a Lease is provisional (rule 12)', () => {
     { name: 'not while another may believe in one', memory: believedBy('x'), want: false },
     { name: 'but after that, though it may still disturb', memory: believedBy('x'), at: 5000, want: true },
     {
-      name: 'not when nobody holds it',
+      name: 'not if it has no holder',
       memory: { ...noMemory, unrenewedGrant },
       lease: makeLease(''),
       want: false,
@@ -159,21 +159,21 @@ describe('a grant to another candidate than the preferred one (rule 7)', () => {
       others: [silent],
       want: true,
     },
-    { name: 'that has gone is a failure', lease: lease.preferring('b'), others: [], want: true },
+    { name: 'that is deleted is a failure', lease: lease.preferring('b'), others: [], want: true },
     {
-      name: 'that is there is none: a better one has come',
+      name: 'that exists is none: a better one has appeared',
       lease: lease.preferring('b'),
       others: [makeCandidate('b').versions('1.37.0', '1.37.0').seenAt(0).renewedAt(9000)],
       want: undefined,
     },
     {
-      name: 'that was somebody else’s is none',
+      name: 'that another set is none',
       lease: lease.preferring('b', false),
       others: [silent],
       want: undefined,
     },
     { name: 'goes to that one, and is none', lease: lease.preferring('c'), others: [], want: undefined },
-    { name: 'is none where nobody was', lease, others: [silent], want: undefined },
+    { name: 'is none if none was preferred', lease, others: [silent], want: undefined },
   ])('$name', ({ lease, others, want }) => {
     const input = makeInput()
       .sees(lease, 0)

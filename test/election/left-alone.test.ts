@@ -10,7 +10,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
 
   test.each([
     {
-      name: 'the Lease is created with it, for nobody',
+      name: 'the Lease is created with it, without a holder',
       lease: undefined,
       want: `create the Lease for nobody, ${THEIRS}`,
     },
@@ -27,7 +27,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
     { name: 'a Lease that names it is left alone', lease: makeLease('').strategy(THEIRS), want: '' },
     { name: 'a held Lease that names it is left alone', lease: makeLease('x').strategy(THEIRS), want: '' },
     {
-      name: 'a preferredHolder of theirs is left alone',
+      name: 'another’s preferredHolder is left alone',
       lease: makeLease('x').strategy(THEIRS).preferring('a', false),
       want: '',
     },
@@ -47,7 +47,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
       want: `name the strategy ${THEIRS}`,
     },
     {
-      name: 'a preferredHolder of ours is removed',
+      name: 'our preferredHolder is removed',
       lease: makeLease('x').strategy(THEIRS).preferring('a'),
       want: `name the strategy ${THEIRS}`,
     },

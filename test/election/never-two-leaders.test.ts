@@ -116,7 +116,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
     },
     { name: 'prolonged', input: makeInput().sees(makeLease('holder'), 0).sees(renewed, 4000), want: 19_000 },
     {
-      name: 'changed in what the holder does not renew',
+      name: 'changed in fields that the holder does not renew',
       input: makeInput().sees(renewed, 0).sees(renewed.strategy('x'), 4000),
       want: 15_000,
     },
@@ -126,7 +126,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 15_000,
     },
     {
-      name: 'deleted, perhaps right after a renewal that nobody saw',
+      name: 'deleted, perhaps right after an unseen renewal',
       input: makeInput().sees(renewed, 0).sees(undefined, 4000),
       want: 19_000,
     },
@@ -141,7 +141,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 9000,
     },
     {
-      name: 'deleted and made again without a holder',
+      name: 'deleted and created again without a holder',
       input: makeInput()
         .sees(renewed, 0)
         .sees(undefined, 4000)
@@ -149,7 +149,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'deleted and made again with another holder, which neither was seen',
+      name: 'deleted and created again with another holder, both unseen',
       input: makeInput()
         .sees(makeLease('holder').lasting(30), 0)
         .sees(renewed.heldBy('other holder').lasting(1).with({ uid: 'another' }), 4000),
@@ -166,19 +166,19 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'emptied when its record had run out, but was renewed since, which nobody saw',
+      name: 'emptied after its expiry, but renewed before that, unseen',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('').renewedAt(29_000), 30_000),
       want: 45_000,
     },
     {
-      name: 'emptied when its holder had prolonged it, which nobody saw',
+      name: 'emptied after its holder had prolonged it, unseen',
       input: makeInput()
         .sees(makeLease('holder').lasting(10), 0)
         .sees(renewed.heldBy('').renewedAt(4000), 5000),
       want: 20_000,
     },
     {
-      name: 'emptied when its holder had prolonged it to a minute, which nobody saw',
+      name: 'emptied after its holder had prolonged it to a minute, unseen',
       input: makeInput()
         .sees(makeLease('holder').lasting(10), 0)
         .sees(renewed.lasting(60).heldBy('').renewedAt(4000), 5000),
@@ -192,17 +192,17 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'taken by a stranger for a second, perhaps right after a renewal that nobody saw',
+      name: 'taken by another client for a second, perhaps right after an unseen renewal',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger').lasting(1).renewedAt(4000), 4000),
       want: 19_000,
     },
     {
-      name: 'taken by a stranger who changed nothing but the holder, and may believe in it from then on',
+      name: 'taken by another client that changed only the holder, and may believe that it leads from then on',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger'), 4000),
       want: 19_000,
     },
     {
-      name: 'taken by a stranger who then releases it',
+      name: 'taken by another client that then releases it',
       input: makeInput()
         .sees(renewed, 0)
         .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
@@ -210,7 +210,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'taken by a stranger, and then released, be it by the holder that lost it',
+      name: 'taken by another client, and then released, perhaps by the holder that lost it',
       input: makeInput()
         .sees(renewed, 0)
         .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
@@ -226,12 +226,12 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 34_000,
     },
     {
-      name: 'without renewTime: its own duration all the same',
+      name: 'without renewTime: still its own duration',
       input: makeInput().sees(makeLease('holder').with({ renewTime: undefined }).lasting(60), 0),
       want: 60_000,
     },
     {
-      name: 'robbed of its renewTime by somebody else, perhaps right after a renewal that nobody saw',
+      name: 'without its renewTime, which another client removed, perhaps right after an unseen renewal',
       input: makeInput()
         .sees(makeLease('holder').renewedAt(0).lasting(60), 0)
         .sees(makeLease('holder').with({ renewTime: undefined }).lasting(5), 10_000),
@@ -249,19 +249,19 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 44_900,
     },
     {
-      name: 'released by a participant, which empties nobody else’s (rule 15)',
+      name: 'released by a participant, which empties only its own (rule 15)',
       input: taken.sees(renewed.releasedAt(29_900).with({ isReleasedByParticipant: true }), 29_900),
       // As long as the former holder may lead.
       want: 15_000,
     },
     {
-      name: 'released when nobody else can have done it any more, since it was last renewed',
+      name: 'released when no other can have done it any more, since it was last renewed',
       input: taken.sees(renewed.renewedAt(30_000), 30_000).sees(renewed.releasedAt(30_001), 30_001),
       // As long as the former holder may lead.
       want: 15_000,
     },
     {
-      name: 'deleted when it had run out already, but perhaps not for its holder',
+      name: 'deleted after its expiry, but perhaps not for its holder',
       input: makeInput().sees(renewed, -20_000).sees(undefined, 0),
       want: 15_000,
     },
@@ -275,15 +275,15 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
   const other = makeCandidate('other').emulating('1.30.0').seenAt(4000).renewedAt(4000);
 
   test.each([
-    { name: 'asks that holder', holder: makeCandidate('holder').seenAt(0), want: 'ping holder (election)' },
+    { name: 'pings that holder', holder: makeCandidate('holder').seenAt(0), want: 'ping holder (election)' },
     {
       name: 'is not satisfied with an answer from before',
       holder: makeCandidate('holder').seenAt(0).pingedAt(3000).renewedAt(3900),
       want: 'ping holder (election)',
     },
-    { name: 'asks it once', holder: makeCandidate('holder').seenAt(0).pingedAt(4000), want: '' },
+    { name: 'pings it once', holder: makeCandidate('holder').seenAt(0).pingedAt(4000), want: '' },
     {
-      name: 'goes back to it with its answer, though another is better',
+      name: 'goes back to it after its answer, although another is better',
       holder: makeCandidate('holder').seenAt(0).pingedAt(4000).renewedAt(4100),
       want: 'create the Lease for holder, OldestEmulationVersion',
     },

@@ -57,9 +57,9 @@ describe('a sent grant of ours', () => {
 
   test.each<{ name: string; lease: LeaseBuilder; want: boolean; wantOnItsWay?: boolean }>([
     { name: 'is known by its holder and its renewTime', lease: grantedTo('b', 1000), want: true },
-    { name: 'is not what another coordinator grants at that time', lease: grantedTo('x', 1000), want: false },
+    { name: 'is not another coordinator’s grant at that time', lease: grantedTo('x', 1000), want: false },
     {
-      name: 'is not what another coordinator grants to that holder',
+      name: 'is not another coordinator’s grant to that holder',
       lease: grantedTo('b', 1001),
       want: false,
       wantOnItsWay: true,
@@ -153,13 +153,13 @@ describe('a release that may be by a former leader is doubted (rule 8)', () => {
       want: NEVER,
     },
     {
-      name: 'also when a plain elector has taken what had expired, whose acquireTime is not known to be a grant',
+      name: 'also when a plain elector has taken an expired Lease, whose acquireTime may not be from a grant',
       input: led.sees(renewedBy('x', 1000).with({ acquireTime: undefined }), 1000),
       holder: 'x',
       want: 31_000,
     },
     {
-      name: 'also when somebody has written a name into it by hand, without any time',
+      name: 'also when a client has written a name into it by hand, without times',
       input: led.sees(renewedBy('x', 1000).with({ acquireTime: undefined, renewTime: undefined }), 1000),
       holder: 'x',
       want: 31_000,
@@ -179,13 +179,13 @@ describe('a release that may be by a former leader is doubted (rule 8)', () => {
       want: NEVER,
     },
     {
-      name: 'for no longer when another replica gives away, too, what it had granted that leader',
+      name: 'for no longer when another replica also gives away what it had granted to that leader',
       input: makeInput().sees(replica('a', 1000), 1000).sees(replica('x', 3000), 3000),
       holder: 'x',
       want: 18_000,
     },
     {
-      name: 'for two durations when another than a coordinator of this program gives away what may have been taken up, unseen',
+      name: 'for two durations when another client gives away what may have been renewed, unseen',
       input: makeInput()
         .remembers({ grantOnItsWay: { ...grant, holder: 'a' } })
         .sees(grantedTo('a', 1000), 1000)
@@ -295,7 +295,7 @@ describe('a candidate that lets its grants expire is no longer held back (rule 7
   test.each<{ name: string; lease: LeaseBuilder; want: boolean }>([
     { name: 'with its first renewal', lease: renewedBy('a', 1000), want: true },
     { name: 'not with a grant by another coordinator', lease: grantedTo('a', 1000), want: false },
-    { name: 'not with a change by somebody else', lease: makeLease('a').lasting(20), want: false },
+    { name: 'not with a change by another client', lease: makeLease('a').lasting(20), want: false },
     { name: 'not with a renewal by another holder', lease: renewedBy('b', 1000), want: false },
   ])('$name', ({ lease, want }) => {
     expect(lapsed.sees(lease, 1000).build().memory.lapses.has('a')).toBe(!want);
@@ -309,15 +309,15 @@ describe('our fields beside a holder (rule 7)', () => {
   const renewed = renewedBy('a', 1000);
 
   test.each<{ name: string; lease: LeaseBuilder; want: number }>([
-    { name: 'is there after a renewal that keeps it', lease: renewed.preferring('b'), want: 0 },
+    { name: 'exists after a renewal that keeps it', lease: renewed.preferring('b'), want: 0 },
     { name: 'was wiped by one without preferredHolder', lease: renewed, want: 1 },
     {
       name: 'was wiped by one without strategy',
       lease: renewed.preferring('b').strategy(undefined),
       want: 1,
     },
-    { name: 'is not what a new holder wipes', lease: renewedBy('x', 1000), want: 0 },
-    { name: 'is not what a release wipes', lease: makeLease().releasedAt(1000), want: 0 },
+    { name: 'is not removed by a new holder', lease: renewedBy('x', 1000), want: 0 },
+    { name: 'is not removed by a release', lease: makeLease().releasedAt(1000), want: 0 },
   ])('$name', ({ lease, want }) => {
     expect(written.sees(lease, 1000).build().memory.ignoredWrites.count).toBe(want);
   });
@@ -358,11 +358,11 @@ describe('a holder that a note asks to yield (rule 14)', () => {
 
   test.each([
     { name: 'is timed from when that was first seen', next: noting('a', 'b', 5000), want: 1000 },
-    { name: 'is timed anew for another candidate', next: noting('a', 'c', 5000), want: 5000 },
-    { name: 'is another one, and timed anew', next: noting('x', 'b', 5000), want: 5000 },
-    { name: 'is not any more, once the note is gone', next: renewedBy('a', 5000), want: undefined },
+    { name: 'has a new time for another candidate', next: noting('a', 'c', 5000), want: 5000 },
+    { name: 'is another one, with a new time', next: noting('x', 'b', 5000), want: 5000 },
+    { name: 'ends, when the note is removed', next: renewedBy('a', 5000), want: undefined },
     {
-      name: 'is told otherwise, once the field is there',
+      name: 'is replaced by the field, when that exists',
       next: renewedBy('a', 5000).preferring('b'),
       want: undefined,
     },

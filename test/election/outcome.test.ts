@@ -504,41 +504,41 @@ describe('an early decision (rule 6)', () => {
   const unreadable = makeCandidate('unreadable').versions('v1').build();
 
   test.each([
-    { name: 'waits for nobody when all have answered', present: [newest], absent: [], want: true },
+    { name: 'waits for none when all have answered', present: [newest], absent: [], want: true },
     {
-      name: 'waits for nobody worse than the best who answered',
+      name: 'waits for none worse than the best that has answered',
       present: [oldest],
       absent: [middle, newest],
       want: true,
     },
-    { name: 'waits for one who would be better', present: [middle, newest], absent: [oldest], want: false },
+    { name: 'waits for one that would be better', present: [middle, newest], absent: [oldest], want: false },
     {
-      name: 'waits for one who could bring another strategy',
+      name: 'waits for one that could bring another strategy',
       present: [oldest],
       absent: [newerWithOther],
       want: false,
     },
-    { name: 'waits when nobody has answered yet', present: [], absent: [oldest], want: false },
+    { name: 'waits when none has answered yet', present: [], absent: [oldest], want: false },
     {
-      name: 'does not wait for one who cannot be elected anyway',
+      name: 'does not wait for one that cannot be elected anyway',
       present: [newest],
       absent: [unreadable],
       want: true,
     },
     {
-      name: 'waits for one who could end a conflict',
+      name: 'waits for one that could end a conflict',
       present: [newest, makeCandidate('c').wants('example.com/other').build()],
       absent: [newerWithOther],
       want: false,
     },
     {
-      name: 'does not wait for one who has no say in a conflict',
+      name: 'does not wait for one that does not affect a conflict',
       present: [newest, makeCandidate('c').wants('example.com/other').build()],
       absent: [oldest],
       want: true,
     },
     {
-      name: 'knows nobody electable when only the unreadable are left',
+      name: 'has no electable one when only invalid ones are left',
       present: [unreadable],
       absent: [],
       want: true,

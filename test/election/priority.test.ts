@@ -54,7 +54,7 @@ describe('priority in an election (rule 16)', () => {
     { name: 'lower first, of those below zero', a: -1, b: -1000, want: 'a' },
     { name: 'none before one below zero', a: 0, b: -1, want: 'a' },
     { name: 'the largest before the smallest that there is', a: 2 ** 31 - 1, b: -(2 ** 31), want: 'a' },
-    { name: 'the versions, where both have the same', a: 5, b: 5, want: 'b' },
+    { name: 'the versions, if both have the same', a: 5, b: 5, want: 'b' },
   ])('has $name', ({ a, b, want }) => {
     const input = makeInput().candidates(
       answered(makeCandidate('a').versions('1.37.0').priority(a)),

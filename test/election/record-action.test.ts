@@ -158,7 +158,7 @@ describe('recording an action', () => {
       want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },
     },
     {
-      name: 'a preferredHolder of which the note was kept',
+      name: 'a preferredHolder with a kept note',
       change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
       notes: { strategy: OLDEST, preferredHolder: 'b' },
       answer: makeLease('a').strategy(undefined).noting({ strategy: OLDEST, preferredHolder: 'b' }),
@@ -175,7 +175,7 @@ describe('recording an action', () => {
       want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
     },
     {
-      name: 'a strategy that was kept beside somebody else’s preferredHolder',
+      name: 'a strategy that was kept beside another’s preferredHolder',
       change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
       answer: makeLease('a').preferring('z', false),
       want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
@@ -187,7 +187,7 @@ describe('recording an action', () => {
       want: { written: {}, ignoredWrites: NO_ATTEMPTS },
     },
     {
-      name: 'a strategy in place of which somebody has put another',
+      name: 'a strategy that another client has replaced',
       change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
       answer: makeLease('a').strategy('x/y'),
       want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },

@@ -28,12 +28,17 @@ function granted(memory: Partial<LeaseMemory>, changes: Partial<Grant>, at: numb
 describe('a preemption (rule 7)', () => {
   test.each<{ name: string; changes: Partial<Grant>; at: number; want: number }>([
     { name: 'when its winner loses the Lease within a minute', changes: {}, at: MINUTE - 1, want: 1 },
-    { name: 'when its winner is gone before it led', changes: { revises: 'holderLost' }, at: 5000, want: 1 },
+    {
+      name: 'when its winner is deleted before it led',
+      changes: { revises: 'holderLost' },
+      at: 5000,
+      want: 1,
+    },
     { name: 'not when it loses it later', changes: {}, at: MINUTE, want: 0 },
     { name: 'not when it gets the Lease again', changes: { holder: 'a' }, at: 5000, want: 0 },
     { name: 'not when it yields to a better one', changes: { isPreemption: true }, at: 5000, want: 0 },
     {
-      name: 'not when a better one comes before it led',
+      name: 'not when a better one appears before it led',
       changes: { revises: 'holderWorse' },
       at: 5000,
       want: 0,
@@ -114,7 +119,7 @@ describe('a grant', () => {
   });
 
   test.each([
-    { name: 'is unrenewed while the watch shows what the server answered', version: '7', want: true },
+    { name: 'is unrenewed while the watch shows the server’s answer', version: '7', want: true },
     { name: 'was renewed if the watch had shown a later one by then', version: '8', want: false },
   ])('that the watch has shown before the answer $name', ({ version, want }) => {
     const seen = recordGrant({ ...noMemory, grantOnItsWay: grant }, grant, version, 100);

@@ -43,7 +43,7 @@ describe('OldestEmulationVersion (rule 5)', () => {
       wantWhy: 'LaterName',
     },
     {
-      name: 'tells creations apart that are a microsecond apart',
+      name: 'distinguishes creations that are a microsecond apart',
       better: makeCandidate('z').with({ creationTimestamp: 1_000_000n }),
       worse: makeCandidate('a').with({ creationTimestamp: 1_000_001n }),
       wantWhy: 'CreatedLater',

@@ -47,7 +47,7 @@ describe('the pingTime (rule 2)', () => {
       want: wallAt(0) + 1n,
     },
     {
-      name: 'counts from when this process saw the renewTime, not from what it says',
+      name: 'counts from when this process saw the renewTime, not from its value',
       renewedAt: 0,
       seenAt: 4000,
       at: 7000,

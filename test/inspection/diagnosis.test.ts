@@ -198,7 +198,7 @@ describe('a diagnosis', () => {
       want: ['FeatureGate', 'warning', /no!/],
     },
     {
-      name: 'nobody has the lock',
+      name: 'the lock is free',
       evidence: { lock: { kind: 'none', formerHolder: '' } },
       want: ['CoordinatorLock', 'error', /^No coordinator/, 'LeaseCoordinatorAbsent'],
     },
@@ -213,7 +213,7 @@ describe('a diagnosis', () => {
       want: ['CoordinatorLock', 'warning', /may not read the lock/],
     },
     {
-      name: 'the lock is where the built-in does not look, and the built-in may elect',
+      name: 'the lock is where the built-in coordinator does not look, and that one may elect',
       evidence: { lockNamespace: 'infra' },
       want: ['CoordinatorLock', 'error', /^A lock in infra is refused/, 'LeaseCoordinatorAbsent'],
     },
@@ -268,7 +268,7 @@ describe('a diagnosis', () => {
       want: ['Candidates', 'warning', /^kube-system\/b: did not answer/, 'LeaseCandidatesUnresponsive'],
     },
     {
-      name: 'nobody who could lead is alive',
+      name: 'no electable candidate is alive',
       evidence: {
         elections: sees(
           makeInput().candidates(makeCandidate('b').versions(undefined).renewedAt(9000).seenAt(10_000)),
@@ -277,7 +277,7 @@ describe('a diagnosis', () => {
       want: ['Leases', 'error', /NoLiveCandidates/, 'LeaseWithoutLeader'],
     },
     {
-      name: 'candidates want different strategies, and nobody leads',
+      name: 'candidates want different strategies, and there is no leader',
       evidence: {
         elections: sees(
           makeInput().candidates(
@@ -294,7 +294,7 @@ describe('a diagnosis', () => {
       want: ['Leases', 'warning', /^kube-system\/scheduler: LeaseFenced/, 'LeaseWithoutLeader'],
     },
     {
-      name: 'candidates want different strategies, as far as one look can tell, and one leads',
+      name: 'candidates want different strategies, according to a single read, and one leads',
       evidence: {
         elections: sees(led.candidates(makeCandidate('c').wants('example.com/x').seenAt(0))),
       },

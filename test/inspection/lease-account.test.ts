@@ -33,7 +33,7 @@ describe('the account of a Lease', () => {
       want: 'a leads, as it is the best candidate under OldestEmulationVersion.',
     },
     {
-      name: 'a better one is there',
+      name: 'a better one exists',
       lease: makeLease('b'),
       candidates: [a, b],
       want: `b leads, but a is better under OldestEmulationVersion. ${UNSETTLED}`,
@@ -45,19 +45,19 @@ describe('the account of a Lease', () => {
       want: `x leads and is not a candidate; a is the best candidate. ${UNSETTLED}`,
     },
     {
-      name: 'one that is as good, and older, is there',
+      name: 'an equally good and older one exists',
       lease: makeLease('a'),
       candidates: [a, makeCandidate('first').versions('1.36.0', '1.35.0').createdAt(-90_000)],
       want: 'a leads, as it is the best candidate under OldestEmulationVersion.',
     },
     {
-      name: 'nobody leads',
+      name: 'there is no leader',
       lease: makeLease(''),
       candidates: [a, b],
       want: `No candidate leads. ${UNSETTLED} a is the best candidate.`,
     },
     {
-      name: 'nobody is there',
+      name: 'there is no candidate',
       lease: makeLease(''),
       candidates: [],
       want: 'No candidate leads. There is no candidate for this Lease.',

@@ -25,7 +25,7 @@ describe('the text of what a Lease waits for', () => {
       candidates: [a.renewedAt(0)],
       want: 'the coordinator to give it to a',
     },
-    { name: 'nobody stands for it', lease: makeLease(''), candidates: [], want: 'candidates' },
+    { name: 'it has no candidate', lease: makeLease(''), candidates: [], want: 'candidates' },
     {
       name: 'its holder yields',
       lease: makeLease('b').preferring('a'),
@@ -33,7 +33,7 @@ describe('the text of what a Lease waits for', () => {
       want: 'b to let it expire, in 9s',
     },
     {
-      name: 'its holder is told by a note',
+      name: 'a note asks its holder to yield',
       lease: makeLease('b').noting({ preferredHolder: 'a' }),
       candidates: [a, b],
       want: 'b to yield, or to be fenced',

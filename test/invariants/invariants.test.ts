@@ -139,7 +139,7 @@ const cases: readonly Case[] = [
     want: ['us takes default/scheduler from a, which has renewed it in time'],
   },
   {
-    name: 'a coordinator that grants a Lease that has run out',
+    name: 'a coordinator that grants an expired Lease',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -187,7 +187,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which could be told by the field',
+    name: 'a coordinator that fences a holder that the field could ask to yield',
     events: [
       US_UNTIL_100_S,
       ...toldByNote(A),
@@ -201,7 +201,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which has not renewed since it was told',
+    name: 'a coordinator that fences a holder that has not renewed since the note',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -211,7 +211,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which was told before a backup of the storage was made that is then restored',
+    name: 'a coordinator that fences a holder with a note from before a backup that is then restored',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -222,7 +222,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'a coordinator that fences a holder which was told after a backup of the storage was made that is then restored',
+    name: 'a coordinator that fences a holder with a note from after a backup that is then restored',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -233,7 +233,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which was told only by a backup, once it has had the time to give way',
+    name: 'a coordinator that fences a holder with a note only in a backup, after it has had the time to yield',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -244,7 +244,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'a coordinator that fences a holder for a note that a field of somebody else has hidden for a while',
+    name: 'a coordinator that fences a holder for a note that another client’s field has hidden for a while',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -256,7 +256,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'a coordinator that grants a fenced Lease while its former holder believes in it, and before the fence has run out',
+    name: 'a coordinator that grants a fenced Lease while its former holder believes that it leads, and before the fence has expired',
     events: [
       US_UNTIL_100_S,
       ...toldByNote(A),
@@ -338,7 +338,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'leaseTransitions that goes back',
+    name: 'leaseTransitions that decreases',
     events: [US_UNTIL_100_S, leaseWrite(0, COORDINATOR, { transitions: 3 }, { transitions: 2 })],
     want: ['us sets leaseTransitions of default/scheduler from 3 to 2'],
   },
@@ -363,7 +363,7 @@ const cases: readonly Case[] = [
     want: ['a and b both write as leader of default/scheduler with token 4'],
   },
   {
-    name: 'a token that comes again after a restore',
+    name: 'a token that is repeated after a restore',
     events: [writes(0, 'a', 4), restored(30_000), writes(60_000, 'b', 4)],
     want: [],
   },

@@ -51,7 +51,7 @@ describe('a request', () => {
       wantHeaders: { authorization: 'Basic bWU6cGFzcw==' },
     },
     {
-      name: 'somebody else’s name',
+      name: 'another host’s name',
       user: { token: 'secret', impersonateUser: 'other' },
       wantHeaders: { authorization: 'Bearer secret', 'impersonate-user': 'other' },
     },

@@ -38,7 +38,7 @@ describe('the version of LeaseCandidate (rule 11)', () => {
       served: { v1beta1: ['leases'], v1alpha2: ['leases', 'leasecandidates'] },
       want: 'v1alpha2',
     },
-    { name: 'none where there are only Leases', served: { v1: ['leases'] }, want: undefined },
+    { name: 'none if there are only Leases', served: { v1: ['leases'] }, want: undefined },
     {
       name: 'none in which only a subresource bears the name',
       served: { v1beta1: ['leasecandidates/status'] },

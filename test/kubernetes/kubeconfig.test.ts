@@ -190,7 +190,7 @@ async function optionsFor(cluster: object, user: object): Promise<RequestOptions
 // As in client-go: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3.
 describe('of two fields for one value', () => {
   test.each([
-    { name: 'the file is there', file: 'pem', more: {} },
+    { name: 'the file exists', file: 'pem', more: {} },
     { name: 'the file is missing', file: 'missing', more: {} },
     {
       name: 'client-node gets credentials from a plugin',

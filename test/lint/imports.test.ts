@@ -88,7 +88,7 @@ describe('an import', () => {
     {
       name: 'that is allowed and not needed any more is named',
       files: { 'upper/a.ts': "import '../lower/b.ts';\nimport './c.ts';" },
-      want: ['upper -> node:path: lint/import-matrix.ts allows it, and nobody needs it'],
+      want: ['upper -> node:path: lint/import-matrix.ts allows it, but no file imports it'],
     },
     {
       name: 'of a folder that the matrix does not know is named with the folder',
@@ -99,7 +99,7 @@ describe('an import', () => {
       ],
     },
     {
-      name: 'is missing of a file that nobody needs',
+      name: 'is missing of an unused file',
       files: { 'lower/dead.ts': 'export {};' },
       want: ['src/lower/dead.ts: no command and no caller of the library needs it'],
     },

@@ -95,7 +95,7 @@ describe('an elector that does not lead (rule 15)', () => {
       want: 'await 14000',
     },
     { name: 'sees another holder', view: { sight: others }, want: 'await 14000' },
-    { name: 'sees another holder who has expired', view: { sight: { ...others, since: 0 } }, want: 'await' },
+    { name: 'sees another holder that has expired', view: { sight: { ...others, since: 0 } }, want: 'await' },
     { name: 'is the holder', view: {}, want: 'takeUp 4' },
     {
       name: 'is the holder, with leaseTransitions that may be the token of an earlier term',
@@ -124,7 +124,7 @@ describe('an elector that does not lead (rule 15)', () => {
       view: { retryAt: NOW + 500, sight: sightOf(makeLease(), 14_900) },
       want: 'await 100',
     },
-    { name: 'is the holder, and has asked', view: { isRequestInFlight: true }, want: 'await' },
+    { name: 'is the holder, and has a request in flight', view: { isRequestInFlight: true }, want: 'await' },
     { name: 'is the holder, but another program is meant', view: { hasRival: true }, want: 'await 14000' },
     { name: 'is the holder, and another is preferred', view: { sight: preferred }, want: 'release' },
     {
@@ -139,7 +139,7 @@ describe('an elector that does not lead (rule 15)', () => {
       want: 'rest',
     },
     {
-      name: 'is the holder, is not to lead, and was granted the Lease long after it was told so',
+      name: 'is the holder, should not lead, and got the Lease long after it was told so',
       view: { refusal: 'resigned', releaseDeadline: NOW - 60_000 },
       want: 'release',
     },
@@ -195,7 +195,7 @@ describe('an elector that leads (rule 15)', () => {
       want: 'end lost',
     },
     {
-      name: 'sees that the Lease is gone',
+      name: 'sees that the Lease is deleted',
       view: { term: termOf(2000), sight: sightOf(undefined) },
       want: 'await 8000',
     },
@@ -224,7 +224,7 @@ describe('an elector that leads (rule 15)', () => {
       want: 'end lost',
     },
     {
-      name: 'was told to end, and has not: it is woken when its term has run out',
+      name: 'was told to end, and has not: it wakes up when its term has expired',
       view: { term: termOf(5000, true), refusal: 'resigned', sight: preferred },
       want: 'await 10000',
     },
@@ -397,7 +397,7 @@ describe('the fencing token of a term (rule 15)', () => {
     },
     { name: 'one more than in the first record that is seen', leases: [granted()], want: 4 },
     {
-      name: 'one more where the grant has been renewed',
+      name: 'one more if the grant has been renewed',
       leases: [free, granted({ renewTime: 3n })],
       want: 4,
     },
@@ -407,12 +407,12 @@ describe('the fencing token of a term (rule 15)', () => {
       want: 4,
     },
     {
-      name: 'one more where the grant has not raised leaseTransitions',
+      name: 'one more if the grant has not raised leaseTransitions',
       leases: [granted({ holderIdentity: 'b' }), granted()],
       want: 4,
     },
     {
-      name: 'one more where the grant has no acquireTime',
+      name: 'one more if the grant has no acquireTime',
       leases: [free, granted({ acquireTime: undefined })],
       want: 4,
     },

@@ -104,7 +104,7 @@ describe('the owner of a candidate (rule 15)', () => {
   }>([
     { name: 'in its namespace', options: { pod: { ...pod, namespace: 'shop' } }, wantOwner: true },
     { name: 'in another namespace', options: { pod: { ...pod, namespace: 'till' } }, wantOwner: false },
-    { name: 'where the namespace of the Pod is not known', options: { pod }, wantOwner: false },
+    { name: 'if the namespace of the Pod is unknown', options: { pod }, wantOwner: false },
   ])('is its Pod only in the same namespace: $name', ({ options, wantOwner }) => {
     const { description } = settingsOf(options);
     expect(description.pod).toEqual(wantOwner ? pod : undefined);

@@ -136,7 +136,7 @@ describe('a secret in a kubeconfig', () => {
     { name: 'as a key that is none', text: config(NOWHERE, `{client-key-data: ${SECRET}}`) },
     { name: 'in the URL of the server', text: config(`https://me:${SECRET}@127.0.0.1:1`, '{}') },
     { name: 'in a URL that is not for HTTP', text: config(`ftp://me:${SECRET}@127.0.0.1:1`, '{}') },
-    { name: 'that a plugin wrote as it is', text: config(NOWHERE, plugin('-p', `'${SECRET}'`)) },
+    { name: 'that a plugin wrote unchanged', text: config(NOWHERE, plugin('-p', `'${SECRET}'`)) },
     { name: 'in an answer without status', text: config(NOWHERE, plugin('-p', `'{"token":"${SECRET}"}'`)) },
   ])('$name is not printed', async ({ text }) => {
     const file = await writeKubeconfig(text);

@@ -257,7 +257,7 @@ describe('serve', () => {
       want: /^--data-dir .* cannot be used: .* is a file, not a directory$/,
     },
     {
-      name: 'a kubeconfig where there is no directory',
+      name: 'a kubeconfig in a missing directory',
       flags: (file) => ({ kubeconfigOut: `${file}.d/kubeconfig` }),
       want: /^The kubeconfig .* cannot be used: ENOENT/,
     },

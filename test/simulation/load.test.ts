@@ -109,7 +109,7 @@ describe(`${NEW_LEASES} Leases that appear within a second`, () => {
 
 describe('a candidate that renews 1,000 times a second', () => {
   test.each([
-    { name: 'and is as it was', fields: () => ({}) },
+    { name: 'and is unchanged', fields: () => ({}) },
     { name: 'with another version each time', fields: (n: number) => ({ binaryVersion: `1.37.${n}` }) },
     { name: 'with another strategy than the others', fields: (n: number) => ({ strategy: `S${n}` }) },
   ])('$name causes no more decisions about its Lease than others can bear', async ({ fields }) => {

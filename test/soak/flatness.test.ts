@@ -33,7 +33,7 @@ const cases: readonly {
   { name: 'nothing is kept', keptBytes: () => 0, wantFlat: true },
   { name: '1 kB is kept for each election', keptBytes: (elections) => 1024 * elections, wantFlat: false },
   {
-    name: '1 kB is kept for each election, and given back every five minutes',
+    name: '1 kB is kept for each election, and released every five minutes',
     keptBytes: (elections) => 1024 * (elections % 900),
     wantFlat: true,
   },

@@ -267,14 +267,14 @@ describe('the entry of a Lease', () => {
       wantUntil: 3000,
     },
     {
-      name: 'run out, since when, until its candidate has had time to answer',
+      name: 'expired, since when, until its candidate has had time to answer',
       input: makeInput().sees(makeLease('older'), 0).candidates(newer.seenAt(0).pingedAt(12_000)),
       at: 12_000,
       want: { isHeld: false, isUnled: true, unledSince: WALL_OFFSET_MS + 10_000, reason: 'AwaitingAcks' },
       wantUntil: 17_000,
     },
     {
-      name: 'run out, and looked at again soon while a ping is on its way',
+      name: 'expired, and read again soon while a ping is in flight',
       input: makeInput().sees(makeLease('older'), 0).candidates(onItsWay(newer, 12_000)),
       at: 12_000,
       want: { isHeld: false, isUnled: true, unledSince: WALL_OFFSET_MS + 10_000, reason: 'AwaitingAcks' },
@@ -300,7 +300,7 @@ describe('the entry of a Lease', () => {
       wantUntil: 7000,
     },
     {
-      name: 'missing, and nobody saw it go',
+      name: 'missing, with an unseen deletion',
       input: makeInput().candidates(newer.seenAt(0).renewedAt(900)),
       at: 1000,
       want: {
@@ -339,14 +339,14 @@ describe('the entry of a Lease', () => {
       wantUntil: 5900,
     },
     {
-      name: 'without candidates, held until it runs out',
+      name: 'without candidates, held until it expires',
       input: makeInput().sees(makeLease('gone'), 0),
       at: 1000,
       want: { holder: 'gone', isHeld: true, reason: 'NoCandidates', candidates: [] },
       wantUntil: 10_000,
     },
     {
-      name: 'without candidates and run out, which is nobody to miss',
+      name: 'without candidates and expired, which is no problem',
       input: makeInput().sees(makeLease('gone'), 0),
       at: 11_000,
       want: {

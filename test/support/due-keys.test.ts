@@ -55,7 +55,7 @@ describe('a deadline', () => {
     { name: 'the last one that was set, though it is later', deadlines: [10, 30], want: [30] },
     { name: 'the last one that was set, if it is earlier', deadlines: [30, 10], want: [10] },
     { name: 'not at all once it is taken back', deadlines: [30, undefined], want: [] },
-    { name: 'at once when it has come', deadlines: [0], want: [0] },
+    { name: 'at once if it is due', deadlines: [0], want: [0] },
     { name: 'at once when it has passed, and not again at the former one', deadlines: [30, -5], want: [0] },
     { name: 'at a fraction of a millisecond, not before it', deadlines: [0.5], want: [1] },
   ])('makes the key due: $name', async ({ deadlines, want }) => {

@@ -42,7 +42,7 @@ describe('a skew prevention', () => {
       want: 1,
     },
     {
-      name: 'is none when the newest binary wins by what it emulates',
+      name: 'is none if the newest binary wins because of its emulationVersion',
       parties: [
         { name: 'old', binary: '1.35.0' },
         { name: 'new', binary: '1.36.0', emulation: '1.34.0' },
@@ -69,7 +69,7 @@ describe('a skew prevention', () => {
       want: 0,
     },
     {
-      name: 'is none when the newer one did not take part',
+      name: 'is none if the newer one did not take part',
       parties: [
         { name: 'old', binary: '1.35.0' },
         { name: 'new', binary: '1.36.0', renewedAt: -3_000_000 },

@@ -303,7 +303,10 @@ describe('equal Events', () => {
     { name: 'type', other: { type: 'Warning' } },
     { name: 'Lease', other: { lease: { ...makeLeaseEvent().lease, name: 'other' } } },
     { name: 'namespace', other: { lease: { ...makeLeaseEvent().lease, namespace: 'other' } } },
-    { name: 'uid, as the Lease was made anew,', other: { lease: { ...makeLeaseEvent().lease, uid: 'new' } } },
+    {
+      name: 'uid, because the Lease was created again,',
+      other: { lease: { ...makeLeaseEvent().lease, uid: 'new' } },
+    },
   ])('do not include those with another $name', ({ other }) => {
     const correlator = createEventCorrelator();
     write(correlator, makeLeaseEvent());
@@ -335,8 +338,8 @@ describe('a token bucket', () => {
   const rate = { burst: 2, perSecond: 4 };
   test.each([
     { name: 'is full at first', takes: [0, 0], wantWaits: [0, 0] },
-    { name: 'tells how long to wait when it is empty', takes: [0, 0, 0, 100], wantWaits: [0, 0, 250, 150] },
-    { name: 'has waited for what it told', takes: [0, 0, 0, 250, 250], wantWaits: [0, 0, 250, 0, 250] },
+    { name: 'returns how long to wait when it is empty', takes: [0, 0, 0, 100], wantWaits: [0, 0, 250, 150] },
+    { name: 'has waited for the returned time', takes: [0, 0, 0, 250, 250], wantWaits: [0, 0, 250, 0, 250] },
     { name: 'holds no more than its burst', takes: [0, 60_000, 60_000, 60_000], wantWaits: [0, 0, 0, 250] },
   ])('$name', ({ takes, wantWaits }) => {
     let bucket = fullBucket(rate, 0);

@@ -99,7 +99,7 @@ describe('the notation of a set', () => {
     { name: 'a field', given: { 'f:a': {} }, want: { 'f:a': {} } },
     { name: 'null', given: { 'f:a': null }, want: { 'f:a': {} } },
     {
-      name: 'a field and what is below it',
+      name: 'a field and the fields below it',
       given: { 'f:a': { 'f:b': {}, '.': {} } },
       want: { 'f:a': { '.': {}, 'f:b': {} } },
     },
@@ -111,7 +111,7 @@ describe('the notation of a set', () => {
       want: { 'f:a': { '.': {}, 'f:b': {} } },
     },
     {
-      name: 'elements of a kind to come',
+      name: 'elements of a future kind',
       given: { 'x:a': { 'f:b': {} }, 'f:a': { 'y:z': {} } },
       want: { 'f:a': {} },
     },

@@ -32,9 +32,9 @@ describe('the leader', () => {
       at: 4000,
       want: undefined,
     },
-    { name: 'it is gone', input: led.sees(undefined, 4000), at: 4000, want: undefined },
+    { name: 'it is deleted', input: led.sees(undefined, 4000), at: 4000, want: undefined },
     {
-      name: 'somebody else was given it',
+      name: 'it was granted to another',
       input: led.sees(
         granted
           .heldBy('b')
@@ -46,7 +46,7 @@ describe('the leader', () => {
       want: undefined,
     },
     {
-      name: 'an elector of its own has it, which writes no acquireTime',
+      name: 'a plain elector has it, which writes no acquireTime',
       input: nobody.sees(granted.with({ acquireTime: undefined }), 0),
       at: 0,
       want: { pod: pod('web-0') },
@@ -85,10 +85,10 @@ describe('labels', () => {
   });
 
   test.each([
-    { name: 'nobody leads, and none is there', was: known([]), leader: undefined, want: [] },
+    { name: 'there is no leader, and no label', was: known([]), leader: undefined, want: [] },
     { name: 'a leader has none yet', was: known([]), leader: leads('web-0'), want: ['add web-0'] },
     { name: 'the leader has it', was: known(['web-0']), leader: leads('web-0'), want: [] },
-    { name: 'nobody leads any more', was: known(['web-0']), leader: undefined, want: ['remove web-0'] },
+    { name: 'there is no leader any more', was: known(['web-0']), leader: undefined, want: ['remove web-0'] },
     {
       name: 'another leads: the old one is taken off first',
       was: known(['web-0', 'web-2']),
@@ -96,19 +96,19 @@ describe('labels', () => {
       want: ['remove web-0', 'remove web-2', 'add web-1'],
     },
     {
-      name: 'the leader has it, and others whom a crash has left with it',
+      name: 'the leader has it, and other Pods after a crash',
       was: known(['web-0', 'web-1']),
       leader: leads('web-1'),
       want: ['remove web-0'],
     },
     {
-      name: 'nobody knows whether it was put on the leader',
+      name: 'it is unknown whether the leader has it',
       was: known([], { doubtful: [pod('web-0')] }),
       leader: leads('web-0'),
       want: ['add web-0'],
     },
     {
-      name: 'nobody knows whether it was put on a former leader',
+      name: 'it is unknown whether a former leader has it',
       was: known([], { doubtful: [pod('web-0')] }),
       leader: leads('web-1'),
       want: ['remove web-0', 'add web-1'],
@@ -126,7 +126,7 @@ describe('labels', () => {
       want: [],
     },
     {
-      name: 'another leads, who has no Pod',
+      name: 'another leads, without a Pod',
       was: known(['web-0'], { holder: 'a' }),
       leader: leads(undefined, 'b'),
       want: ['remove web-0'],
@@ -143,7 +143,7 @@ test.each([
   { name: 'a name with dots', lease: 'web.v1', want: `${GROUP}/web.v1` },
   { name: '63 characters', lease: 'a'.repeat(63), want: `${GROUP}/${'a'.repeat(63)}` },
   { name: '64 characters, which no label may have', lease: 'a'.repeat(64), want: undefined },
-  { name: 'what no Lease can be called', lease: 'Web!', want: undefined },
+  { name: 'a text that is not the name of a Lease', lease: 'Web!', want: undefined },
 ])('the key of a Lease’s label is: $name', ({ lease, want }) => {
   expect(labelKeyOf(lease)).toBe(want);
 });

@@ -24,7 +24,7 @@ describe('decideLock (rule 10)', () => {
       want: { kind: 'claim', actFrom: NOW },
     },
     {
-      name: 'claims a Lease that nobody holds',
+      name: 'claims a free Lease',
       observation: { record: makeRecord({ holder: '' }), seenAt },
       want: { kind: 'claim', actFrom: NOW },
     },
@@ -34,7 +34,7 @@ describe('decideLock (rule 10)', () => {
       want: { kind: 'claim', actFrom: NOW + 14_000 },
     },
     {
-      name: 'acts at once on a deleted Lease whose last holder has had its time',
+      name: 'acts at once on a deleted Lease after the time of its last holder',
       observation: { record: undefined, seenAt, formerHolderUntil: NOW - 1 },
       want: { kind: 'claim', actFrom: NOW },
     },
@@ -44,7 +44,7 @@ describe('decideLock (rule 10)', () => {
       want: { kind: 'renew' },
     },
     {
-      name: 'renews its own, however old, as nobody has claimed it since',
+      name: 'renews its own, of any age, if no other has claimed it since',
       observation: { record: makeRecord({ holder: OURS }), seenAt: NOW - 60_000 },
       want: { kind: 'renew' },
     },
@@ -79,23 +79,23 @@ describe('decideLock (rule 10)', () => {
       want: { kind: 'force', actFrom: NOW + 15_000, ousted: BUILT_IN },
     },
     {
-      name: 'ousts the built-in, and lets the duration found pass before acting where that is longer',
+      name: 'takes it from the built-in coordinator, and waits for the found duration before it acts, if that is longer',
       observation: { record: makeRecord({ holder: BUILT_IN, leaseDurationMs: 60_000 }), seenAt },
       want: { kind: 'force', actFrom: NOW + 60_000, ousted: BUILT_IN },
     },
     {
-      name: 'ousts nobody whose Lease has expired',
+      name: 'takes nothing by force if the Lease has expired',
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt: NOW - 15_000 },
       want: { kind: 'claim', actFrom: NOW },
     },
     {
-      name: 'waits for the built-in when not told to take over',
+      name: 'waits for the built-in coordinator without take-over',
       takeOver: false,
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
       want: { kind: 'wait', until: seenAt + 15_000 },
     },
     {
-      name: 'claims what the built-in let expire, when not told to take over',
+      name: 'claims a Lease that the built-in coordinator let expire, without take-over',
       takeOver: false,
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt: NOW - 15_000 },
       want: { kind: 'claim', actFrom: NOW },
@@ -107,13 +107,13 @@ describe('decideLock (rule 10)', () => {
       want: { kind: 'wait', until: NOW + 3000 },
     },
     {
-      name: 'looks again at the expiry where that comes before the end of the backoff',
+      name: 'reads again at the expiry if that is before the end of the backoff',
       forceNotBefore: NOW + 30_000,
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
       want: { kind: 'wait', until: seenAt + 15_000 },
     },
     {
-      name: 'takes its own that is back from a backup, but lets who held it since find out before acting',
+      name: 'takes its own from a restored backup, but waits until its later holder has noticed',
       observation: { record: makeRecord({ holder: OURS }), seenAt, formerHolderUntil: NOW + 14_000 },
       want: { kind: 'claim', actFrom: NOW + 14_000 },
     },
@@ -128,7 +128,7 @@ describe('the observation of the lock', () => {
   test.each([
     { name: 'an unchanged record keeps its age', record: makeRecord(), want: 10 },
     { name: 'transitions do not matter to its age', record: makeRecord({ leaseTransitions: 7 }), want: 10 },
-    { name: 'a renewal starts its age anew', record: makeRecord({ renewTime: 't1' }), want: 50 },
+    { name: 'a renewal restarts its age', record: makeRecord({ renewTime: 't1' }), want: 50 },
     { name: 'a renewTime set back does too', record: makeRecord({ renewTime: 's9' }), want: 50 },
     { name: 'another holder does too', record: makeRecord({ holder: BUILT_IN }), want: 50 },
     { name: 'another duration does too', record: makeRecord({ leaseDurationMs: 1 }), want: 50 },
@@ -161,7 +161,7 @@ describe('the observation of the lock', () => {
 
   test.each([
     { name: 'emptied and then deleted', former: makeRecord({ holder: '' }), record: undefined },
-    { name: 'deleted, and is there again, emptied', former: undefined, record: makeRecord({ holder: '' }) },
+    { name: 'deleted, and created again, emptied', former: undefined, record: makeRecord({ holder: '' }) },
     {
       name: 'released and then deleted',
       former: makeRecord({ holder: '', leaseDurationMs: 1000 }),

@@ -35,7 +35,7 @@ describe('the written record', () => {
       want: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
     },
     {
-      name: 'another holder is no transition where no more can be counted',
+      name: 'another holder is no transition at the maximum count',
       spec: { holderIdentity: 'other', leaseTransitions: 2 ** 31 - 1 },
       want: {
         holderIdentity: 'me',
@@ -46,7 +46,7 @@ describe('the written record', () => {
       },
     },
     {
-      name: 'a renewal changes renewTime even when the clock stands still',
+      name: 'a renewal changes renewTime even if the clock stands still',
       spec: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
       want: {
         holderIdentity: 'me',
@@ -61,7 +61,7 @@ describe('the written record', () => {
       want: { holderIdentity: 'me', acquireTime: WRITTEN, renewTime: WRITTEN, leaseTransitions: 4 },
     },
     {
-      name: 'a holder where there was none is a transition',
+      name: 'a holder after none is a transition',
       spec: { holderIdentity: '' },
       want: { holderIdentity: 'me', acquireTime: WRITTEN, renewTime: WRITTEN, leaseTransitions: 1 },
     },
@@ -121,8 +121,13 @@ test.each([
 });
 
 test.each([
-  { name: 'no holder, for a second: how a holder lets go', holder: '', leaseDurationMs: 1000, want: true },
-  { name: 'no holder, for longer: somebody emptied it', holder: '', leaseDurationMs: 15_000, want: false },
+  { name: 'no holder, for a second: a release by a holder', holder: '', leaseDurationMs: 1000, want: true },
+  {
+    name: 'no holder, for longer: another client emptied it',
+    holder: '',
+    leaseDurationMs: 15_000,
+    want: false,
+  },
   { name: 'no holder and no duration', holder: '', leaseDurationMs: undefined, want: false },
   { name: 'a holder, for a second', holder: 'x', leaseDurationMs: 1000, want: false },
 ])('a record of $name is a release: $want', ({ holder, leaseDurationMs, want }) => {

@@ -23,7 +23,7 @@ describe('a notice', () => {
       want: [/^This replica stands by cle-1 holds the lock/],
     },
     {
-      name: 'a standby behind nobody',
+      name: 'a standby without an active replica',
       state: { ...active, replica: 'standby' },
       want: [/No known replica holds the lock.*tries to take the lock\.$/],
     },
@@ -45,7 +45,7 @@ describe('a notice', () => {
       want: [/^LeaseCandidates are not served Turn the API on\.$/],
     },
     {
-      name: 'a standby that has lost the API server, and does not know who decides now',
+      name: 'a standby that has lost the API server, and does not know the active replica',
       state: { ...active, replica: 'standby', lockHolder: 'cle-1', blindSince: 0 },
       want: [
         /^The API server is out of reach This replica has seen no changes since [^.]*\. It tries again\.$/,
@@ -94,7 +94,7 @@ describe('an empty list', () => {
       want: 'Reading the Leases from the API server.',
     },
     {
-      name: 'that a search made',
+      name: 'after a search',
       state: active,
       isComplete: true,
       isFiltered: true,
