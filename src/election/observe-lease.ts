@@ -309,13 +309,13 @@ function holderBelief(
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
   // A list or a delayed watch may show a renewal after another client has reduced its duration.
-  const isPerhapsReduced = (isOwnGrant || isListed) && !lease.isDurationHolders;
-  // A shorter duration counts only when this process sees it a second time, because another client may have written it
-  // the first time. After that, renewals no longer extend the longer duration.
+  const isPerhapsReduced = !lease.isDurationHolders;
+  // A shorter duration counts only when this process sees it a second time. After that, renewals no longer extend the
+  // longer duration. Do not count the duration in our own grant: the holder has not written it.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
-  // Do not count the duration in our own grant: the holder has not written it.
   const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant && !isPerhapsReduced;
-  const unknownMs = isPerhapsReduced && !known?.isOwnDuration ? memory.usualDurationMs : 0;
+  const isUnknown = (isOwnGrant || isListed) && isPerhapsReduced && !known?.isOwnDuration;
+  const unknownMs = isUnknown ? memory.usualDurationMs : 0;
   const knownMs = known === undefined ? 0 : isRepeated ? leadsUntil(known) - at : known.durationMs;
   return beliefIn(lease, at, Math.max(durationMs, unknownMs, knownMs), isOwnDuration);
 }

@@ -149,8 +149,16 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     const shortened = led.sees(renewedBy('a', 14_000).lasting(1), 16_000);
     expect(surveyTenure(shortened.build(), 17_000)).toMatchObject({ kind: 'held', expiresAt: 31_000 });
     const again = shortened.sees(renewedBy('a', 16_500).lasting(1), 17_000);
+    expect(surveyTenure(again.build(), 17_500)).toMatchObject({ kind: 'held', expiresAt: 32_000 });
+  });
+
+  test('leads on for a shorter duration that it has written itself, from the second such renewal on', () => {
+    const own = (at: number) => renewedBy('a', at).lasting(1).with({ isDurationHolders: true });
+    const shorter = led.sees(own(14_000), 16_000);
+    expect(surveyTenure(shorter.build(), 17_000)).toMatchObject({ kind: 'held', expiresAt: 31_000 });
+    const again = shorter.sees(own(16_500), 17_000);
     expect(surveyTenure(again.build(), 17_500)).toMatchObject({ kind: 'held', expiresAt: 31_000 });
-    const later = again.sees(renewedBy('a', 30_000).lasting(1), 30_500);
+    const later = again.sees(own(30_000), 30_500);
     expect(surveyTenure(later.build(), 30_600)).toMatchObject({ kind: 'held', expiresAt: 31_500 });
   });
 
@@ -228,10 +236,11 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(surveyTenure(shortened.build(), 64_999)).toMatchObject({ kind: 'held', expiresAt: 65_000 });
     expect(keptAt(known.sees(undefined, 5000), 5000)).toMatchObject({ holder: 'b', until: 65_000 });
     // After a renewal for a shorter duration, the coordinator expects that duration next time.
+    const own = (at: number) => renewedBy('b', at, 1).with({ isDurationHolders: true });
     const shorter = known
-      .sees(renewedBy('b', 4500, 1).lasting(15), 5000)
-      .sees(renewedBy('b', 64_000, 1).lasting(15), 64_000)
-      .sees(renewedBy('b', 66_000, 1).lasting(15), 66_000)
+      .sees(own(4500), 5000)
+      .sees(own(64_000), 64_000)
+      .sees(own(66_000), 66_000)
       .sees(undefined, 70_000);
     expect(keptAt(shorter, 70_000)).toMatchObject({ holder: 'b', until: 85_000 });
   });

@@ -462,7 +462,8 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(beliefOfA(shortened)).toMatchObject({ renewedAt: 0, durationMs: 15_000, lostAt: undefined });
     // From then on, its own renewals show what it believes.
     const renewed = [2000, 4000].reduce(
-      (input, at) => input.sees(makeLease('a').lasting(5).renewedAt(at), at),
+      (input, at) =>
+        input.sees(makeLease('a').lasting(5).renewedAt(at).with({ isDurationHolders: true }), at),
       shortened,
     );
     // Its belief from before the first renewal still expires.

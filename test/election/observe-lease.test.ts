@@ -214,11 +214,12 @@ describe('a reservation (rule 8)', () => {
   });
 
   test('expires as after shorter renewals by that holder, from the second on', () => {
-    const shorter = returned.sees(renewedBy('a', 5000), 5000);
+    const own = (at: number) => renewedBy('a', at).with({ isDurationHolders: true });
+    const shorter = returned.sees(own(5000), 5000);
     expect(expiryOf(shorter.build().memory)).toBe(35_000);
-    const again = shorter.sees(renewedBy('a', 7000), 7000);
+    const again = shorter.sees(own(7000), 7000);
     expect(expiryOf(again.build().memory)).toBe(35_000);
-    expect(expiryOf(again.sees(renewedBy('a', 30_000), 30_000).build().memory)).toBe(40_000);
+    expect(expiryOf(again.sees(own(30_000), 30_000).build().memory)).toBe(40_000);
   });
 
   test('is not for a holder that has not renewed a grant of another replica, after that is given away', () => {
