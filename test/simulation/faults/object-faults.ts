@@ -168,6 +168,8 @@ export const objectFaults = {
         world.strikeAfter(afterMs, () => {
           if (!deleteLease(world, key)) return;
           world.struck('leaseDeletedAfterLostGrant');
+          // On a server that was behind, every watch would miss changes for good.
+          for (const connection of world.network.connections) if (connection.api.isStale) connection.reset();
           for (const api of world.servers) api.forgetHistory();
           coordinators.resetConnections();
         });
