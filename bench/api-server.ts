@@ -1,6 +1,6 @@
-// The embedded API server beside a real kube-apiserver: writes and reads per second, and events per second to 100 watchers,
-// all in one run, round by round in turn, so that whatever else the machine does hits all of them.
-//   npm run bench -- api-server [--rounds 3 --writes 2000]
+// Compares the embedded API server with a real kube-apiserver: writes and reads per second, and events per second to
+// 100 watchers, all in one run, in alternating rounds, so that other load on the machine affects both. npm run bench
+// -- api-server [--rounds 3 --writes 2000]
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent as HttpsAgent, request } from 'node:https';
@@ -24,7 +24,7 @@ interface Contender {
   readonly plane: CoordinationPlane;
   readonly channel: Channel;
   readonly ca: string;
-  /** Per second, by what was done; one number for each round. */
+  /** Per second, by kind of operation; one number for each round. */
   readonly rates: Map<string, number[]>;
 }
 
@@ -56,7 +56,7 @@ async function send(
   return text;
 }
 
-/** Does `count` things, as many at a time as there are connections, and notes how many that were per second. */
+/** Does `count` operations, as many at a time as there are connections, and records the rate per second. */
 async function measure(on: Contender, what: string, count: number, act: (index: number) => Promise<unknown>) {
   const startedAt = performance.now();
   let next = 0;
@@ -101,7 +101,7 @@ async function round(on: Contender, namespace: string): Promise<void> {
   await watched(on, collection, path);
 }
 
-/** Each event to each watcher counts. */
+/** Counts each event of each watcher. */
 async function watched(on: Contender, collection: string, path: (index: number) => string): Promise<void> {
   const list = JSON.parse(await send(on, 'GET', `${collection}?limit=1`)) as {
     metadata: { resourceVersion: string };
@@ -157,7 +157,7 @@ try {
   for (let index = 0; index <= rounds; index += 1) {
     for (const each of contenders) {
       await round(each, `bench-${index}`);
-      // The first one is for warming up.
+      // The first round is a warm-up.
       if (index === 0) each.rates.clear();
     }
   }

@@ -1,6 +1,6 @@
-// How far this coordinator is from the best that is possible, beside the one built into kube-apiserver: `npm run bench`, half
-// an hour; `-- --quick`, under five, fails where a ratio has fallen behind its target by more than half. CLE_WRITE_FIGURES=1
-// has the table and its plots written into docs/.
+// Compares this coordinator with the best possible one and with the one built into kube-apiserver: `npm run bench`,
+// half an hour. `-- --quick`, under five minutes, fails if a ratio misses its target by more than half.
+// CLE_WRITE_FIGURES=1 writes the table and its plots into docs/.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -20,11 +20,11 @@ const { values } = parseArgs({
     /** Numbers of Leases, like 20,300. */
     sizes: { type: 'string' },
     rounds: { type: 'string' },
-    /** Scenarios, like first,release; the first elections are always played. */
+    /** Scenarios, like first,release; the first elections always run. */
     only: { type: 'string' },
     /** Contestants, like "this controller,the limit". */
     contestants: { type: 'string' },
-    /** A file for all that was measured. */
+    /** A file for all measurements. */
     json: { type: 'string' },
     /** A directory for drawings of it. */
     plots: { type: 'string' },
@@ -44,11 +44,11 @@ const quick: readonly Size[] = [
   { leases: 300, rounds: 1 },
 ];
 
-/** The built-in one takes its time, and that it takes more is known. */
+/** The built-in coordinator is slow, and that is known. */
 const quickContestants = ['this controller', 'the limit'] as const;
 const quickScenarios = scenarios.filter((scenario) => scenario !== 'stale');
 
-/** The members of `all` that a list like `a,b` names; `standard` without one. */
+/** The members of `all` in a list like `a,b`; `standard` without a list. */
 function chosen<T extends string>(
   option: string,
   list: string | undefined,
@@ -106,7 +106,7 @@ const say = (text: string) =>
 
 const played = await runBench(scale, {
   begun: say,
-  // Told at once as well: minutes go by until all of it is measured.
+  // Also printed at once: the whole measurement takes minutes.
   done(_, __, measured) {
     for (const [measure, waits] of Object.entries(measured) as [Measure, readonly number[]][]) {
       if (waits.length === 0) continue;
@@ -122,7 +122,8 @@ if (values.json !== undefined)
 const reasons = played.map(({ title, load }) => refusals({ [title]: load }, isBusyByNature));
 const samples = played.flatMap((each, index) => (reasons[index]?.length === 0 ? each.samples : []));
 const refused = reasons.flat();
-// In a short run, which judges the program, that is no failure: what else the machine does says nothing of it.
+// In a short run, which judges the program, that is no failure: other load of the machine says nothing about the
+// program.
 if (refused.length > 0) {
   say(`left out, as the measuring itself may have been measured:\n${refused.join('\n')}`);
   if (!values.quick) process.exitCode = 1;

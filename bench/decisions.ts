@@ -4,19 +4,19 @@ import { decideElection } from '../src/election/decide.ts';
 import { crowds, makeCrowd } from '../test/support/crowds.ts';
 import { defaultSettings, makeCandidate, makeNow } from '../test/support/election-builders.ts';
 
-// What a decision takes, `npm run bench -- decisions [PART_OF_A_NAME [SIZES]]`, for each crowd of test/support/crowds.ts; and
-// what gathering one takes, and the order in which Leases have their turn. Cells are nanoseconds of CPU time for each
-// candidate, or key. The last two columns are ratios of this run: what one of the largest size takes, as a multiple of one
-// among a hundred; and the exponent by which all of it grows with its size from there on: 1 is linear, 2 quadratic. A
-// crowd's versions are known by then, as the coordinator reads those of each candidate when it sees it.
+// The cost of a decision, `npm run bench -- decisions [PART_OF_A_NAME [SIZES]]`, for each crowd of
+// test/support/crowds.ts; also of gathering a crowd, and of the order of Leases. Cells are nanoseconds of CPU time
+// per candidate, or key. The last two columns are ratios of this run: the cost at the largest size relative to that
+// at a hundred, and the exponent of the total cost in the size: 1 is linear, 2 quadratic. A crowd's versions are
+// cached, because the coordinator parses those of each candidate when it sees it.
 
 const SIZES = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000];
-/** With fewer, what there is to do once for each decision is most of it. */
+/** With fewer, the fixed cost of each decision dominates. */
 const GROWTH_FROM = 100;
 const LEAST_RUNS = 5;
 const MAX_MS = 150;
 
-/** Nanoseconds of CPU time that `work` takes. */
+/** Returns the nanoseconds of CPU time of `work`. */
 function measure(work: () => void): number {
   const warmUntil = performance.now() + MAX_MS / 3;
   do work();
@@ -32,7 +32,7 @@ function measure(work: () => void): number {
   return ((user + system) * 1000) / runs;
 }
 
-/** The slope of the line that fits best through the logarithms of what was measured. */
+/** The slope of the best-fitting line through the logarithms of the measurements. */
 function growthExponent(measured: readonly Measured[]): number {
   const points = measured.map(({ size, ns }) => ({ x: Math.log(size), y: Math.log(ns) }));
   const mean = (of: (point: { x: number; y: number }) => number) =>
@@ -46,7 +46,7 @@ interface Measured {
   readonly ns: number;
 }
 
-/** Makes work on so many. */
+/** Creates work of this size. */
 type MakeWork = (size: number) => () => void;
 
 function gathering(size: number): () => void {

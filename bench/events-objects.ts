@@ -1,13 +1,13 @@
 import { microTime } from '../test/control-plane/cluster-objects.ts';
 
-/** How much there is of everything. */
+/** The numbers of objects. */
 export interface Scale {
   readonly leases: number;
   /** For each Lease. */
   readonly candidates: number;
 }
 
-/** What the server of bench/events.ts is asked. */
+/** The commands to the server of bench/events.ts. */
 export type Command =
   | { readonly op: 'listen' }
   | {
@@ -25,12 +25,12 @@ const STARTED_AT = '2026-01-01T00:00:00Z';
 const REVISION = '"@revision"';
 const RENEWED = '"@renewed"';
 
-/** A Lease as a kube-apiserver tells of it, held by its best candidate. */
+/** A Lease as a kube-apiserver sends it, held by its best candidate. */
 export function leaseObject(index: number): Renewed {
   const name = `component-${index}`;
   const spec = {
     holderIdentity: candidateName(name, 0),
-    // Nothing is due about a Lease while only candidates are renewed.
+    // A Lease needs no action while only candidates are renewed.
     leaseDurationSeconds: 86_400,
     acquireTime: '2026-01-01T00:00:00.000000Z',
     renewTime: '@renewed',
@@ -44,7 +44,7 @@ export function leaseObject(index: number): Renewed {
   return renewed('Lease', 'coordination.k8s.io/v1', { name, index, writers, spec });
 }
 
-/** A LeaseCandidate of the Lease that has every `perLease`-th index. */
+/** A LeaseCandidate of the Lease with every `perLease`-th index. */
 export function candidateObject(index: number, perLease: number): Renewed {
   const leaseName = `component-${Math.floor(index / perLease)}`;
   const minor = 30 + (index % perLease);

@@ -1,5 +1,5 @@
-// The least that can be done about the events of bench/events.ts: it reads the lines of both watches and parses them. What
-// it prints is only that it has begun.
+// The minimum work for the events of bench/events.ts: reads the lines of both watches and parses them. It prints only
+// that it has begun.
 import { request } from 'node:https';
 import { LineSplitter } from '../src/kubernetes/list-watch.ts';
 

@@ -1,5 +1,5 @@
-// The API server of bench/events.ts, which starts it and talks to it: Leases in good order and their candidates, whose
-// renewals it tells of as often as it is asked to. Nothing comes of what is written: what is measured is who reads.
+// The API server of bench/events.ts, which starts this process and sends it commands: settled Leases and their
+// candidates, with renewals on request. Writes have no effect: the bench measures readers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -7,7 +7,7 @@ import { obey } from '../test/e2e/figures/commanded-process.ts';
 import { type Command, candidateObject, leaseObject, type Scale } from './events-objects.ts';
 
 const API = '/apis/coordination.k8s.io';
-/** Events that are due at one time are sent one by one, as kube-apiserver does. */
+/** Events that are due at the same time are sent one by one, as kube-apiserver does. */
 const BEAT_MS = 2;
 
 interface Site extends Scale {
@@ -76,7 +76,7 @@ function watch(response: ServerResponse, watchers?: Set<ServerResponse>): void {
   response.once('close', () => watchers?.delete(response));
 }
 
-/** Renewals of one object after the other, evenly; resolves to how many there were. */
+/** Sends renewals of one object after the other, evenly. Resolves to their number. */
 async function renew({
   resource,
   perSecond,

@@ -1,7 +1,7 @@
-// What an event costs that changes nothing, `npm run bench -- events`: a coordinator's processor time for each renewal of a
-// Lease and of a candidate, from the socket to the records, beside the least that it takes to read and parse it. All that
-// the processes do counts, garbage collection included. Needs the /proc of Linux. `-- --profile DIRECTORY` writes a
-// profile of the coordinator, `-- --main FILE` measures another one than src/main.ts.
+// The cost of an event without a change, `npm run bench -- events`: a coordinator's CPU time for each renewal of a
+// Lease and of a candidate, from the socket to the records, compared with the minimum for reading and parsing.
+// Includes all work of the processes, such as garbage collection. Needs the /proc of Linux. `-- --profile DIRECTORY`
+// writes a profile of the coordinator, `-- --main FILE` measures another one than src/main.ts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 });
 const scale: Scale = { leases: Number(values.leases), candidates: Number(values.candidates) };
 const durationMs = Number(values.seconds) * 1000;
-/** First until V8 has compiled what is in use. */
+/** First until V8 has compiled the code in use. */
 const WARM_UP_MS = 10_000;
 
 const cases = [
@@ -53,7 +53,7 @@ function start(args: readonly string[]): ChildProcess {
   return child;
 }
 
-/** Resolves once it has printed each of `words`. */
+/** Resolves when it has printed each of `words`. */
 async function until({ stdout }: ChildProcess, ...words: readonly string[]): Promise<void> {
   let printed = '';
   stdout?.on('data', (data) => {
@@ -62,7 +62,7 @@ async function until({ stdout }: ChildProcess, ...words: readonly string[]): Pro
   while (!words.every((word) => printed.includes(word))) await sleep(50);
 }
 
-/** The processor time of all threads so far, in microseconds. */
+/** The CPU time of all threads so far, in microseconds. */
 async function cpuMicros({ pid }: ChildProcess): Promise<number> {
   const tasks = await readdir(`/proc/${pid}/task`);
   const times = await Promise.all(
@@ -83,7 +83,7 @@ const coordinator = start([
 const reader = start([new URL('./events-reader.ts', import.meta.url).pathname, JSON.stringify({ url, ca })]);
 await Promise.all([until(coordinator, '"active"', 'Watching LeaseCandidates'), until(reader, 'Reading')]);
 
-/** Of both, per event, in microseconds; what they do without events is not taken off. */
+/** Of both, per event, in microseconds; includes their cost without events. */
 async function measure(asked: Omit<Extract<Command, { op: 'renew' }>, 'op'>) {
   const both = () => Promise.all([coordinator, reader].map(cpuMicros));
   const before = await both();

@@ -6,7 +6,7 @@ import { type ControlPlane, startControlPlane } from '../test/control-plane/cont
 /** A control plane whose Leases all have holders that need not renew for a day: a coordinator has nothing to do. */
 export interface FilledPlane {
   readonly plane: ControlPlane;
-  /** Creates more, until there are so many Leases, each with five candidates. */
+  /** Creates more Leases, up to this number, with five candidates each. */
   fillTo(leases: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -56,11 +56,11 @@ async function createLease(
   const namespace = `team-${index % NAMESPACES}`;
   const name = `component-${index}`;
   const strategy = 'OldestEmulationVersion';
-  // A day ahead, as of a fast clock: nobody has to be asked for a sign of life however long this takes.
+  // A day ahead, like a fast clock: no candidate needs a ping, however long this takes.
   const renewTime = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, -1)}000Z`;
   const nameOf = (which: number) =>
     `${name}-7f5c9b8d6c-${(index * CANDIDATES + which).toString(36).padStart(5, '0')}`;
-  // Before its candidates, as the built-in coordinator would create it otherwise.
+  // Before its candidates, because otherwise the built-in coordinator would create it.
   await create(`${LEASES_PATH}/namespaces/${namespace}/leases`, {
     metadata: { name },
     spec: {

@@ -1,4 +1,4 @@
-// All benches by name: `npm run bench -- NAME [options]`. Without a name, or with options alone, it is the bench of coordinators.
+// Runs a bench by name: `npm run bench -- NAME [options]`. The default is the bench of coordinators.
 import { type NamedProgram, runNamed } from '../test/support/named-programs.ts';
 
 const benchIn = (name: string): NamedProgram => ({ file: new URL(`./${name}.ts`, import.meta.url) });

@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startCoordinator } from '../test/e2e/coordinator.ts';
 import { watchUsage } from '../test/e2e/figures/process-usage.ts';
 
-/** What a coordinator bears of events that need nothing of it. */
+/** The load that a coordinator bears from events without a change. */
 export interface EventFigures {
   readonly eventsPerSecond: number;
-  /** Processors that it kept busy; one at most, as there is one event loop. */
+  /** CPUs that it used; at most one, because there is one event loop. */
   readonly cpus: number;
   readonly microsecondsPerEvent: number;
 }
@@ -75,7 +75,7 @@ function candidate(index: number, revision: number) {
   return { metadata: metadata(`candidate-${index}`, revision, Object.keys(spec)), spec };
 }
 
-/** A server with nothing but Leases in good order, which are renewed so often a second, or as fast as its client reads. */
+/** A server with only settled Leases, which are renewed at a rate per second, or as fast as its client reads. */
 class RenewingServer {
   sent = 0;
   readonly #perSecond: number;
@@ -128,8 +128,7 @@ class RenewingServer {
 }
 
 /**
- * A coordinator beside a server that renews Leases: how many renewals it takes, and what each costs it.
- *
+ * A coordinator with a server that renews Leases: how many renewals it handles, and the cost of each.
  * @param perSecond Infinity: as many as it reads
  */
 export async function measureEvents(perSecond: number): Promise<EventFigures> {
@@ -152,7 +151,7 @@ export async function measureEvents(perSecond: number): Promise<EventFigures> {
     const { cpus } = await usage();
     const eventsPerSecond = (server.sent - before) / ((performance.now() - startedAt) / 1000);
     const { body } = await coordinator.get('/metrics');
-    // What was listed anew, or could not be read, is no measure of a watch.
+    // Objects that were listed again, or could not be read, do not count.
     if (!/^cle_reflector_lists_total\{resource="leases"\} 1$/m.test(body))
       throw new Error(`the watch did not last:\n${body}`);
     return { eventsPerSecond, cpus, microsecondsPerEvent: (cpus * 1e6) / eventsPerSecond };

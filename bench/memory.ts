@@ -17,11 +17,11 @@ import { defaultSettings } from '../test/support/election-builders.ts';
 import { startFilledPlane } from './filled-plane.ts';
 import { measurePods } from './pod-memory.ts';
 
-// What Leases and candidates cost in memory, `npm run bench -- memory`, 10 minutes: first each of them by itself, when everything
-// is listed and then changes twice, as over a watch; it fails when that is more than one may cost. Then the built program with
-// real API servers' Leases, 5 candidates for each: how soon it is ready, for how long that holds the event loop, and what memory
-// it has. `--objects 2000` leaves that out, and has so many Leases. `--pods 10000` measures only what watched Pods cost, for crash
-// evidence; it fails when that is more than one may cost.
+// The memory of Leases and candidates, `npm run bench -- memory`, 10 minutes: first of each by itself, when
+// everything is listed and then changes twice, as over a watch; fails if that exceeds the limit. Then the built
+// program with real API servers' Leases, 5 candidates for each: the time until it is ready, the block of the event
+// loop during that time, and its memory. `--objects 2000` omits that, and has this many Leases. `--pods 10000`
+// measures only the memory of watched Pods, for crash evidence; fails if that exceeds the limit.
 
 const { values } = parseArgs({
   options: {
@@ -35,7 +35,7 @@ const { values } = parseArgs({
 });
 const LEASES = Number(values.objects ?? 10_000);
 const CANDIDATES = 5 * LEASES;
-/** So many candidates come in one piece of a compressed answer. */
+/** Number of candidates in one chunk of a compressed answer. */
 const PIECE = 60;
 const MAX_BYTES = 1200;
 /** 10,000 Pods in 20 MB. */
@@ -102,7 +102,7 @@ function leaseObject(index: number, revision: number) {
   return { metadata: metadata(name, index, revision, spec, 'component'), spec };
 }
 
-/** Lists `count` objects piece by piece, then has each change twice by a watch; every text is one that JSON was read from. */
+/** Lists `count` objects in chunks, then changes each twice by a watch; every text comes from parsed JSON. */
 function fill<T>(
   count: number,
   make: (index: number, revision: number) => object,

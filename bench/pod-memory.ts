@@ -5,7 +5,7 @@ import { systemClock } from '../src/support/system-clock.ts';
 import { makeKubeConfig } from '../test/kubernetes/make-client.ts';
 import { ScriptedServer, sendJson } from '../test/kubernetes/scripted-server.ts';
 
-/** A Pod of a Deployment, as an API server sends it: what the coordinator keeps is a small part of it. */
+/** A Pod of a Deployment, as an API server sends it: the coordinator keeps only a small part of it. */
 function podObject(index: number): object {
   const containerID = `containerd://${index.toString(16).padStart(64, 'a')}`;
   const times = { startedAt: '2026-01-01T00:00:00Z', finishedAt: '2026-01-01T01:00:00Z' };
@@ -37,15 +37,15 @@ function podObject(index: number): object {
 }
 
 /**
- * Measures the heap that `count` watched Pods take, each with a container that has run twice, in bytes for each Pod: the real
- * client and watch, and a server that makes each page of the list when it is asked for it.
+ * Measures the heap of `count` watched Pods, each with a container that has run twice, in bytes per Pod: the real
+ * client and watch, and a server that generates each page of the list on request.
  */
 export async function measurePods(count: number, heapUsed: () => number): Promise<number> {
   const server = await ScriptedServer.start();
   const metadata = { resourceVersion: '2000000' };
   const listed = Promise.withResolvers<void>();
   server.answer = ({ url = '' }, response) => {
-    // A server that keeps no requests: they would count as memory of the Pods.
+    // A server that records no requests: they would count as memory of the Pods.
     server.requests.length = 0;
     const { pathname, searchParams } = new URL(url, 'http://localhost');
     if (searchParams.get('watch')) {

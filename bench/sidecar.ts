@@ -1,5 +1,5 @@
-// What a sidecar costs, beside a program with client-go's candidate and elector: `npm run bench -- sidecar`. Both run as
-// they do in a pod, with a Lease of their own that they lead. Needs Linux, and root for a mount namespace.
+// The cost of a sidecar, compared with a program that uses client-go's candidate and elector: `npm run bench --
+// sidecar`. Both run as in a pod, and lead their own Lease. Needs Linux, and root for a mount namespace.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
@@ -24,19 +24,19 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 
 interface Sample extends ProcessMemory {
-  /** From the start of the process until its LeaseCandidate is there, in milliseconds. */
+  /** From the start of the process until its LeaseCandidate exists, in milliseconds. */
   readonly startMs: number;
 }
 
 interface Program {
   readonly title: string;
-  /** Of the program that has this name, and leads the Lease of this name. */
+  /** Of the program with this name, which leads the Lease with this name. */
   readonly command: (name: string) => readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly samples: Sample[];
 }
 
-// Where a kubelet mounts a service account; the program takes the place of the shell.
+// The path at which a kubelet mounts a service account. The program replaces the shell.
 const script = `set -e
 mount -t tmpfs tmpfs /run
 mkdir -p /run/secrets/kubernetes.io
@@ -66,7 +66,7 @@ const sidecar = (name: string) => [
 ];
 const goProgram = await binary('candidate');
 
-/** In the order in which they start in each round. */
+/** In their order of starts in each round. */
 const programs: readonly Program[] = [
   { title: 'sidecar', command: sidecar, env: {}, samples: [] },
   {
@@ -108,7 +108,7 @@ async function start(
     env: { ...inPod, ...env, PATH: process.env['PATH'] },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  // A run that fails must leave nothing behind.
+  // A failed run must leave no process behind.
   process.once('exit', () => child.kill('SIGKILL'));
   const { wallMs } = await candidates.waitFor('default', name, () => true);
   return { child, startMs: wallMs - startedAt };

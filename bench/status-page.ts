@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { type Crowd, leaseName, startCrowd } from '../test/e2e/status-page/crowd.ts';
 
-// What the status page costs: `npm run bench -- status-page`. The Leases are made up; the page, the stream and HTTP are real.
+// The cost of the status page: `npm run bench -- status-page`. The Leases are simulated; the page, the stream and
+// HTTP are real.
 
 const LEASES = 10_000;
 const CHANGES_PER_SECOND = 1000;
 const SECONDS = 15;
 
-/** Reads a stream until `text` has come, or for ever. */
+/** Reads a stream until `text` has arrived, or for ever. */
 async function read(url: string, encoding: 'gzip' | 'identity', text?: string) {
   const startedAt = performance.now();
   const { promise, resolve } = Promise.withResolvers<IncomingMessage>();

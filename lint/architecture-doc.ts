@@ -1,15 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { importMatrix, type Room } from './import-matrix.ts';
+import { type Folder, importMatrix } from './import-matrix.ts';
 import { repository } from './imports.ts';
 
 const PAGE = join(repository, 'docs/contributing/architecture.md');
 const BEGIN = '<!-- Made from lint/import-matrix.ts, by `npm run docs`. -->\n';
 const END = '<!-- End of what is made. -->\n';
 
-type Matrix = Readonly<Record<string, Room>>;
+type Matrix = Readonly<Record<string, Folder>>;
 
-/** The page as it is, with the drawing and the table of folders as the matrix has them. */
+/** Returns the page with the drawing and the table of folders that match the matrix. */
 export async function architecturePage(): Promise<{ readonly written: string; readonly wanted: string }> {
   const written = await readFile(PAGE, 'utf8');
   const [before, rest = ''] = written.split(BEGIN);
@@ -18,12 +18,12 @@ export async function architecturePage(): Promise<{ readonly written: string; re
   return { written, wanted: `${before}${BEGIN}\n${made}\n${END}${after}` };
 }
 
-/** One box for each folder directly in src/; an arrow that others imply by way of a third folder is left out. */
+/** A box for each folder directly in src/. Omits an arrow that other arrows imply through a third folder. */
 export function drawing(matrix: Matrix): string {
   const targets = new Map<string, Set<string>>();
-  for (const [name, { rooms = [] }] of Object.entries(matrix)) {
+  for (const [name, { folders = [] }] of Object.entries(matrix)) {
     const own = targets.get(top(name)) ?? new Set<string>();
-    for (const room of rooms) if (top(room) !== top(name)) own.add(top(room));
+    for (const folder of folders) if (top(folder) !== top(name)) own.add(top(folder));
     targets.set(top(name), own);
   }
   const reaches = (from: string, to: string): boolean =>
@@ -37,12 +37,12 @@ export function drawing(matrix: Matrix): string {
   return `\`\`\`mermaid\nflowchart TD\n${[...boxes, ...arrows].join('')}\`\`\`\n`;
 }
 
-/** Every folder: what its code does, and all that it may import. */
+/** A table of all folders: the purpose of each, and its allowed imports. */
 export function table(matrix: Matrix): string {
-  const rows = Object.entries(matrix).map(([name, { does, rooms = [], packages = [] }]) => [
+  const rows = Object.entries(matrix).map(([name, { does, folders = [], packages = [] }]) => [
     `\`src/${name}${name.endsWith('.ts') ? '' : '/'}\``,
     does,
-    [...rooms, ...packages.map((each) => `\`${each}\``)].join(', ') || 'nothing',
+    [...folders, ...packages.map((each) => `\`${each}\``)].join(', ') || 'nothing',
   ]);
   return [['folder', 'its code', 'may import'], ['---', '---', '---'], ...rows]
     .map((cells) => `| ${cells.join(' | ')} |\n`)

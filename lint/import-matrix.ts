@@ -1,9 +1,9 @@
-/** What the code of one folder of src/ is for, and all that it may import besides its own files. */
-export interface Room {
+/** The purpose of a folder of src/, and its allowed imports besides its own files. */
+export interface Folder {
   /** Completes "this folder ...". */
   readonly does: string;
-  /** Folders of src/, each without those below it. */
-  readonly rooms?: readonly string[];
+  /** Folders of src/, each without its subfolders. */
+  readonly folders?: readonly string[];
   /** Packages of npm. */
   readonly packages?: readonly string[];
   /** Modules of Node, without `node:`. */
@@ -11,26 +11,27 @@ export interface Room {
 }
 
 /**
- * Who may import whom in src/: what is not named here is forbidden, and what is named here is needed. `main.ts`, `index.ts` and
- * `election-library.ts` are rooms of their own. No room imports, directly or by way of others, one that imports it.
+ * The allowed imports between folders of src/: all others are forbidden, and each allowed one is used. `main.ts`,
+ * `index.ts` and `election-library.ts` count as folders. No folder imports, directly or indirectly, one that imports
+ * it.
  */
-export const importMatrix: Readonly<Record<string, Room>> = {
+export const importMatrix: Readonly<Record<string, Folder>> = {
   'main.ts': {
     does: 'starts the program; the only reader of argv, env, signals and the real clock',
-    rooms: ['cli', 'support'],
+    folders: ['cli', 'support'],
     node: ['os', 'path'],
   },
   'index.ts': {
     does: 'exports the API of the package: taking part in an election',
-    rooms: ['kubernetes', 'participant', 'support'],
+    folders: ['kubernetes', 'participant', 'support'],
   },
   'election-library.ts': {
     does: 'exports the pure election logic as `coordinated-leader-election/election`',
-    rooms: ['coordination', 'election', 'kubernetes'],
+    folders: ['coordination', 'election', 'kubernetes'],
   },
   cli: {
     does: 'reads the command line, has the table of all commands (`commands.ts`), and prints results',
-    rooms: [
+    folders: [
       'demo',
       'inspection',
       'kubernetes',
@@ -45,7 +46,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   demo: {
     does: 'shows an election in a terminal and a browser: an API server, the coordinator, sample candidates',
-    rooms: [
+    folders: [
       'apiserver',
       'apiserver/access',
       'controller',
@@ -64,7 +65,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   processes: {
     does: 'assembles and starts the coordinator, the embedded API server, and the endpoints for health and metrics',
-    rooms: [
+    folders: [
       'apiserver',
       'apiserver/access',
       'controller',
@@ -78,13 +79,13 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'processes/participant': {
     does: 'takes part in elections for another program, as a wrapper or as a sidecar (`/leader`, `/lead`)',
-    rooms: ['kubernetes', 'participant', 'processes', 'settings', 'support', 'telemetry'],
+    folders: ['kubernetes', 'participant', 'processes', 'settings', 'support', 'telemetry'],
     packages: ['prom-client'],
     node: ['child_process', 'fs', 'http', 'os', 'path'],
   },
   'status-page': {
     does: 'serves the status page of a coordinator: its data and its stream of changes',
-    rooms: [
+    folders: [
       'controller',
       'controller/lock',
       'coordination',
@@ -98,20 +99,36 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   'status-page/page': { does: 'draws the status page: the only code for browsers' },
   telemetry: {
     does: 'turns events of the controller into logs, metrics and Kubernetes Events; no election waits for it',
-    rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
+    folders: [
+      'controller',
+      'controller/lock',
+      'coordination',
+      'election',
+      'kubernetes',
+      'settings',
+      'support',
+    ],
     packages: ['pino', 'prom-client'],
   },
   moving: {
     does: 'sets priorities and waits for the result, for `transfer`, `drain` and `undrain`',
-    rooms: ['coordination', 'election', 'inspection', 'kubernetes', 'support'],
+    folders: ['coordination', 'election', 'inspection', 'kubernetes', 'support'],
   },
   inspection: {
     does: 'inspects a cluster with the code of the controller, for `audit`, `status`, `explain`, `plan` and `doctor`',
-    rooms: ['controller', 'controller/lock', 'coordination', 'election', 'kubernetes', 'settings', 'support'],
+    folders: [
+      'controller',
+      'controller/lock',
+      'coordination',
+      'election',
+      'kubernetes',
+      'settings',
+      'support',
+    ],
   },
   controller: {
     does: 'gathers the input, calls the decision, applies it, and records the result; contains no election rules',
-    rooms: [
+    folders: [
       'controller/leader-label',
       'controller/lock',
       'coordination',
@@ -123,25 +140,25 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'controller/leader-label': {
     does: 'keeps a label on the Pod of each leader; no election depends on it',
-    rooms: ['controller/lock', 'coordination', 'election', 'kubernetes', 'support'],
+    folders: ['controller/lock', 'coordination', 'election', 'kubernetes', 'support'],
   },
   'controller/lock': {
     does: 'holds the lock: a Lease that allows one coordinator at a time to write',
-    rooms: ['coordination', 'kubernetes', 'support'],
+    folders: ['coordination', 'kubernetes', 'support'],
   },
   participant: {
     does: 'takes part in an election: publishes a LeaseCandidate, and leads while it holds the Lease',
-    rooms: ['coordination', 'election', 'kubernetes', 'support'],
+    folders: ['coordination', 'election', 'kubernetes', 'support'],
     packages: ['prom-client'],
     node: ['module', 'os'],
   },
   settings: {
     does: 'declares the settings of every command: flag, environment variable, default and validation',
-    rooms: ['coordination', 'election', 'support'],
+    folders: ['coordination', 'election', 'support'],
   },
   kubernetes: {
     does: 'talks to an API server: client, reflector, discovery, kubeconfig; knows nothing of elections',
-    rooms: ['support'],
+    folders: ['support'],
     packages: ['@kubernetes/client-node', 'socks', 'yaml'],
     node: [
       'async_hooks',
@@ -164,16 +181,16 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   coordination: {
     does: 'decodes Leases, LeaseCandidates (of every version) and Pods into one model, and builds patches',
-    rooms: ['election', 'kubernetes', 'support'],
+    folders: ['election', 'kubernetes', 'support'],
   },
   election: {
     does: 'decides: pure functions of an input and the time, without I/O, clock, logger or promises',
-    rooms: ['support'],
+    folders: ['support'],
     packages: ['semver'],
   },
   apiserver: {
     does: 'serves the coordination API without Kubernetes; does not depend on the controller',
-    rooms: [
+    folders: [
       'apiserver/access',
       'apiserver/discovery',
       'apiserver/http',
@@ -187,7 +204,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/discovery': {
     does: 'answers questions about the server: API groups, OpenAPI, health, version',
-    rooms: [
+    folders: [
       'apiserver/access',
       'apiserver/errors',
       'apiserver/http',
@@ -199,7 +216,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/http': {
     does: 'reads complete requests and writes answers: routing, formats, connections',
-    rooms: [
+    folders: [
       'apiserver/access',
       'apiserver/errors',
       'apiserver/kinds',
@@ -213,7 +230,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/operations': {
     does: 'answers one request about a resource: reads, writes, patches and deletions',
-    rooms: [
+    folders: [
       'apiserver/access',
       'apiserver/errors',
       'apiserver/kinds',
@@ -230,37 +247,37 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/watch': {
     does: 'sends changes to watchers, from one shared, bounded history',
-    rooms: ['apiserver/errors', 'apiserver/schema', 'apiserver/storage', 'support'],
+    folders: ['apiserver/errors', 'apiserver/schema', 'apiserver/storage', 'support'],
   },
   'apiserver/storage': {
     does: 'keeps objects, in memory or in a file, and the history of their changes',
-    rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
+    folders: ['apiserver/errors', 'apiserver/schema', 'support'],
     node: ['path', 'sqlite'],
   },
   'apiserver/selectors': {
     does: 'reads label and field selectors',
-    rooms: ['apiserver/errors', 'apiserver/kinds'],
+    folders: ['apiserver/errors', 'apiserver/kinds'],
   },
   'apiserver/ownership': {
     does: 'maintains `metadata.managedFields`: server-side apply, conflicts, the owner of each field',
-    rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
+    folders: ['apiserver/errors', 'apiserver/schema', 'support'],
     node: ['util'],
   },
   'apiserver/kinds': {
     does: 'defines Leases, LeaseCandidates, Events and namespaces: fields, validation, columns, versions',
-    rooms: ['apiserver/errors', 'apiserver/schema', 'coordination', 'support'],
+    folders: ['apiserver/errors', 'apiserver/schema', 'coordination', 'support'],
     packages: ['@marcbachmann/cel-js', 'semver', 'yaml'],
     node: ['fs', 'module', 'util'],
   },
   'apiserver/access': {
     does: 'authenticates clients and checks their rights: tokens, certificates, access reviews',
-    rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
+    folders: ['apiserver/errors', 'apiserver/schema', 'support'],
     packages: ['asn1js', 'pkijs', 'yaml'],
     node: ['crypto', 'net'],
   },
   'apiserver/patch': {
     does: 'applies JSON patches, merge patches and strategic merge patches',
-    rooms: ['apiserver/errors', 'apiserver/schema', 'support'],
+    folders: ['apiserver/errors', 'apiserver/schema', 'support'],
     node: ['util'],
   },
   'apiserver/errors': {
@@ -268,7 +285,7 @@ export const importMatrix: Readonly<Record<string, Room>> = {
   },
   'apiserver/schema': {
     does: 'describes fields as data, and decodes objects by that description',
-    rooms: ['support'],
+    folders: ['support'],
   },
   support: {
     does: 'contains small helpers without election logic: clock, durations, JSON, files, addresses',

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { cruise, type ICruiseOptions, type ICruiseResult, type IFlattenedRuleSet } from 'dependency-cruiser';
-import type { Room } from './import-matrix.ts';
+import type { Folder } from './import-matrix.ts';
 
-type Matrix = Readonly<Record<string, Room>>;
+type Matrix = Readonly<Record<string, Folder>>;
 
-/** The entry points, from which every file of src/ must be reached: of the program and of the library. */
+/** The entry points of the program and the library. Every file of src/ must be reachable from them. */
 const ENTRIES = '^src/(main|index|election-library)[.]ts$';
 
-/** All that is wrong with the imports of src/ below `root`: one line for each problem, none if all is well. */
+/** Returns all problems of the imports of src/ below `root`: one line each, empty if there are none. */
 export async function importProblems(root: string, matrix: Matrix): Promise<readonly string[]> {
   const { modules, summary } = await cruiseImports(root, matrix);
   const files = modules.map(({ source }) => source).filter((file) => file.startsWith('src/'));
@@ -25,19 +25,19 @@ export async function importProblems(root: string, matrix: Matrix): Promise<read
       dependencies.map(({ resolved }) => `${roomOf(source)} -> ${targetOf(resolved)}`),
     ),
   );
-  const idle = Object.entries(matrix).flatMap(([name, room]) =>
-    allowedTargets(room)
+  const idle = Object.entries(matrix).flatMap(([name, folder]) =>
+    allowedTargets(folder)
       .filter((target) => !needed.has(`${name} -> ${target}`))
-      .map((target) => `${name} -> ${target}: lint/import-matrix.ts allows it, and nobody needs it`),
+      .map((target) => `${name} -> ${target}: lint/import-matrix.ts allows it, but no file imports it`),
   );
   return [...homeless, ...violations, ...idle].toSorted();
 }
 
 async function cruiseImports(root: string, matrix: Matrix): Promise<ICruiseResult> {
   const ruleSet: IFlattenedRuleSet = {
-    allowed: Object.entries(matrix).map(([name, room]) => ({
+    allowed: Object.entries(matrix).map(([name, folder]) => ({
       from: { path: pathPattern(name) },
-      to: { path: [name, ...allowedTargets(room)].map(pathPattern) },
+      to: { path: [name, ...allowedTargets(folder)].map(pathPattern) },
     })),
     allowedSeverity: 'error',
     forbidden: [
@@ -47,7 +47,7 @@ async function cruiseImports(root: string, matrix: Matrix): Promise<ICruiseResul
         name: 'unused',
         severity: 'error',
         from: { path: ENTRIES },
-        // The page's files are read as files, and name each other.
+        // The page's files are read as files, and import each other.
         to: { path: '^src/', pathNot: [ENTRIES, '^src/status-page/page/'], reachable: false },
       },
     ],
@@ -72,12 +72,12 @@ async function cruiseImports(root: string, matrix: Matrix): Promise<ICruiseResul
   return output;
 }
 
-/** All that a room may import besides itself, as {@link targetOf} names it. */
-function allowedTargets({ rooms = [], packages = [], node = [] }: Room): readonly string[] {
-  return [...rooms, ...packages.map((name) => `npm:${name}`), ...node.map((name) => `node:${name}`)];
+/** All targets that a folder may import besides itself, as {@link targetOf} names them. */
+function allowedTargets({ folders = [], packages = [], node = [] }: Folder): readonly string[] {
+  return [...folders, ...packages.map((name) => `npm:${name}`), ...node.map((name) => `node:${name}`)];
 }
 
-/** Matches the paths of a target, as dependency-cruiser gives them. */
+/** Matches the paths of a target, in the format of dependency-cruiser. */
 function pathPattern(target: string): string {
   if (target.startsWith('node:')) return `^(node:)?${target.slice('node:'.length)}(/|$)`;
   if (target.startsWith('npm:')) return `^node_modules/${target.slice('npm:'.length)}/`;
@@ -91,7 +91,7 @@ function targetOf(resolved: string): string {
   return `node:${resolved.replace(/^node:/, '').split('/')[0]}`;
 }
 
-/** The folder of a file of src/; a file of src/ itself is a room of its own. */
+/** The folder of a file of src/. A file directly in src/ counts as a folder. */
 function roomOf(file: string): string {
   const path = file.slice('src/'.length);
   return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : path;

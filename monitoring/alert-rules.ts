@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 
-/** The file that the chart ships, and from which all else about alerts is made. */
+/** The alert rules of the chart. All other files about alerts are generated from this one. */
 export const alertsFile = new URL('../charts/coordinated-leader-election/files/alerts.yaml', import.meta.url);
 
 /** An alerting rule as Prometheus reads it. */
 export interface AlertRule {
   readonly alert: string;
   readonly expr: string;
-  /** A duration like `5m`; at once where there is none. */
+  /** A duration like `5m`; undefined for an alert without delay. */
   readonly for?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;

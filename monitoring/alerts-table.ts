@@ -3,7 +3,7 @@ import type { AlertRule } from './alert-rules.ts';
 const BEGIN = '<!-- The table is made from the alerts, by `npm run docs`. -->\n';
 const END = '<!-- End of the table. -->\n';
 
-/** A page with a table of all alerts between its two marks. */
+/** Returns the page with a table of all alerts between its two marks. */
 export function withAlertsTable(page: string, rules: readonly AlertRule[]): string {
   const [before, rest = ''] = page.split(BEGIN);
   return `${before}${BEGIN}\n${alertsTable(rules)}\n${END}${rest.split(END)[1] ?? ''}`;

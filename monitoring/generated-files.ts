@@ -4,9 +4,9 @@ import { alertRules, alertsFile } from './alert-rules.ts';
 import { withAlertsTable } from './alerts-table.ts';
 import { makeDashboard, RUNBOOKS } from './dashboard/dashboard.ts';
 
-/** A file that is made from others. */
+/** A generated file. */
 export interface GeneratedFile {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   readonly content: string;
 }
@@ -14,14 +14,14 @@ export interface GeneratedFile {
 const repository = new URL('../', import.meta.url);
 const chartValues = new URL('charts/coordinated-leader-election/values.yaml', repository);
 
-/** All that is made from the alerts of the chart and from the dashboard's code, as it should be. */
+/** Returns all files that are generated from the chart's alerts and the dashboard's code. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const rules = await alertRules();
   const alerts = await readFile(alertsFile, 'utf8');
   const dashboard = `${JSON.stringify(makeDashboard(rules.map(({ alert }) => alert)), undefined, 2)}\n`;
   const page = 'docs/how-to/monitoring.md';
   const { runbookBaseUrl } = parse(await readFile(chartValues, 'utf8')) as { runbookBaseUrl: string };
-  // Links, and not the comment that names the folder.
+  // Changes links, and not the comment that names the folder.
   const links = new RegExp(`(?<=runbook_url: |")${RUNBOOKS}`, 'g');
   const published = (text: string) => text.replaceAll(links, runbookBaseUrl);
   return [
@@ -32,7 +32,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   ];
 }
 
-/** The file as it is; empty when it is missing. */
+/** Returns the current content of the file; empty if the file is missing. */
 export async function currentContent({ path }: GeneratedFile): Promise<string> {
   return readFile(new URL(path, repository), 'utf8').catch(() => '');
 }

@@ -1,6 +1,6 @@
 const UNRELEASED = '## [Unreleased]';
 
-/** What a release makes of the changelog. */
+/** The changelog after a release. */
 export interface ChangelogRelease {
   readonly version: string;
   /** `2026-11-22` */
@@ -9,22 +9,22 @@ export interface ChangelogRelease {
   readonly repository: string;
 }
 
-/** The versions that the changelog has sections of, the newest first. */
+/** The versions with sections in the changelog, newest first. */
 export function releasedVersions(changelog: string): readonly string[] {
   return [...changelog.matchAll(/^## \[(\d[^\]]*)\]/gm)].map(([, version = '']) => version);
 }
 
-/** What is said of changes that are not released yet, without its heading. */
+/** The text about unreleased changes, without its heading. */
 export function unreleasedChanges(changelog: string): string {
   const [, rest = ''] = changelog.split(`${UNRELEASED}\n`, 2);
   return rest.split(/^(?:## |\[Unreleased\]:)/m, 1)[0]?.trim() ?? '';
 }
 
-/** The changelog in which what was unreleased is a release, with links that compare it with the one before. */
+/** The changelog with the unreleased changes as a release, and with links that compare it with the previous one. */
 export function withRelease(changelog: string, release: ChangelogRelease): string {
   const { version, date, repository } = release;
   const compare = (from: string, to: string) => `${repository}/compare/${from}...${to}`;
-  // A tag, or a commit where the former version was not published.
+  // A tag, or a commit if the former version was not published.
   const [, previous = ''] = /^\[Unreleased\]: \S*\/compare\/(\S+)\.\.\.HEAD$/m.exec(changelog) ?? [];
   const links = [
     `[Unreleased]: ${compare(`v${version}`, 'HEAD')}`,

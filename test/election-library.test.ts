@@ -6,7 +6,7 @@ import * as library from '../src/election-library.ts';
 const page = join(import.meta.dirname, '../docs/reference/library.md');
 const example = join(import.meta.dirname, '../examples/elect.ts');
 
-/** What the example writes when it is run. */
+/** The output of the example. */
 async function outputOfExample(): Promise<string> {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});
   try {
@@ -17,14 +17,14 @@ async function outputOfExample(): Promise<string> {
   }
 }
 
-/** `text` with `block` in place of the code block that follows a marker. */
+/** Returns `text` with `block` in place of the code block after a marker. */
 function withBlock(text: string, marker: string, language: string, block: string): string {
   const [before, rest = ''] = text.split(`<!-- ${marker} -->\n`);
   const after = rest.replace(/^\n```[\s\S]*?\n```\n/, '');
   return `${before}<!-- ${marker} -->\n\n\`\`\`${language}\n${block}\`\`\`\n${after}`;
 }
 
-test('docs/reference/library.md shows the example as it is, and what it writes (npm test -- test/election-library.test.ts -u)', async () => {
+test('docs/reference/library.md contains the example, and its output (npm test -- test/election-library.test.ts -u)', async () => {
   const written = await readFile(page, 'utf8');
   const withExample = withBlock(written, 'examples/elect.ts', 'ts', await readFile(example, 'utf8'));
   const output = await outputOfExample();
@@ -34,13 +34,13 @@ test('docs/reference/library.md shows the example as it is, and what it writes (
   expect(output).toContain('GrantRevised');
 });
 
-test('docs/reference/library.md says what each function and constant of the library is for', async () => {
+test('docs/reference/library.md describes each function and constant of the library', async () => {
   const text = await readFile(page, 'utf8');
   const reference = text.slice(0, text.indexOf('## An example'));
   expect(Object.keys(library).filter((name) => !reference.includes(`\`${name}`))).toEqual([]);
 });
 
-test('the example uses the library alone', async () => {
+test('the example imports only the library', async () => {
   const source = await readFile(example, 'utf8');
   const imported = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
   expect(imported).toEqual(['coordinated-leader-election/election']);

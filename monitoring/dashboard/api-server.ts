@@ -5,7 +5,7 @@ import { perMinute, perSecond, quantile, series } from './queries.ts';
 const requests = 'rest_client_requests_total';
 const troubles = perSecond(requests, { matchers: 'code=~"<error>|429|5.."' });
 
-/** How it goes with the API server, and with the keys that wait for being worked on. */
+/** Requests to the API server, and the workqueue. */
 export const apiServer: Row = {
   title: 'API server and workqueue',
   collapsed: true,
@@ -13,15 +13,15 @@ export const apiServer: Row = {
     parts(
       {
         title: 'Requests by answer',
-        description: 'Requests to the API server by the code of the answer; <error> where there was none.',
+        description: 'Requests to the API server by status code; <error>: no answer.',
         unit: units.RequestsPerSecond,
       },
       ['{{code}}', perSecond(requests, { by: 'code' })],
     ),
     lines(
       {
-        title: 'Requests that the API server failed',
-        description: 'The part of requests without an answer, or with one of 429 or 5xx.',
+        title: 'Failed requests',
+        description: 'Share of requests without an answer, or with status 429 or 5xx.',
         unit: units.PercentUnit,
         thresholds: { orange: 0.01, red: 0.1 },
         alert: 'LeaseCoordinatorWriteErrors',
@@ -31,7 +31,7 @@ export const apiServer: Row = {
     lines(
       {
         title: 'Latency of requests (p99)',
-        description: 'How long requests took, a watch until its answer began; over 15 minutes.',
+        description: 'Duration of requests; for a watch, until its answer began. Over 15 minutes.',
         unit: units.Seconds,
         thresholds: { orange: 1 },
         alert: 'LeaseApiServerSlow',
@@ -40,9 +40,8 @@ export const apiServer: Row = {
     ),
     lines(
       {
-        title: 'Requests under way',
-        description:
-          'Requests that are under way at once, and how many may be: fewer the more slowly the API server answers.',
+        title: 'Requests in flight',
+        description: 'Requests in flight, and their limit. The limit falls if the API server answers slowly.',
         unit: units.Short,
         alert: 'LeaseApiServerSlow',
       },
@@ -52,7 +51,7 @@ export const apiServer: Row = {
     parts(
       {
         title: 'Leases that wait to write',
-        description: 'Leases that wait for their turn to write, by what for; the most urgent go first.',
+        description: 'Leases that wait for a free request slot, by urgency. The most urgent go first.',
         unit: units.Short,
         alert: 'LeaseApiServerSlow',
       },
@@ -60,8 +59,8 @@ export const apiServer: Row = {
     ),
     lines(
       {
-        title: 'Wait for the turn to write (p90)',
-        description: 'How long Leases waited for their turn to write, by what for; over 15 minutes.',
+        title: 'Wait before a write (p90)',
+        description: 'Time that Leases waited for a free request slot, by urgency. Over 15 minutes.',
         unit: units.Seconds,
         thresholds: { orange: 2 },
         alert: 'LeaseApiServerSlow',
@@ -70,9 +69,9 @@ export const apiServer: Row = {
     ),
     lines(
       {
-        title: 'Last heard of',
+        title: 'Time since the last data',
         description:
-          'How long ago the API server last sent anything; in a quiet cluster bookmarks come about once a minute.',
+          'Time since the API server last sent data. In a quiet cluster, bookmarks arrive about once a minute.',
         unit: units.Seconds,
         thresholds: { orange: 75, red: 150 },
         alert: 'LeaseCoordinatorWatchStale',
@@ -85,7 +84,7 @@ export const apiServer: Row = {
     lines(
       {
         title: 'Watches that ended',
-        description: 'Watches by how they ended (closed is in order), and complete lists after those.',
+        description: 'Watches by how they ended (closed is normal), and the complete lists that followed.',
         unit: units.CountsPerMinute,
         alert: 'LeaseCoordinatorWatchStale',
       },
@@ -94,8 +93,8 @@ export const apiServer: Row = {
     ),
     lines(
       {
-        title: 'Failures of watching',
-        description: 'What went wrong while a resource was looked for, listed, watched or read.',
+        title: 'Failures of watches',
+        description: 'Failures of discovery, lists, watches, decoding and handlers.',
         unit: units.CountsPerMinute,
         alert: 'LeaseCoordinatorWatchStale',
       },
@@ -103,9 +102,9 @@ export const apiServer: Row = {
     ),
     lines(
       {
-        title: 'Keys that wait',
+        title: 'Depth of the workqueue',
         description:
-          'The depth of the workqueue; more than a moment of it means too few workers or slow writes.',
+          'Keys that wait in the workqueue. If they wait for long, workers are few or writes are slow.',
         unit: units.Short,
         thresholds: { orange: 100 },
         alert: 'LeaseElectionsSlow',
@@ -115,22 +114,22 @@ export const apiServer: Row = {
     lines(
       {
         title: 'Time in the workqueue',
-        description: 'How long keys waited and were worked on (p99, over 15 minutes).',
+        description: 'How long keys waited, and how long their processing took (p99, over 15 minutes).',
         unit: units.Seconds,
         thresholds: { orange: 1 },
         alert: 'LeaseElectionsSlow',
       },
       ['waited', quantile(0.99, 'workqueue_queue_duration_seconds')],
-      ['worked on', quantile(0.99, 'workqueue_work_duration_seconds')],
+      ['processed', quantile(0.99, 'workqueue_work_duration_seconds')],
     ),
     lines(
       {
-        title: 'Keys added and repeated',
-        description: 'Keys put into the workqueue, and those put back with backoff as their work failed.',
+        title: 'Keys added and retried',
+        description: 'Keys added to the workqueue, and keys queued again with backoff after a failure.',
         unit: units.CountsPerMinute,
       },
       ['added', perMinute('workqueue_adds_total')],
-      ['repeated', perMinute('workqueue_retries_total')],
+      ['retried', perMinute('workqueue_retries_total')],
     ),
   ],
 };

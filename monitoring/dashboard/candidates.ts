@@ -2,7 +2,7 @@ import * as units from '@grafana/grafana-foundation-sdk/units';
 import { lines, parts, type Row } from './panels.ts';
 import { asTheActiveSees, perMinute } from './queries.ts';
 
-/** Who could lead. */
+/** States of candidates, pings and deletions. */
 export const candidates: Row = {
   title: 'Candidates',
   panels: [
@@ -10,7 +10,7 @@ export const candidates: Row = {
       {
         title: 'Candidates by state',
         description:
-          'What LeaseCandidates count for. Idle ones are asked before they are elected; unresponsive ones did not answer, and take no part until they renew.',
+          'States of LeaseCandidates. An idle candidate is pinged before it is elected. An unresponsive one did not answer, and cannot lead until it renews.',
         unit: units.Short,
         alert: 'LeaseCandidatesUnresponsive',
       },
@@ -19,7 +19,7 @@ export const candidates: Row = {
     lines(
       {
         title: 'Pings',
-        description: 'Candidates that were asked for a sign of life, and those that gave none in time.',
+        description: 'Pings sent to candidates, and pings that were not answered in time.',
         unit: units.CountsPerMinute,
         alert: 'LeaseCandidatesUnresponsive',
       },
@@ -29,7 +29,7 @@ export const candidates: Row = {
     lines(
       {
         title: 'Candidates collected',
-        description: 'LeaseCandidates that were deleted, as they had gone long ago.',
+        description: 'Dead LeaseCandidates that were deleted.',
         unit: units.CountsPerMinute,
       },
       ['collected', perMinute('cle_candidates_collected_total')],

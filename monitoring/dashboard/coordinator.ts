@@ -2,14 +2,14 @@ import * as units from '@grafana/grafana-foundation-sdk/units';
 import { lines, parts, type Row, timeline } from './panels.ts';
 import { perMinute, series } from './queries.ts';
 
-/** Which replica coordinates, and what becomes of its writes. */
+/** The active replica, and the results of its writes. */
 export const coordinator: Row = {
   title: 'Coordinator',
   panels: [
     timeline(
       {
         title: 'Replicas',
-        description: 'Which replica holds the lock and may write. In a dry run none does.',
+        description: 'The replica that holds the lock and may write. In a dry run there is none.',
         unit: units.NoUnit,
         alert: 'LeaseCoordinatorAbsent',
         states: [
@@ -23,7 +23,7 @@ export const coordinator: Row = {
       {
         title: 'Holder of the lock',
         description:
-          'Who holds the lock in the eyes of any replica: itself, another one (replica), the built-in coordinator (foreign), or nobody. Nothing in a dry run.',
+          'The holder of the lock as each replica sees it: itself (self), another replica (replica), the built-in coordinator (foreign) or none. Empty in a dry run.',
         unit: units.NoUnit,
         alert: 'LeaseCoordinatorAbsent',
         states: [
@@ -36,7 +36,7 @@ export const coordinator: Row = {
     lines(
       {
         title: 'Changes of standing',
-        description: 'How often replicas came to be active, settling, waiting or standby.',
+        description: 'How often replicas became active, settling, waiting or standby.',
         unit: units.CountsPerMinute,
         alert: 'LeaseCoordinatorLockFlapping',
       },
@@ -46,7 +46,7 @@ export const coordinator: Row = {
       {
         title: 'Locks of other coordinators',
         description:
-          'Locks in other namespaces that another coordinator holds, as any replica sees them, and whether a lock of ours is refused, as the built-in coordinator may elect.',
+          'Locks that other coordinators hold in other namespaces, and whether our lock is refused because the built-in coordinator may elect.',
         unit: units.Short,
         thresholds: { red: 1 },
         alert: 'LeaseCoordinatorNotAlone',
@@ -57,7 +57,7 @@ export const coordinator: Row = {
     lines(
       {
         title: 'Failed calls about the lock',
-        description: 'Lost races for the lock are among them: a few when replicas start are in order.',
+        description: 'Failed calls, including lost races for the lock: a few are normal when replicas start.',
         unit: units.CountsPerMinute,
         alert: 'LeaseCoordinatorLockFlapping',
       },
@@ -76,7 +76,7 @@ export const coordinator: Row = {
       {
         title: 'Decisions held back',
         description:
-          'Looks at a Lease that were put off: its candidates are very many, or somebody changes them all the time.',
+          'Decisions that were delayed, because a Lease has very many candidates or changes all the time.',
         unit: units.CountsPerMinute,
       },
       ['held back', perMinute('cle_decisions_held_back_total')],
@@ -93,7 +93,7 @@ export const coordinator: Row = {
       {
         title: 'Writes in vain',
         description:
-          'Writes that failed (error), or were refused as the object had changed (conflict): those are part of the work.',
+          'Writes that failed (error), or that the server refused because the object had changed (conflict, which is normal).',
         unit: units.CountsPerMinute,
         alert: 'LeaseCoordinatorWriteErrors',
       },

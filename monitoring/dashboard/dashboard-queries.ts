@@ -1,21 +1,21 @@
 import type { Dashboard, Panel, RowPanel } from '@grafana/grafana-foundation-sdk/dashboard';
 
-/** Something that a dashboard asks Prometheus. */
+/** A query of a dashboard to Prometheus. */
 export interface DashboardQuery {
   /** The title of its panel, or the name of its variable or annotation. */
   readonly of: string;
-  /** An expression as Grafana has it, with its variables; or `label_values(...)` of a variable. */
+  /** A PromQL expression with Grafana's variables, or `label_values(...)` of a variable. */
   readonly expression: string;
-  /** Asked for one moment only, not for a range. */
+  /** An instant query, not a range query. */
   readonly isInstant: boolean;
 }
 
-/** All panels but rows, those within rows too. */
+/** Returns all panels, including those within rows, but not the rows. */
 export function panelsOf({ panels = [] }: Dashboard): readonly Panel[] {
   return panels.flatMap((each): readonly Panel[] => (isRow(each) ? each.panels : [each]));
 }
 
-/** Everything that a dashboard asks Prometheus. */
+/** Returns all queries of a dashboard. */
 export function dashboardQueries(dashboard: Dashboard): readonly DashboardQuery[] {
   const ofPanels = panelsOf(dashboard).flatMap(({ title = '', targets = [] }) =>
     targets.map((target) => {

@@ -9,10 +9,10 @@ import { type Row, source } from './panels.ts';
 import { processes } from './process.ts';
 import { perSecond } from './queries.ts';
 
-/** Where the links to runbooks lead, in the chart's files; its `runbookBaseUrl` takes the place of it. */
+/** The base of runbook links in the chart's files. The chart replaces it with `runbookBaseUrl`. */
 export const RUNBOOKS = 'docs/runbooks';
 
-/** The dashboard, for a cluster with these alerts. */
+/** Returns the dashboard for a cluster with these alerts. */
 export function makeDashboard(alerts: readonly string[]): dashboard.Dashboard {
   const builder = new dashboard.DashboardBuilder('Coordinated leader election')
     .uid('coordinated-leader-election')
@@ -52,7 +52,7 @@ function variables() {
       .current({ text: 'All', value: '$__all' });
   return [
     new dashboard.DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'),
-    // Most have no such label: then all is one cluster.
+    // Without the label `cluster`, all series count as one cluster.
     choice('cluster', 'Cluster', 'label_values(cle_build_info, cluster)').allValue('.*'),
     choice('job', 'Job', 'label_values(cle_build_info{cluster=~"$cluster"}, job)'),
     new dashboard.ConstantVariableBuilder('runbooks')
@@ -61,7 +61,7 @@ function variables() {
   ];
 }
 
-/** Another replica coordinates from here on. */
+/** Marks when another replica starts to coordinate. */
 function takeovers(): dashboard.AnnotationQueryBuilder {
   const expression = `${perSecond('cle_lock_state_changes_total', { by: 'instance', matchers: 'state="active"' })} > 0`;
   return new dashboard.AnnotationQueryBuilder()
@@ -74,7 +74,7 @@ function takeovers(): dashboard.AnnotationQueryBuilder {
     .target(new DataqueryBuilder().refId('Takeovers').datasource(source).expr(expression));
 }
 
-/** Panels have numbers, by which links name them; rows have theirs among them. */
+/** Numbers all panels and rows. Links name panels by number. */
 function numbered(made: dashboard.Dashboard): dashboard.Dashboard {
   let last = 0;
   const next = () => {

@@ -6,15 +6,14 @@ function quantiles(histogram: string): readonly Query[] {
   return [0.5, 0.9, 0.99].map((q): Query => [`p${q * 100}`, quantile(q, histogram)]);
 }
 
-/** How many elections there are, why, and how long they take. */
+/** Numbers, reasons and durations of elections. */
 export const elections: Row = {
   title: 'Elections',
   panels: [
     parts(
       {
         title: 'Elections by result',
-        description:
-          'Elections that ended. The results granted and preferred mean that a candidate was elected.',
+        description: 'Elections by result. A candidate was elected if the result is granted or preferred.',
         unit: units.CountsPerMinute,
       },
       ['{{result}}', perMinute('cle_elections_total', { by: 'result' })],
@@ -22,7 +21,7 @@ export const elections: Row = {
     parts(
       {
         title: 'Elections by reason',
-        description: 'Why elections were held.',
+        description: 'Reasons of elections.',
         unit: units.CountsPerMinute,
       },
       ['{{reason}}', `${perMinute('cle_elections_total', { by: 'reason' })} > 0`],
@@ -31,7 +30,7 @@ export const elections: Row = {
       {
         title: 'Leader changes and preemptions',
         description:
-          'Leases given to another holder; holders asked to yield to a better candidate; elections in which the newest binary stood back (skew preventions).',
+          'Grants to a new holder; holders asked to yield to a better candidate; elections in which a candidate with an older binary won (skew preventions).',
         unit: units.CountsPerMinute,
       },
       ['leader changes', perMinute('cle_leader_changes_total')],
@@ -42,7 +41,7 @@ export const elections: Row = {
       {
         title: 'From expiry to the new holder',
         description:
-          'Time from when a Lease expired, or from when anybody could be elected after that, to its new holder; over 15 minutes.',
+          'Time from the expiry of a Lease, or from the first electable candidate after it, to the grant to a new holder. Over 15 minutes.',
         unit: units.Seconds,
         thresholds: { red: 5 },
         alert: 'LeaseElectionsSlow',
@@ -52,7 +51,7 @@ export const elections: Row = {
     heatmap(
       {
         title: 'From expiry to the new holder, each election',
-        description: 'How many elections took how long.',
+        description: 'Distribution of the durations.',
         unit: units.Seconds,
         alert: 'LeaseElectionsSlow',
       },
@@ -72,7 +71,7 @@ export const elections: Row = {
       {
         title: 'From need to decision',
         description:
-          'Time from when an election was needed, and anybody could be elected, to its decision, waiting for answers included; over 15 minutes.',
+          'Time from when an election was needed and a candidate was electable to its decision, including the wait for answers. Over 15 minutes.',
         unit: units.Seconds,
         thresholds: { red: 10 },
         alert: 'LeaseElectionsSlow',
@@ -82,7 +81,7 @@ export const elections: Row = {
     heatmap(
       {
         title: 'From need to decision, each election',
-        description: 'How many elections took how long.',
+        description: 'Distribution of the durations.',
         unit: units.Seconds,
         alert: 'LeaseElectionsSlow',
       },
@@ -91,7 +90,7 @@ export const elections: Row = {
     parts(
       {
         title: 'Decisions by reason',
-        description: 'All decisions, those that nothing is to be done among them.',
+        description: 'All decisions, including decisions to do nothing.',
         unit: units.CountsPerMinute,
       },
       ['{{reason}}', `${perMinute('cle_decisions_total', { by: 'reason' })} > 0`],

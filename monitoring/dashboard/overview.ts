@@ -2,7 +2,7 @@ import * as units from '@grafana/grafana-foundation-sdk/units';
 import { names, parts, type Row, runbookOf, stat, table, variable } from './panels.ts';
 import { asTheActiveSees, ofTheActive, series } from './queries.ts';
 
-/** Whether all is well; `alerts` are the names of those that there are. */
+/** The state at a glance. `alerts`: the names of all alerts. */
 export function overview(alerts: readonly string[]): Row {
   const ours = `alertname=~"${alerts.join('|')}"`;
   return {
@@ -11,7 +11,7 @@ export function overview(alerts: readonly string[]): Row {
       stat(
         {
           title: 'Leases',
-          description: 'Leases that somebody is a candidate for.',
+          description: 'Leases that have candidates.',
           unit: units.Short,
         },
         `sum(${asTheActiveSees('cle_leases')})`,
@@ -20,7 +20,7 @@ export function overview(alerts: readonly string[]): Row {
         {
           title: 'Without leader',
           description:
-            'Leases that have candidates but no valid holder, but for those whose candidates all ended in good order. For a moment there may be some: an election takes its time.',
+            'Leases that have candidates but no valid holder, except those whose candidates have all shut down cleanly. A few are normal for a moment, during elections.',
           unit: units.Short,
           thresholds: { orange: 1 },
           alert: 'LeaseWithoutLeader',
@@ -30,7 +30,7 @@ export function overview(alerts: readonly string[]): Row {
       stat(
         {
           title: 'Without leader for',
-          description: 'How long the Lease that has been without a valid holder for longest has been so.',
+          description: 'Longest time that a Lease has had no valid holder.',
           unit: units.Seconds,
           thresholds: { orange: 10, red: 30 },
           alert: 'LeaseWithoutLeader',
@@ -40,7 +40,7 @@ export function overview(alerts: readonly string[]): Row {
       stat(
         {
           title: 'Strategy conflicts',
-          description: 'Leases that get no new leader, as their candidates disagree about the strategy.',
+          description: 'Leases that get no new leader because their candidates disagree on the strategy.',
           unit: units.Short,
           thresholds: { red: 1 },
           alert: 'LeaseStrategyConflict',
@@ -51,7 +51,7 @@ export function overview(alerts: readonly string[]): Row {
         {
           title: 'Without successor',
           description:
-            'Leases that lost their redundancy within a day: candidates have stopped answering, and none but the holder is left.',
+            'Leases that lost their redundancy in the last 24 hours: candidates do not answer, and only the holder can lead.',
           unit: units.Short,
           thresholds: { orange: 1 },
           alert: 'LeaseCandidatesUnresponsive',
@@ -64,7 +64,7 @@ export function overview(alerts: readonly string[]): Row {
           description:
             "The replica that holds the lock and may write, or the API server's built-in coordinator, which holds the same lock.",
           unit: units.NoUnit,
-          none: 'nobody',
+          none: 'none',
           alert: 'LeaseCoordinatorAbsent',
         },
         ['{{cluster}} {{instance}}', `${series('leader_election_master_status')} == 1`],
@@ -76,7 +76,7 @@ export function overview(alerts: readonly string[]): Row {
       table(
         {
           title: 'Alerts',
-          description: 'Alerts that are pending or firing. A name leads to its runbook.',
+          description: 'Pending and firing alerts. Each name links to its runbook.',
           unit: units.NoUnit,
           none: 'none',
           field: 'alertname',
@@ -88,7 +88,7 @@ export function overview(alerts: readonly string[]): Row {
         {
           title: 'Leases by the reason of the last decision',
           description:
-            'What the active replica last decided about each Lease; LeaderOptimal is all in order.',
+            'The latest decision of the active replica about each Lease. LeaderOptimal is the normal state.',
           unit: units.Short,
         },
         ['{{reason}}', `sum by (reason) (${ofTheActive('cle_leases_by_reason')}) > 0`],
@@ -96,9 +96,9 @@ export function overview(alerts: readonly string[]): Row {
       names(
         {
           title: 'Versions',
-          description: 'Versions of the coordinator that are scraped; two of them only during an update.',
+          description: 'Versions of the running coordinators. Two versions are normal only during an update.',
           unit: units.NoUnit,
-          none: 'none is scraped',
+          none: 'none scraped',
           alert: 'LeaseCoordinatorAbsent',
         },
         ['{{version}}', `count by (version) (${series('cle_build_info')})`],

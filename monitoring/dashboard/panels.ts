@@ -8,38 +8,38 @@ import * as timelines from '@grafana/grafana-foundation-sdk/statetimeline';
 import * as tables from '@grafana/grafana-foundation-sdk/table';
 import * as timeseries from '@grafana/grafana-foundation-sdk/timeseries';
 
-/** Panels of one heading. */
+/** A row of panels. */
 export interface Row {
   readonly title: string;
-  /** Folded up until somebody opens it; its queries are not run before. */
+  /** Collapsed at first. Grafana runs its queries when a user opens it. */
   readonly collapsed?: true;
   readonly panels: readonly Builder<dashboard.Panel>[];
 }
 
-/** An expression, and what a series of it is called: text with `{{label}}`. */
+/** A PromQL expression, and the legend of its series: text with `{{label}}`. */
 export type Query = readonly [legend: string, expression: string];
 
-/** What every panel says of itself. */
+/** The texts and thresholds of a panel. */
 export interface PanelText {
   readonly title: string;
   readonly description: string;
   /** One of the SDK's `units`. */
   readonly unit: string;
-  /** From which value on it is `orange` or `red`; below that it is green. */
+  /** The values from which the panel is `orange` or `red`; below them it is green. */
   readonly thresholds?: Readonly<Partial<Record<'orange' | 'red', number>>>;
-  /** The alert whose runbook tells what to do when this looks bad. */
+  /** The alert whose runbook says what to do if the value is bad. */
   readonly alert?: string;
 }
 
-/** How Grafana's texts refer to a variable of the dashboard, or to one of Grafana's own. */
+/** Returns a reference to a variable of the dashboard or of Grafana. */
 export function variable(name: string): string {
   return `\${${name}}`;
 }
 
-/** The data source that is chosen at the top. */
+/** The data source that the user chooses at the top. */
 export const source: common.DataSourceRef = { type: 'prometheus', uid: variable('datasource') };
 
-/** The address of the runbook of an alert, which may be given as a variable. */
+/** Returns the address of an alert's runbook. `alert` may be a reference to a variable. */
 export function runbookOf(alert: string): string {
   return `${variable('runbooks')}/${alert}.md`;
 }
@@ -53,7 +53,7 @@ export function stat(text: PanelText, expression: string): stats.PanelBuilder {
     .graphMode(common.BigValueGraphMode.None);
 }
 
-/** The names of the series that there are, instead of their values. */
+/** Shows the names of the series instead of their values. */
 export function names(text: PanelText & { readonly none: string }, ...queries: readonly Query[]) {
   const builder = sized(text, new stats.PanelBuilder(), 4, 4)
     .reduceOptions(last())
@@ -79,7 +79,7 @@ export function lines(text: PanelText, ...queries: readonly Query[]): timeseries
   return withQueries(builder, queries, query);
 }
 
-/** Areas on top of each other: parts of a whole. */
+/** Stacked areas. */
 export function parts(text: PanelText, ...queries: readonly Query[]): timeseries.PanelBuilder {
   const stacking = new common.StackingConfigBuilder().mode(common.StackingMode.Normal);
   return lines(text, ...queries)
@@ -87,7 +87,7 @@ export function parts(text: PanelText, ...queries: readonly Query[]): timeseries
     .fillOpacity(40);
 }
 
-/** What fell into the buckets of a histogram over time. */
+/** A heatmap of a histogram's buckets over time. */
 export function heatmap(text: PanelText, expression: string): heatmaps.PanelBuilder {
   const color = new heatmaps.HeatmapColorOptionsBuilder()
     .mode(heatmaps.HeatmapColorMode.Scheme)
@@ -101,7 +101,7 @@ export function heatmap(text: PanelText, expression: string): heatmaps.PanelBuil
     .showLegend();
 }
 
-/** Which of its states something was in over time: `states` are the names of values, 0 first. */
+/** States over time. `states`: the names of the values 0, 1 and so on. */
 export function timeline(
   text: PanelText & { readonly states: readonly (readonly [name: string, color: string])[] },
   [name, expression]: Query,
@@ -116,7 +116,7 @@ export function timeline(
     .legend(legend());
 }
 
-/** A row for each series, with its labels as columns; a click on the column `field` leads to `url`. */
+/** A table with a row for each series and its labels as columns. The column `field` links to `url`. */
 export function table(
   text: PanelText & { readonly none: string; readonly field: string; readonly url: string },
   expression: string,
@@ -132,7 +132,7 @@ export function table(
     .noValue(text.none);
 }
 
-/** What all kinds of panels have in common. */
+/** Sets the size, and the options that all kinds of panels share. */
 interface CommonBuilder extends Builder<dashboard.Panel> {
   title(title: string): this;
   description(description: string): this;

@@ -5,7 +5,7 @@ import { series } from './queries.ts';
 const perInstance = (metric: string, by = '') =>
   `sum by (instance${by}) (rate(${series(metric)}[$__rate_interval]))`;
 
-/** The processes themselves. */
+/** CPU, memory and event loop of the processes. */
 export const processes: Row = {
   title: 'Process',
   collapsed: true,
@@ -13,8 +13,7 @@ export const processes: Row = {
     lines(
       {
         title: 'CPU',
-        description:
-          'CPUs in use. More than one means garbage collection and network beside the one event loop.',
+        description: 'CPUs in use. More than one: garbage collection and network run beside the event loop.',
         unit: units.Short,
         thresholds: { orange: 1 },
       },
@@ -23,7 +22,7 @@ export const processes: Row = {
     lines(
       {
         title: 'Memory',
-        description: 'Memory of the process, and how much of it is heap in use.',
+        description: 'Memory of the process, and its used heap.',
         unit: units.BytesIEC,
         thresholds: { orange: 400 * 2 ** 20, red: 500 * 2 ** 20 },
       },
@@ -33,7 +32,7 @@ export const processes: Row = {
     lines(
       {
         title: 'Delay of the event loop (p99)',
-        description: 'How late timers are. The lock is lost when it is not renewed for 10 s.',
+        description: 'Delay of timers. A replica loses the lock if it does not renew it for 10 s.',
         unit: units.Seconds,
         thresholds: { orange: 0.25, red: 2 },
         alert: 'LeaseCoordinatorLockFlapping',
@@ -43,7 +42,7 @@ export const processes: Row = {
     lines(
       {
         title: 'Garbage collection',
-        description: 'The part of time that goes into it, by kind.',
+        description: 'Share of time spent in garbage collection, by kind.',
         unit: units.PercentUnit,
         thresholds: { orange: 0.1 },
       },
@@ -52,7 +51,7 @@ export const processes: Row = {
     lines(
       {
         title: 'Open files',
-        description: 'File descriptors in use, sockets among them, as a part of those that are allowed.',
+        description: 'Open file descriptors, including sockets, as a share of the limit.',
         unit: units.PercentUnit,
         thresholds: { orange: 0.5, red: 0.9 },
       },
@@ -61,7 +60,7 @@ export const processes: Row = {
     lines(
       {
         title: 'Up for',
-        description: 'Time since the process started; a saw tells of crashes.',
+        description: 'Time since the start of the process. It drops to zero at each restart.',
         unit: units.Seconds,
         alert: 'LeaseCoordinatorAbsent',
       },

@@ -46,14 +46,12 @@ export function completionLines(words: readonly string[], program: Command): str
   );
 }
 
-/** The supported shells. */
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
 /** The first argument of a completion request from the scripts. kubectl calls its plugins in the same way. */
 export const COMPLETE = '__complete';
 
-/** The name of the program. */
 export const NAME = 'coordinated-leader-election';
 
 /** The name of the program as a kubectl plugin: `kubectl cle`. */

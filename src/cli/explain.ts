@@ -118,7 +118,7 @@ function coordinatorText(lock: LockHolder): string {
     case 'none':
       return 'none';
     case 'unknown':
-      return 'unknown, the lock may not be read';
+      return 'unknown: these credentials may not read the lock';
   }
 }
 
@@ -128,9 +128,9 @@ function coordinatorText(lock: LockHolder): string {
  */
 function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
   if (holder === '') return [];
-  if (kind === 'none') return ['Nothing: no coordinator runs. With a coordinator:'];
+  if (kind === 'none') return ['Nothing happens: no coordinator runs. With a coordinator:'];
   if (kind === 'builtIn') {
-    return ['By the rules of this program; the built-in coordinator, which decides here, takes longer.'];
+    return ['By the rules of this project; the built-in coordinator, which decides here, takes longer.'];
   }
   return [];
 }
@@ -185,9 +185,9 @@ function strategySentences({
   const outvoted = others.map(({ name, asksFor }) => `${name} asks for ${asksFor.join(' > ')}`);
   const writers = writtenBy.length === 0 ? '' : `, written by ${listed(writtenBy)}`;
   return [
-    resolved === undefined ? 'The candidates agree on none.' : `${resolved}${asked}.`,
+    resolved === undefined ? 'The candidates do not agree on a strategy.' : `${resolved}${asked}.`,
     ...(outvoted.length === 0 ? [] : [`${outvoted.join('; ')}.`]),
-    onLease === '' ? 'The Lease names none.' : `The Lease names ${onLease}${writers}.`,
+    onLease === '' ? 'The Lease has no strategy.' : `The Lease has ${onLease}${writers}.`,
   ];
 }
 
@@ -195,15 +195,15 @@ function endOf({ holder: name, reason, isSettled, tookMs }: Rehearsal): string {
   const holder = shortened(printable(name), 100);
   if (!isSettled) {
     const lasted = humanDuration(tookMs / 1000);
-    return `It still goes on after ${lasted}, and ${holder || 'no candidate'} holds the Lease (${reason}).`;
+    return `The election is not settled after ${lasted}, and ${holder || 'no candidate'} holds the Lease (${reason}).`;
   }
   if (holder !== '') return `${holder} leads in the end (${reason}).`;
   switch (reason) {
     case 'NoCandidates':
     case 'PlainElector':
-      return `No candidate is there to lead in the end (${reason}); a program that takes Leases by itself may.`;
+      return `No candidate leads in the end (${reason}); a program that takes Leases by itself may lead.`;
     case 'ThirdPartyStrategy':
-      return `Another controller says who leads in the end (${reason}).`;
+      return `Another controller chooses the leader in the end (${reason}).`;
     case 'CoordinatorLease':
       return `Another coordinator takes it by itself (${reason}).`;
     default:

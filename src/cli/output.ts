@@ -74,7 +74,6 @@ export function tableLines(
   );
 }
 
-/** Returns the width of each column. */
 export function widthsOf(rows: readonly (readonly Cell[])[]): readonly number[] {
   const count = Math.max(0, ...rows.map(({ length }) => length));
   return Array.from({ length: count }, (_, index) =>

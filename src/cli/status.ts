@@ -6,7 +6,7 @@ import {
 } from '../inspection/elections.ts';
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import { describePriority } from '../inspection/wording.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { hasStatus } from '../kubernetes/errors.ts';
 import type { StatusSettings } from '../settings/inspection-settings.ts';
 import { createThrottle } from '../support/backoff.ts';
 import type { Host } from '../support/host.ts';
@@ -133,7 +133,7 @@ async function followStatus(
     onError: (error: unknown) => {
       // After the first table, the credentials are known to be valid. A later refusal comes from a server
       // that has just started.
-      if (widths === undefined && isRefusal(error)) refused.abort(error);
+      if (widths === undefined && hasStatus(error, 401, 403)) refused.abort(error);
       else warn(error);
     },
   };
@@ -167,10 +167,6 @@ async function followStatus(
 }
 
 const MAX_WARNING_LENGTH = 1000;
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 401 || error.status === 403);
-}
 
 /** Returns a function that prints warnings. It prints a repeated warning once a minute. */
 function warningsTo({ stderr, clock }: Host): (error: unknown) => void {

@@ -37,7 +37,6 @@ export type DecisionEvent =
   /** The Lease and all its candidates are gone. */
   | { readonly type: 'forgotten'; readonly key: LeaseKey };
 
-/** A write ended. */
 export interface WriteEvent {
   readonly type: 'written';
   readonly key: LeaseKey;
@@ -51,7 +50,6 @@ export interface WriteEvent {
   readonly lease: Lease | undefined;
 }
 
-/** Events of the watches of Leases and LeaseCandidates. */
 export type WatchEvent =
   /** All LeaseCandidates of one source are cached. */
   | { readonly type: 'synced'; readonly apiVersion: CandidateApiVersion }
@@ -78,7 +76,6 @@ export type WatchEvent =
       readonly annotation: string;
     };
 
-/** Events of the coordinator's lock. */
 type CoordinatorLockEvent =
   | { readonly type: 'lockChanged'; readonly state: LockState }
   | { readonly type: 'lockEvent'; readonly event: LockEvent }

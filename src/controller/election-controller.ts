@@ -97,7 +97,7 @@ export class ElectionController {
       observe,
       // Before the first list, an existing object looks like a missing one, so make no decision. At the end of a list
       // or of a take-over, the controller enqueues all Leases.
-      isKnown: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
+      isCached: (key) => this.knows(splitLeaseKey(key).namespace) && !this.#takeOver.isPending,
       relist: (kind) => (kind === 'lease' ? this.#leases : this.#candidates).relist(),
     });
   }
@@ -162,7 +162,6 @@ export class ElectionController {
     return knowsAny && !this.#candidates.hasJustLostSource;
   }
 
-  /** The watched versions of LeaseCandidates. */
   get candidateApis(): CandidateSourcesWatch['apiVersions'] {
     return this.#candidates.apiVersions;
   }

@@ -204,7 +204,6 @@ export class RequestRoom {
     return this.#inFlight.get(key) ?? 0;
   }
 
-  /** Number of waiting Leases, by urgency. */
   waiting(): Readonly<Record<Urgency, number>> {
     const counts = { grant: 0, preference: 0, vacant: 0, expiry: 0, housekeeping: 0 };
     for (const { urgency } of this.#waiting.values()) counts[urgency]++;

@@ -33,7 +33,7 @@ export class HeldLocks {
     // Other programs may use the same name for a Lease in another namespace.
     const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
     if (lease === undefined || !isHeld) this.#seen.delete(namespace);
-    else if (this.#isNews(lease)) this.#seen.set(namespace, { lease, since: now });
+    else if (this.#hasRenewed(lease)) this.#seen.set(namespace, { lease, since: now });
   }
 
   /** Returns the namespaces of the locks that have not expired. */
@@ -44,7 +44,7 @@ export class HeldLocks {
   }
 
   /** Whether the holder has changed or renewed. An event without such a change does not show that the holder is alive. */
-  #isNews({ namespace, holderIdentity, renewTime }: Lease): boolean {
+  #hasRenewed({ namespace, holderIdentity, renewTime }: Lease): boolean {
     const last = this.#seen.get(namespace)?.lease;
     return last?.holderIdentity !== holderIdentity || last?.renewTime !== renewTime;
   }

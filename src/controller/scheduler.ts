@@ -24,7 +24,7 @@ export interface SchedulerParts
    * Whether all objects of the Lease are cached, so that a decision is possible. If it returns false, add the Lease again
    * later.
    */
-  readonly isKnown: (key: LeaseKey) => boolean;
+  readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
 }
@@ -138,7 +138,6 @@ export class Scheduler {
     if (!this.#isClosed) this.#due.add(key);
   }
 
-  /** The reason of the last decision. */
   reasonOf(key: LeaseKey): Reason | undefined {
     return this.#entries.get(key)?.last?.reason;
   }
@@ -228,7 +227,7 @@ export class Scheduler {
   }
 
   #process(key: LeaseKey): void {
-    if (this.forgetIfGone(key) || !this.#parts.isKnown(key)) return;
+    if (this.forgetIfGone(key) || !this.#parts.isCached(key)) return;
     const entry = this.#entryOf(key);
     try {
       this.#decide(key, entry);

@@ -93,7 +93,7 @@ export class Sender {
     const isDelivered = action.kind === 'PingCandidate' && isRefusedForGood(error);
     if (isDelivered) recordSuccess(records, key, action, sentAt, clock.now());
     else recordFailure(records, key, action, sentAt, clock.now());
-    if (isKnownUndone(error)) recordRefusal(records, key, action);
+    if (isNeverExecuted(error)) recordRefusal(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     gate.failed(key, object, floorMs, isConflict(error));
     if (isConflict(error)) gate.expectChange(key, object, awaited, basisOf(action));
@@ -116,7 +116,7 @@ export class LockLostError extends Error {
 }
 
 /** True if it is certain that the server has not carried out the failed action and never will. */
-function isKnownUndone(error: unknown): boolean {
+function isNeverExecuted(error: unknown): boolean {
   const isNeverSent = error instanceof ConnectionError && error.code === 'ECONNREFUSED';
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
 }

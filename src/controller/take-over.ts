@@ -6,7 +6,6 @@ import type { OwnLock } from './lock/lock-record.ts';
 
 export interface TakeOverParts {
   readonly clock: Clock;
-  /** Returns the Lease in the cache. */
   readonly lease: (key: LeaseKey) => Lease | undefined;
   /** Whether one watch covers the lock and all coordinated Leases. */
   readonly isInOneWatch: (key: LeaseKey) => boolean;

@@ -8,7 +8,7 @@ import { resourcePaths, watchedNamespaces } from '../coordination/resource-paths
 import type { CandidateSource, LeaseCandidate } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { hasStatus } from '../kubernetes/errors.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
 import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
@@ -230,10 +230,10 @@ export class CandidateWatch {
     const { client, source, observe, onSyncChange } = this.#parts;
     try {
       const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
-      const isNews = apiVersion === undefined && !this.#isNotServed;
+      const isNew = apiVersion === undefined && !this.#isNotServed;
       this.#isNotServed = apiVersion === undefined;
       this.#isGone = false;
-      if (isNews) {
+      if (isNew) {
         observe({ type: 'notServed' });
         onSyncChange();
       }
@@ -299,8 +299,7 @@ export class CandidateWatch {
 
   /** Candidates that were read before stay cached after the permission is lost. */
   #noteRefusal(error: unknown, namespace: string): void {
-    const isForbidden = error instanceof ApiError && error.status === 403;
-    if (!isForbidden || this.#forbidden.has(namespace) || this.knows(namespace)) return;
+    if (!hasStatus(error, 403) || this.#forbidden.has(namespace) || this.knows(namespace)) return;
     this.#forbidden.add(namespace);
     this.#parts.onSyncChange();
   }

@@ -76,14 +76,13 @@ export interface AwaitedAnswer {
 /** Waits until the cache shows an object with another version than the base of the write. */
 interface AwaitedChange {
   readonly kind: 'change';
-  readonly otherThan: string | undefined;
+  readonly baseVersion: string | undefined;
   readonly until: Instant;
 }
 
 /** The reason why an object must not be written now. */
 interface Closed {
   readonly awaited: AwaitedAnswer | AwaitedChange | undefined;
-  /** Number of consecutive failures. */
   readonly failures: number;
   readonly retryAt: Instant;
 }
@@ -124,7 +123,7 @@ export class WriteGate {
     if (retryAt > this.#clock.now()) return retryAt;
     if (awaited?.kind === 'answer') return Number.POSITIVE_INFINITY;
     if (awaited === undefined || this.#clock.now() >= awaited.until) return undefined;
-    return this.#isCached(key, object, awaited.otherThan) ? awaited.until : undefined;
+    return this.#isCached(key, object, awaited.baseVersion) ? awaited.until : undefined;
   }
 
   /** Call this before a write is sent. */
@@ -139,11 +138,11 @@ export class WriteGate {
     key: LeaseKey,
     object: WrittenObject,
     answered: AwaitedAnswer,
-    otherThan: string | undefined,
+    baseVersion: string | undefined,
   ): void {
     if (this.#isOvertaken(key, object, answered)) return;
     const until = this.#clock.now() + EXPECTATION_MS;
-    this.#set(key, object, { awaited: { kind: 'change', otherThan, until } });
+    this.#set(key, object, { awaited: { kind: 'change', baseVersion, until } });
   }
 
   /** Call this after a write whose result is unknown. */
@@ -159,7 +158,7 @@ export class WriteGate {
     const { awaited } = this.#of(key, object);
     if (awaited?.kind !== 'change') return false;
     this.#set(key, object, { awaited: undefined });
-    return this.#isCached(key, object, awaited.otherThan);
+    return this.#isCached(key, object, awaited.baseVersion);
   }
 
   /** The first conflict causes no delay: a race with another client causes only one conflict. */

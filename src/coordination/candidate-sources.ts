@@ -10,7 +10,6 @@ export type CandidateApiVersion = `coordination.k8s.io/${LeaseCandidateVersion}`
 /** The versions that the embedded API server can serve. */
 export const servedCandidates = [...leaseCandidateVersions, CUSTOM_API_VERSION] as const;
 
-/** One of {@link servedCandidates}. */
 export type ServedCandidates = (typeof servedCandidates)[number];
 
 /** For each source: the resource, and its versions for discovery, newest version first. */

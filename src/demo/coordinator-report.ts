@@ -26,9 +26,9 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
 
   const report = (key: LeaseKey, decision: Decision, input: ElectionInput) => {
     const { reason } = decision;
-    const isNews = reasons.get(key) !== reason || changesCluster(decision);
+    const isNew = reasons.get(key) !== reason || changesCluster(decision);
     reasons.set(key, reason);
-    if (!isNews) return;
+    if (!isNew) return;
     const about = key === ownLease ? '' : `${key}: `;
     tell('coordinator', `${reason}: ${about}${describeDecision(decision, input, now())}`, isTrouble(reason));
   };
@@ -71,13 +71,13 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
  */
 export function describeDecision(decision: Decision, input: ElectionInput, now: Now): string {
   const { actions, reason } = decision;
-  const deeds = changeEvents(decision, input, undefined).map(({ message }) => message);
+  const sentences = changeEvents(decision, input, undefined).map(({ message }) => message);
   const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
-  if (asked.length > 0) deeds.push(`asks ${nameSome(asked)} for a sign of life`);
-  if (deeds.length === 0) {
+  if (asked.length > 0) sentences.push(`asks ${nameSome(asked)} for a sign of life`);
+  if (sentences.length === 0) {
     const election = { input, rawLease: undefined };
     const { waitingFor } = describeStatus(election, decision, surveyElection(input, now), now);
-    deeds.push(waitingFor === undefined ? REASONS[reason] : `waits for ${waitingFor}`);
+    sentences.push(waitingFor === undefined ? REASONS[reason] : `waits for ${waitingFor}`);
   }
   const isChoice = (grantOf(decision)?.holder ?? preferredBy(decision)) !== undefined;
   const { named, more } = nameCandidates(decision);
@@ -86,7 +86,7 @@ export function describeDecision(decision: Decision, input: ElectionInput, now: 
     return [`${name} (${lostBy === state ? state.toLowerCase() : describeLoss(lostBy)})`];
   });
   if (isChoice && passedOver.length > 0) {
-    deeds.push(`not ${passedOver.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
+    sentences.push(`not ${passedOver.join(', ')}${more > 0 ? ` and ${more} more` : ''}`);
   }
-  return deeds.join('; ');
+  return sentences.join('; ');
 }

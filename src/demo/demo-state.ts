@@ -10,7 +10,7 @@ export interface DemoState {
   readonly candidates: readonly CandidateRow[];
   /** The reason of the coordinator's decision. */
   readonly reason: Reason;
-  readonly happenings: readonly Happening[];
+  readonly events: readonly DemoEvent[];
 }
 
 export interface LeaseState {
@@ -46,8 +46,7 @@ export interface CandidateRow {
   readonly condition: Condition;
 }
 
-/** An event that the demo shows. */
-export interface Happening {
+export interface DemoEvent {
   /** The wall clock, in microseconds since the Unix epoch. */
   readonly at: bigint;
   /** The actor: the name of a candidate, `coordinator` or `you`. */
@@ -57,7 +56,7 @@ export interface Happening {
   readonly isTrouble: boolean;
 }
 
-/** Receives happenings, in order. Must not throw. */
+/** Receives events, in order. Must not throw. */
 export type Tell = (who: string, text: string, isTrouble?: boolean) => void;
 
 /** `13:24:05.123`, in UTC like all times in Kubernetes. */

@@ -9,7 +9,7 @@ import type { RunSettings } from '../settings/run-settings.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
 import type { Clock } from '../support/clock.ts';
 import { createReport } from './coordinator-report.ts';
-import type { CandidateRow, Condition, DemoState, Happening, LeaseState, Tell } from './demo-state.ts';
+import type { CandidateRow, Condition, DemoEvent, DemoState, LeaseState, Tell } from './demo-state.ts';
 import type { SampleLife, SampleTiming } from './sample-candidate.ts';
 import { type DemoCommands, SampleCast } from './sample-cast.ts';
 
@@ -20,7 +20,7 @@ export interface DemoWorldParts {
   readonly settings: RunSettings;
   readonly timing: SampleTiming;
   readonly statusPage?: StatusPage | undefined;
-  readonly onHappening?: ((happening: Happening) => void) | undefined;
+  readonly onEvent?: ((event: DemoEvent) => void) | undefined;
 }
 
 const NAMESPACE = 'default';
@@ -39,14 +39,14 @@ export class DemoWorld {
   readonly #client: KubernetesClient;
   readonly #coordinator: Coordinator;
   readonly #cast: SampleCast;
-  #onHappening: (happening: Happening) => void;
-  #happenings: readonly Happening[] = [];
+  #onEvent: (event: DemoEvent) => void;
+  #events: readonly DemoEvent[] = [];
   #isStopping = false;
 
-  constructor({ clock, connect, settings, timing, statusPage, onHappening = () => {} }: DemoWorldParts) {
+  constructor({ clock, connect, settings, timing, statusPage, onEvent = () => {} }: DemoWorldParts) {
     this.#clock = clock;
     this.#client = connect(CONNECTIONS);
-    this.#onHappening = onHappening;
+    this.#onEvent = onEvent;
     const report = createReport(this.tell, LEASE_KEY, () => this.#now());
     this.#coordinator = assembleCoordinator({
       clock,
@@ -81,16 +81,16 @@ export class DemoWorld {
   /** Stops everything. May be called at any time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#onHappening = () => {};
+    this.#onEvent = () => {};
     this.#cast.stop();
     await this.#coordinator.stop();
     await this.#client.close();
   }
 
   readonly tell: Tell = (who, text, isTrouble = false) => {
-    const happening = { at: this.#clock.wallTime(), who, text, isTrouble };
-    this.#happenings = [...this.#happenings, happening].slice(-REMEMBERED);
-    this.#onHappening(happening);
+    const event = { at: this.#clock.wallTime(), who, text, isTrouble };
+    this.#events = [...this.#events, event].slice(-REMEMBERED);
+    this.#onEvent(event);
   };
 
   /** Returns the coordinator's view of the election, and the state of the candidates' programs. */
@@ -113,7 +113,7 @@ export class DemoWorld {
         .toSorted((a, b) => compareForElection(a.candidate, b.candidate))
         .map((standing) => candidateRow(standing, this.#cast.member(standing.candidate.name), lease)),
       reason: decideElection(input, now).reason,
-      happenings: this.#happenings,
+      events: this.#events,
     };
   }
 

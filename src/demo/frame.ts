@@ -3,8 +3,8 @@ import { printable } from '../support/text.ts';
 import {
   type CandidateRow,
   type Condition,
+  type DemoEvent,
   type DemoState,
-  type Happening,
   type LeaseState,
   seconds,
   timeOfDay,
@@ -73,7 +73,7 @@ export function renderFrame(
   const { above, gap, below } = roomIn(roomy) >= wanted ? roomy : compact;
   const room = Math.max(0, rows - above.length - gap.length - below.length);
   const table = tableLines(state, Math.max(room - WANTED_LOG_LINES, Math.ceil(room / 2)));
-  const log = logLines(state.happenings, room - table.length, columns);
+  const log = logLines(state.events, room - table.length, columns);
   return [...above, ...table, ...gap, ...log, ...below].slice(0, rows);
 }
 
@@ -126,7 +126,7 @@ function tableLines({ candidates, lease }: DemoState, rows: number): readonly st
       const { name, binaryVersion, emulationVersion, condition } = row;
       const facts = printable(line(name, binaryVersion, emulationVersion));
       const state = paint(CONDITION_STYLES[condition], condition);
-      return `${markOf(row, lease)}${facts}${state}${wishOf(row, lease)}`;
+      return `${markOf(row, lease)}${facts}${state}${preferenceOf(row, lease)}`;
     }),
     ...(more > 0 ? [paint('dim', `  and ${more} more`)] : []),
   ].slice(0, rows);
@@ -138,23 +138,23 @@ function markOf({ name }: CandidateRow, lease: LeaseState | undefined): string {
   return lease?.preferredHolder === name ? paint('bold', '> ') : '  ';
 }
 
-function wishOf({ strategy }: CandidateRow, lease: LeaseState | undefined): string {
+function preferenceOf({ strategy }: CandidateRow, lease: LeaseState | undefined): string {
   const isUsual = !lease || lease.strategy === '' || strategy === lease.strategy;
   return isUsual ? '' : paint('yellow', `, wants ${printable(strategy)}`);
 }
 
 /** Renders the last events. Pads them to `rows` lines, so that the parts below do not move. */
-function logLines(happenings: readonly Happening[], rows: number, columns: number): readonly string[] {
+function logLines(events: readonly DemoEvent[], rows: number, columns: number): readonly string[] {
   const lines: string[] = [];
-  for (const happening of happenings.toReversed()) {
-    const added = happeningLines(happening, columns);
+  for (const event of events.toReversed()) {
+    const added = eventLines(event, columns);
     if (lines.length + added.length > rows) break;
     lines.unshift(...added);
   }
   return [...lines, ...Array.from({ length: rows - lines.length }, () => '')];
 }
 
-function happeningLines({ at, who, text, isTrouble }: Happening, columns: number): readonly string[] {
+function eventLines({ at, who, text, isTrouble }: DemoEvent, columns: number): readonly string[] {
   const time = `${timeOfDay(at)} `;
   return wrapText(printable(`${who} ${text}`), columns - time.length).map((line, index) => {
     const start = index === 0 ? paint('dim', time) : ' '.repeat(time.length);

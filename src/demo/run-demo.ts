@@ -18,7 +18,7 @@ import type { Clock } from '../support/clock.ts';
 import { withContext } from '../support/files.ts';
 import { type Environment, type Host, untilAborted, version } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
-import { type Happening, timeOfDay } from './demo-state.ts';
+import { type DemoEvent, timeOfDay } from './demo-state.ts';
 import { DemoWorld, type DemoWorldParts } from './demo-world.ts';
 import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
@@ -55,7 +55,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   try {
     if (settings.once) {
       say(`The API server of the demo listens at ${server.url}.`);
-      const tourWorld = createWorld(server, clock, { onHappening: (one) => say(`    ${lineOf(one)}`) });
+      const tourWorld = createWorld(server, clock, { onEvent: (one) => say(`    ${lineOf(one)}`) });
       world = tourWorld;
       const steps = tourScript(() => tourWorld.start());
       const { leaseDurationMs } = TIMING;
@@ -82,7 +82,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
     say(`Watch it in a browser: ${url}`);
     for (const hint of hints) say(hint);
     say('In a terminal, the demo has a live view with keys, for example to kill the leader.');
-    world = createWorld(server, clock, { statusPage, onHappening: (happening) => say(lineOf(happening)) });
+    world = createWorld(server, clock, { statusPage, onEvent: (event) => say(lineOf(event)) });
     await world.start();
     await untilAborted(stop);
   } finally {
@@ -115,14 +115,14 @@ export function openerFor(
   return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
 }
 
-function lineOf({ at, who, text }: Happening): string {
+function lineOf({ at, who, text }: DemoEvent): string {
   return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
 }
 
 function createWorld(
   server: DemoServer,
   clock: Clock,
-  observers: Pick<DemoWorldParts, 'statusPage' | 'onHappening'>,
+  observers: Pick<DemoWorldParts, 'statusPage' | 'onEvent'>,
 ): DemoWorld {
   const kubeConfig = loadKubeConfig({ kubeconfig: server.kubeconfig, env: {} });
   const given = {

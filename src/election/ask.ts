@@ -26,7 +26,7 @@ export function contendersAmong(
  * Returns the contenders to ping next (rule 6). The number for this wave includes contenders whose ping is still
  * pending.
  */
-export function whomToAsk(view: View, contenders: readonly Standing[]): readonly Standing[] {
+export function contendersToPing(view: View, contenders: readonly Standing[]): readonly Standing[] {
   const { askingSince = view.at } = view.input.memory;
   const waves = Math.floor((view.at - askingSince) / WAVE_MS);
   const count = Math.min(FIRST_ASKED * 2 ** waves, MAX_ASKED_AT_ONCE);
@@ -92,7 +92,7 @@ export function askAhead(view: View, moment: Instant, except?: string): readonly
   );
   const present = [...willCount].map(({ candidate }) => candidate);
   const absent = standings.filter((standing) => !willCount.has(standing));
-  return pingEach(view, whomToAsk(view, contendersAmong(present, absent)), 'expiry');
+  return pingEach(view, contendersToPing(view, contendersAmong(present, absent)), 'expiry');
 }
 
 /** Maximum number of silent candidates to ping in one round. */

@@ -7,7 +7,7 @@ import {
   transitionsTo,
   updateLease,
 } from './actions.ts';
-import { askAhead, contendersAmong, nextWaveAt, whomToAsk } from './ask.ts';
+import { askAhead, contendersAmong, contendersToPing, nextWaveAt } from './ask.ts';
 import { reservationFor } from './beliefs.ts';
 import { hasAnsweredInTime, isUnanswered } from './candidate-observation.ts';
 import { decideProvisional, pingAheadOfTakeUp } from './decide-provisional.ts';
@@ -102,7 +102,7 @@ function decidePending(view: HeldView): Verdict | undefined {
   const { ping } = preferred.observation;
   const askAgainAt = (ping?.ackedAt ?? view.at) + PREFERRED_PING_INTERVAL_MS;
   const isDue = ping === undefined || view.at >= askAgainAt;
-  const asked = whomToAsk(view, contenders);
+  const asked = contendersToPing(view, contenders);
   return {
     reason: 'PreemptionPending',
     actions: pingEach(view, isDue ? [preferred, ...asked] : asked, 'preemption'),
@@ -175,7 +175,7 @@ function decideChallenge(view: HeldView): Verdict {
   if (contenders.length > 0) {
     return {
       reason: 'AwaitingAcks',
-      actions: pingEach(view, whomToAsk(view, contenders), 'preemption'),
+      actions: pingEach(view, contendersToPing(view, contenders), 'preemption'),
       recheckAt: [ackDeadline(view), nextWaveAt(view), livenessExpiry(view), reinstatementTime(view)],
       isAsking: true,
     };

@@ -2,11 +2,11 @@ import { grantTo, hasOwnPreference, nameStrategy, pingEach, removeOwnPreference 
 import {
   askAhead,
   contendersAmong,
+  contendersToPing,
   nextRoundAt,
   nextWaveAt,
   reviveSome,
   roundBackoffMs,
-  whomToAsk,
 } from './ask.ts';
 import { ackDueAt } from './candidate-observation.ts';
 import type { Reason } from './decision.ts';
@@ -126,7 +126,7 @@ function decideElectionOrWait(view: VacantView): Verdict {
   if (verdict) return verdict;
   if (contenders.length === 0) return decideLastResort(view, isRoundDue);
 
-  const asked = whomToAsk(view, contenders);
+  const asked = contendersToPing(view, contenders);
   const revived = isRoundDue ? reviveSome(view) : [];
   return {
     reason: 'AwaitingAcks',
@@ -221,7 +221,7 @@ function decideLastResort(view: VacantView, isRoundDue: boolean): Verdict {
   return {
     reason: view.outcome.kind === 'noneElectable' ? 'NoElectableCandidates' : 'NoLiveCandidates',
     actions: [
-      ...pingEach(view, withdrawnUnasked(view), 'election'),
+      ...pingEach(view, withdrawnToPing(view), 'election'),
       ...pingEach(view, isRoundDue ? reviveSome(view) : [], 'revival'),
     ],
     recheckAt: [
@@ -238,14 +238,14 @@ function decideAskingHeldBack(view: VacantView, heldBack: readonly Standing[]): 
   );
   return {
     reason: 'AwaitingAcks',
-    actions: pingEach(view, whomToAsk(view, heldBack), 'election'),
+    actions: pingEach(view, contendersToPing(view, heldBack), 'election'),
     recheckAt: [...answersDue, nextWaveAt(view), reinstatementTime(view)],
     isAsking: true,
   };
 }
 
 /** Returns withdrawn candidates that were not pinged. They are pinged as the last resort. */
-function withdrawnUnasked(view: VacantView): readonly Standing[] {
+function withdrawnToPing(view: VacantView): readonly Standing[] {
   return standingsIn(view.standings, 'Withdrawn').filter(
     ({ candidate, observation: { ping } }) =>
       ping === undefined || ping.sentAt < withdrawnAt(view, candidate.name),

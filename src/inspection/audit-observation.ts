@@ -11,7 +11,7 @@ import {
   type Now,
 } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { ApiError, hasStatus } from '../kubernetes/errors.ts';
 import { runWatch } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { type Clock, sleep } from '../support/clock.ts';
@@ -30,7 +30,6 @@ export interface WatchedLease {
 /** Observed renewals, on the monotonic clock, without the renewal that follows an acquisition at once. */
 export interface SeenRenewals {
   readonly count: number;
-  /** The first counted renewal. */
   readonly firstAt: Instant;
   /** The last renewal, or the first sight of the holder. */
   readonly lastAt: Instant;
@@ -212,7 +211,7 @@ async function readUnlessRefused<T>(
   try {
     return { found: await reading };
   } catch (error) {
-    if (!(error instanceof ApiError) || (error.status !== 403 && error.status !== 404)) throw error;
+    if (!hasStatus(error, 403, 404)) throw error;
     return { unread: unreadFor(what, error, right) };
   }
 }

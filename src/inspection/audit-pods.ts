@@ -43,7 +43,6 @@ export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
   };
 }
 
-/** The Pods of the audited namespaces. */
 export class PodIndex {
   readonly #byUid = new Map<string, AuditedPod>();
   readonly #byHostname: ReadonlyMap<string, readonly AuditedPod[]>;
@@ -124,7 +123,6 @@ export interface HolderBinding {
 /** The input of a search for the Pod of a holder. */
 export interface Holding {
   readonly lease: Lease;
-  /** The LeaseCandidate of the holder. */
   readonly candidate: LeaseCandidate | undefined;
 }
 

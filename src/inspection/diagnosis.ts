@@ -11,13 +11,13 @@ const FLAGS =
   '--runtime-config=coordination.k8s.io/v1beta1=true (1.32: v1alpha2, 1.31: v1alpha1).';
 
 const BOTH =
-  'Those of both groups count: see the first by kubectl get leasecandidates, the second by kubectl get lcand.';
+  'Candidates of both groups count: list the first by kubectl get leasecandidates, the second by kubectl get lcand.';
 
 const CLOSED =
-  'Where the provider closes kube-system, install with config.lockNamespace (--lock-namespace) set to a namespace that is open.';
+  'If the provider closes kube-system, set config.lockNamespace (--lock-namespace) to a namespace that is open.';
 
 const OWN_CREDENTIALS =
-  "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if it says the same";
+  "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if the finding stays";
 
 export function diagnose(evidence: Evidence): readonly Finding[] {
   const { elections } = evidence;
@@ -40,11 +40,11 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
     return {
       check,
       severity: 'warning',
-      what: 'Leases or LeaseCandidates may not be listed with these credentials.',
-      meaning: 'Neither candidates nor Leases can be examined.',
+      what: 'These credentials may not list Leases or LeaseCandidates.',
+      meaning: 'Candidates and Leases cannot be examined.',
       advice:
-        'Use credentials that may list leases and leasecandidates in every namespace, or name ' +
-        'a namespace that these may read with --namespace.',
+        'Use credentials that may list leases and leasecandidates in every namespace, or give --namespace with a ' +
+        'namespace that these credentials may read.',
     };
   }
   if (elections.candidateApis.length === 0) {
@@ -53,7 +53,7 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
       severity: 'error',
       what: `The server (${serverVersion || 'of unknown version'}) serves no LeaseCandidates.`,
       meaning: 'No component can be a candidate, so nothing is coordinated.',
-      advice: `Define those of our own group: by an install of the chart, or kubectl apply -f deploy/crd.yaml. For the server's own instead: ${FLAGS}`,
+      advice: `Install the chart or run kubectl apply -f deploy/crd.yaml, to define the LeaseCandidates of this project. To use those of the API server instead: ${FLAGS}`,
       runbook: runbookPath('LeaseCoordinatorWatchStale'),
     };
   }
@@ -61,9 +61,9 @@ function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
     return {
       check,
       severity: 'warning',
-      what: `leasecandidates of ${elections.forbiddenApis.join(' and ')} may not be listed with these credentials.`,
-      meaning: 'The candidates there are missing in what follows.',
-      advice: 'Use credentials that may list them: the ClusterRole reader of the chart lets you.',
+      what: `These credentials may not list leasecandidates of ${elections.forbiddenApis.join(' and ')}.`,
+      meaning: 'Their candidates are missing in the following findings.',
+      advice: "Use credentials that may list them, such as those of the chart's ClusterRole reader.",
     };
   }
   return {
@@ -82,11 +82,11 @@ function checkGate({ trial }: Evidence): Finding {
     return {
       check,
       severity: 'warning',
-      what: `A Lease could not be created for trial: ${trial.message}`,
-      meaning: 'It is not known whether Leases keep their strategy.',
+      what: `A Lease could not be created in a dry run: ${trial.message}`,
+      meaning: 'It is unknown whether Leases keep their strategy.',
       advice:
-        'Use credentials that may create leases, and with --namespace a namespace that exists; nothing is kept of the ' +
-        'trial.',
+        'Use credentials that may create leases, and with --namespace a namespace that exists; the dry run stores ' +
+        'nothing.',
     };
   }
   if (trial.keepsStrategy)
@@ -94,7 +94,7 @@ function checkGate({ trial }: Evidence): Finding {
   return {
     check,
     severity: 'ok',
-    what: 'Leases do not keep strategy and preferredHolder, as the feature gate CoordinatedLeaderElection is off. They are kept in annotations, and a leader that does not know these is made to give way by a fence.',
+    what: 'Leases do not keep strategy and preferredHolder, because the feature gate CoordinatedLeaderElection is off. The coordinator keeps them in annotations, and uses a fence to make a leader yield that does not know the annotations.',
   };
 }
 
@@ -131,8 +131,7 @@ function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence
       check,
       severity: 'warning',
       what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
-      meaning:
-        'A coordinator with these credentials could not do its work; other credentials are not examined.',
+      meaning: 'A coordinator with these credentials cannot work; other credentials are not examined.',
       advice: `${OWN_CREDENTIALS}, kubectl apply -f deploy/rbac.yaml.${isClosed ? ` ${CLOSED}` : ''}`,
       runbook: runbookPath(isBlind ? 'LeaseCoordinatorWatchStale' : 'LeaseCoordinatorWriteErrors'),
     });
@@ -144,7 +143,7 @@ function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence
       check,
       severity: 'warning',
       what: `${who} may not: ${others.map(describeRight).join(', ')}.`,
-      meaning: `A coordinator with these credentials elects, but ${lacks}.`,
+      meaning: `A coordinator with these credentials elects leaders, but ${lacks}.`,
       advice: `${OWN_CREDENTIALS}, have the chart grant it: helm upgrade with --set ${value}=true.`,
     });
   }
@@ -160,7 +159,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
       check,
       severity: 'warning',
       what: `${skew.text}.`,
-      meaning: "Times are judged by the server's here; elections do not compare clocks.",
+      meaning: "This command uses the server's time; elections do not compare clocks.",
       advice: 'Set both clocks by NTP.',
     });
   }
@@ -209,7 +208,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
     // A fence is only a warning, because it expires by itself.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
-    const what = `${listed(names)}: ${reason}${isSupposed ? ', if all candidates live that have not renewed just now' : ''}.`;
+    const what = `${listed(names)}: ${reason}${isSupposed ? ', if all silent candidates are alive' : ''}.`;
     const finding = { check, severity, what, meaning: REASONS[reason], advice } as const;
     if (reason === 'StrategyConflict') return [{ ...finding, runbook: runbookPath('LeaseStrategyConflict') }];
     return [isLed ? finding : { ...finding, runbook: runbookPath('LeaseWithoutLeader') }];

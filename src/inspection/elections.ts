@@ -14,7 +14,7 @@ import type { ElectionSettings, Lease, LeaseCandidate, MicroTime, Now } from '..
 import type { ElectionInput } from '../election/view.ts';
 import type { HeardDate, KubernetesClient, Query } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { type ApiError, hasStatus } from '../kubernetes/errors.ts';
 import { listAllPages } from '../kubernetes/list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
@@ -87,19 +87,6 @@ export async function observeElections(
   return { candidateApis, forbiddenApis, now, elections: electionsIn(records, rawLeases, asked) };
 }
 
-/** Resolves to undefined if the server answers with one of these statuses. Rejects with all other errors. */
-export async function unlessRefused<T>(
-  read: Promise<T>,
-  statuses: readonly number[],
-): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof ApiError && statuses.includes(error.status)) return undefined;
-    throw error;
-  }
-}
-
 interface ObjectsRequest<T> {
   readonly path: string;
   readonly query: Query;
@@ -159,7 +146,7 @@ export async function listCandidates(
         });
         return objects;
       } catch (error) {
-        if (!(error instanceof ApiError && error.status === 403)) throw error;
+        if (!hasStatus(error, 403)) throw error;
         refusals.set(apiVersion, error);
         return [];
       }

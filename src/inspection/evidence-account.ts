@@ -19,10 +19,10 @@ import {
 import type { Now } from '../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../election/view.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { hasStatus, unlessStatus } from '../kubernetes/errors.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { humanDuration } from '../support/text.ts';
-import { listObjects, unlessRefused } from './elections.ts';
+import { listObjects } from './elections.ts';
 
 /** The conditions of crash evidence, in the order in which they are checked (rule 17). */
 const CONDITIONS = ['Bound', 'Exited', 'SameIncarnation', 'Silent'] as const;
@@ -55,7 +55,7 @@ export async function accountForEvidence(
     ]);
     return describeConditions(input, pods, isAskedByNamespace, now);
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!hasStatus(error, 403, 404)) throw error;
     return accounts('Bound', undefined, `Pods could not be read: ${error.message}`);
   }
 }
@@ -76,7 +76,7 @@ async function readPods(
   const holder = candidates.find(({ candidate }) => candidate.name === lease?.holderIdentity);
   if (holder?.candidate.pod) {
     const path = resourcePaths.pod(namespace, holder.candidate.pod.name);
-    const raw = await unlessRefused(client.request({ method: 'GET', path }), [404]);
+    const raw = await unlessStatus(client.request({ method: 'GET', path }), 404);
     return isKubernetesObject(raw) ? [decodePod(raw)] : [];
   }
   const host = hostInIdentity(lease?.holderIdentity);
@@ -88,18 +88,14 @@ async function readPods(
       decode: decodePod,
       pageSize: PODS_PER_PAGE,
     });
-  const { objects } = (await unlessRefused(list(''), [403])) ?? (await list(namespace));
+  const { objects } = (await unlessStatus(list(''), 403)) ?? (await list(namespace));
   return objects.filter((pod) => hostnamesOf(pod).includes(host));
 }
 
 async function isAskedBy(client: KubernetesClient, namespace: string): Promise<boolean> {
   const path = `${resourcePaths.namespaces}/${encodeURIComponent(namespace)}`;
-  const raw = await unlessRefused(client.request({ method: 'GET', path }), [403, 404]);
+  const raw = await unlessStatus(client.request({ method: 'GET', path }), 403, 404);
   return isKubernetesObject(raw) && asksForEvidence(raw);
-}
-
-function isRefusal(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 403 || error.status === 404);
 }
 
 function describeConditions(
@@ -129,8 +125,8 @@ function describeConditions(
   const leftMs = end.at - now.monotonic;
   const silent =
     leftMs > 0
-      ? `for ${humanDuration(Math.ceil(leftMs / 1000))} more, the holder may renew`
-      : 'the holder has left out a renewal since';
+      ? `the holder may still renew for ${humanDuration(Math.ceil(leftMs / 1000))}`
+      : 'the holder has not renewed since then';
   return accounts(
     'Silent',
     leftMs <= 0,
@@ -168,7 +164,7 @@ function accounts(
   holds: boolean | undefined,
   why: string,
   bound = '',
-  exited = 'the status has an end that the kubelet has seen',
+  exited = 'the status contains an end that the kubelet has seen',
 ): readonly ConditionAccount[] {
   const place = CONDITIONS.indexOf(decisive);
   const reasons: Readonly<Record<Condition, string>> = {

@@ -5,7 +5,7 @@ import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { coordinatorLease, GROUP } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { ApiError, hasStatus, unlessStatus } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
@@ -16,7 +16,6 @@ import {
   type ObservedElections,
   observeElections,
   type ServerAhead,
-  unlessRefused,
 } from './elections.ts';
 
 export interface Evidence {
@@ -49,7 +48,6 @@ type TrialLease =
 interface ExaminationRequest extends ClusterScope {
   readonly clock: ClusterClock;
   readonly lockNamespace: string;
-  /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
   /** Whether the coordinator watches Pods (rule 17). */
   readonly isCrashEvidenceUsed: boolean;
@@ -66,16 +64,16 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
     ...(leaderLabel ? labelRights : []),
     ...(isCrashEvidenceUsed ? evidenceRights : []),
   ];
-  const version = await unlessForbidden(client.request({ method: 'GET', path: '/version' }));
+  const version = await unlessStatus(client.request({ method: 'GET', path: '/version' }), 403);
   const [user, everywhere, lock, otherLocks, trial, missingEverywhere] = await Promise.all([
     whoAmI(client),
-    unlessForbidden(observeElections({ ...request, namespace: '' })),
+    unlessStatus(observeElections({ ...request, namespace: '' }), 403),
     readLock(client, clock, lockNamespace),
     readOtherLocks(client, clock, lockNamespace),
     tryLease(request),
     missingAmong(client, rights),
   ]);
-  const here = everywhere ? undefined : await unlessForbidden(observeElections(request));
+  const here = everywhere ? undefined : await unlessStatus(observeElections(request), 403);
   const elections = everywhere ?? here;
   const missingHere = await missingAmong(
     client,
@@ -173,10 +171,10 @@ export async function readLock(
 ): Promise<LockHolder> {
   const path = resourcePaths.lease(namespace, coordinatorLease.name);
   try {
-    const lease = await unlessForbidden(client.request({ method: 'GET', path }));
+    const lease = await unlessStatus(client.request({ method: 'GET', path }), 403);
     return isKubernetesObject(lease) ? lockHolderOf(lease, clock.wallTime()) : { kind: 'unknown' };
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return { kind: 'none', formerHolder: '' };
+    if (hasStatus(error, 404)) return { kind: 'none', formerHolder: '' };
     throw error;
   }
 }
@@ -188,10 +186,6 @@ function neededFor(
 ): readonly Right[] {
   const isServed = (group: string) => candidateApis?.some((api) => api.startsWith(`${group}/`)) ?? true;
   return missing.filter(({ group, resource }) => resource !== 'leasecandidates' || isServed(group));
-}
-
-function unlessForbidden<T>(look: Promise<T>): Promise<T | undefined> {
-  return unlessRefused(look, [403]);
 }
 
 /** Returns the user's name. Servers before 1.28 lack this review, and some servers forbid it. */
@@ -242,7 +236,7 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
     spec: { resourceAttributes: right },
   };
   // A user without the permission to create reviews is anonymous and has no permissions.
-  const review = await unlessForbidden(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }));
+  const review = await unlessStatus(client.request({ method: 'POST', path: ACCESS_REVIEWS, body }), 403);
   const status = review?.['status'];
   return isJsonObject(status) && status['allowed'] === true;
 }
@@ -264,7 +258,7 @@ async function readOtherLocks(
     query,
     decode: (raw) => ({ found: raw.metadata.namespace ?? '', lock: lockHolderOf(raw, clock.wallTime()) }),
   });
-  const { objects = [] } = (await unlessForbidden(list)) ?? {};
+  const { objects = [] } = (await unlessStatus(list, 403)) ?? {};
   return objects.flatMap(({ found, lock }) => {
     const isLock = lock.kind === 'ours' || (lock.kind === 'builtIn' && found === coordinatorLease.namespace);
     return isLock && found !== namespace ? [{ namespace: found, holder: lock.holder }] : [];

@@ -74,9 +74,9 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
         check,
         severity: 'warning',
         what: `${listed(names)}: ${stateTexts[state]}.`,
-        meaning: 'They cannot lead, and the redundancy that they stand for is not there.',
+        meaning: 'They cannot lead, so the Lease has less redundancy than it seems.',
         advice:
-          'See whether their processes run and reach the API server; delete the candidates of those that are gone.',
+          'Check whether their processes run and reach the API server; delete the candidates of processes that are gone.',
         runbook: runbookPath('LeaseCandidatesUnresponsive'),
       },
     ];
@@ -102,7 +102,7 @@ export function checkPriorities({ elections, now }: ObservedAt): readonly Findin
             check,
             severity: 'warning',
             what: `${name}: ${unreadable} cannot be read.`,
-            meaning: 'The priority that it was to have does not count.',
+            meaning: 'The priority is ignored.',
             advice:
               'Set the annotation priority to a whole number such as 100, and priority-until to a time such as 2026-01-01T12:00:00Z.',
           },
@@ -114,7 +114,7 @@ export function checkPriorities({ elections, now }: ObservedAt): readonly Findin
     findings.push({ check, severity: 'ok', what });
   }
   if (ended.length > 0) {
-    const what = `${listed(ended)}: the priority that was set has ended. undrain removes what drain and transfer have left of it.`;
+    const what = `${listed(ended)}: the priority has ended. undrain removes the annotations that drain and transfer have left.`;
     findings.push({ check, severity: 'ok', what });
   }
   return findings;
@@ -128,9 +128,9 @@ function checkPlace({ lockNamespace, elections }: Evidence): readonly Finding[] 
     {
       check,
       severity: 'error',
-      what: `A lock in ${lockNamespace} is refused: the server serves LeaseCandidates of its own.`,
+      what: `A lock in ${lockNamespace} is refused: the API server serves its own LeaseCandidates.`,
       meaning: 'The controller built into kube-apiserver would elect beside a coordinator with that lock.',
-      advice: `Here is why: ${lockRefusal(lockNamespace, served)}.`,
+      advice: `The coordinator says: ${lockRefusal(lockNamespace, served)}.`,
       runbook: runbookPath('LeaseCoordinatorAbsent'),
     },
   ];
@@ -151,8 +151,8 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
       return {
         check,
         severity: 'warning',
-        what: `The lock ${name} may not be read with these credentials.`,
-        meaning: 'It is not known which coordinator is at work, if any.',
+        what: `These credentials may not read the lock ${name}.`,
+        meaning: 'It is unknown whether a coordinator runs.',
         advice: `Use credentials that may get leases in ${lockNamespace}.`,
       };
     case 'none':
@@ -165,7 +165,7 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
             : `${lock.formerHolder} held the lock ${name} and no longer renews it.`,
         meaning:
           otherLocks.length === 0
-            ? 'No coordinator is at work: a leader that crashes is not replaced.'
+            ? 'No coordinator is running: a leader that crashes is not replaced.'
             : 'No coordinator has this lock.',
         advice: adviceForNone(elections?.candidateApis.length === 0, otherLocks),
         runbook: runbookPath('LeaseCoordinatorAbsent'),
@@ -179,7 +179,7 @@ function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): stri
   if (other) {
     return `A coordinator has its lock in ${other.namespace}: if it is yours, run doctor with --lock-namespace ${other.namespace}.`;
   }
-  return 'Start the coordinator (run) and look at its log; see that it may do what deploy/rbac.yaml grants.';
+  return 'Start the coordinator (run) and check its log; check that it has the permissions in deploy/rbac.yaml.';
 }
 
 /** Checks for other locks. Their holders elect leaders independently of each other. */
@@ -192,8 +192,8 @@ function checkOthers({ lock, otherLocks }: Evidence): readonly Finding[] {
       severity: 'warning',
       what: `${listed(otherLocks.map(({ namespace, holder }) => `${holder} in ${namespace}`))} ${otherLocks.length === 1 ? 'holds' : 'hold'} a lock, too.`,
       meaning:
-        'Coordinators with different locks elect side by side, and each undoes what the other prefers.',
-      advice: 'Stop all but one, or let all have one --lock-namespace.',
+        'Coordinators with different locks elect independently, and each undoes what the other prefers.',
+      advice: 'Stop all but one, or give all the same --lock-namespace.',
       runbook: runbookPath('LeaseCoordinatorNotAlone'),
     },
   ];

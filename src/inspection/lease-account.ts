@@ -114,7 +114,7 @@ function blockersOf(
   if (advice !== undefined) blockers.push({ what: REASONS[reason], advice });
   if (coordinator.kind === 'none') {
     blockers.push({
-      what: 'No coordinator holds the lock: no election will be decided.',
+      what: 'No coordinator holds the lock, so no election is decided.',
       advice: 'Start the coordinator, or turn on the one built into kube-apiserver; doctor says more.',
     });
   }

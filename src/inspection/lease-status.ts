@@ -166,10 +166,11 @@ export function verdictOn(
     return `${holder} leads, as it is the best candidate ${under}.`;
   }
   if (isBeingRevised(decision)) {
-    return `No candidate leads yet: ${holder} was given the Lease and has not taken it up, and ${best} is better ${under}.`;
+    return `No candidate leads yet: ${holder} got the Lease and has not renewed it, and ${best} is better ${under}.`;
   }
   const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
-  if (!isCandidate) return `${holder} leads and is no candidate; ${best} is the best candidate. ${meaning}`;
+  if (!isCandidate)
+    return `${holder} leads and is not a candidate; ${best} is the best candidate. ${meaning}`;
   return `${holder} leads, but ${best} is better ${under}. ${meaning}`;
 }
 
@@ -199,10 +200,10 @@ function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: N
       if (tenure.kind !== 'held') return general;
       const seconds = secondsUntil(tenure.expiresAt, now);
       if (reason === 'PreemptionPending' && tenure.lease.isPreferredHolderNoted)
-        return `${tenure.holder} to give way, or to be fenced`;
+        return `${tenure.holder} to yield, or to be fenced`;
       return reason === 'HolderLate'
-        ? `${tenure.holder} to renew it, or its end in ${seconds}s`
-        : `${tenure.holder} to let it run out, in ${seconds}s`;
+        ? `${tenure.holder} to renew it, or its expiry in ${seconds}s`
+        : `${tenure.holder} to let it expire, in ${seconds}s`;
     }
     case 'LeaseFenced': {
       const until = tenure.kind === 'vacant' ? tenure.reservation?.until : undefined;

@@ -21,23 +21,23 @@ const nextSteps = {
 } satisfies Partial<Record<Reason, string>>;
 
 const awaited: Readonly<Record<Exclude<Reason, keyof typeof nextSteps>, string | undefined>> = {
-  FirstElectionSettling: 'its first candidates to have appeared, for a second at the most',
-  RevisionPending: 'a second or two to pass, in which more candidates may come',
+  FirstElectionSettling: 'more first candidates, for at most one second',
+  RevisionPending: 'more candidates, for a second or two',
   LeaderOptimal: undefined,
-  PreemptionPending: 'the holder to let it run out',
-  PreemptionBackoff: 'some time to pass since the last preemption failed',
-  HolderHidden: 'its LeaseCandidate to be served again, or the holder to stop',
-  WritesIgnored: 'some time to pass before writing again',
-  HolderLate: 'the holder to renew it, or its end',
+  PreemptionPending: 'the holder to let it expire',
+  PreemptionBackoff: 'the end of the backoff after a failed preemption',
+  HolderHidden: 'the API server to serve the LeaseCandidate of its holder again, or the holder to stop',
+  WritesIgnored: 'the end of the backoff before the next write',
+  HolderLate: 'the holder to renew it, or its expiry',
   AwaitingAcks: 'candidates to answer',
-  AwaitingFormerHolder: 'its last holder, who may still believe that it leads',
-  LeaseFenced: 'the time to pass in which its former holder may still believe that it leads',
+  AwaitingFormerHolder: 'its last holder to answer, because that one may still believe that it leads',
+  LeaseFenced: 'the end of the fence: its former holder may still believe that it leads',
   PlainElector: undefined,
   NoCandidates: 'candidates',
   NoLiveCandidates: 'a candidate to answer or renew',
   NoElectableCandidates: 'a candidate that can lead',
   StrategyConflict: 'the candidates to agree on a strategy',
-  ThirdPartyStrategy: "another controller, which carries out the Lease's strategy",
+  ThirdPartyStrategy: "another controller, which applies the Lease's strategy",
   InvalidLeaseName: 'candidates with another leaseName',
   CoordinatorLease: undefined,
 };
@@ -52,33 +52,33 @@ export function waitsFor(reason: Reason): string | undefined {
 /** Advice for a reason that occurs in every election, if a Lease keeps it for long. */
 const lastingAdvice: Readonly<Partial<Record<Reason, string>>> = {
   ...Object.fromEntries(
-    Object.keys(nextSteps).map((reason) => [reason, 'If this lasts, no coordinator is at work: run doctor.']),
+    Object.keys(nextSteps).map((reason) => [reason, 'If this lasts, no coordinator is running: run doctor.']),
   ),
-  AwaitingAcks: 'If this lasts longer than a few seconds, no coordinator is at work: run doctor.',
+  AwaitingAcks: 'If this lasts longer than a few seconds, no coordinator is running: run doctor.',
   PreemptionPending:
     'If this lasts more than a minute, the holder does not honour preferredHolder: restart it.',
 };
 
 const advice: Readonly<Partial<Record<Reason, string>>> = {
-  PreemptionBackoff: 'Look at why the better candidate does not keep running.',
+  PreemptionBackoff: 'Find out why the better candidate does not keep running.',
   HolderHidden:
-    'See why the API server no longer serves LeaseCandidates of that group: doctor says which it serves.',
-  PreferredHolderSilent: 'Look at the log of the preferred candidate.',
-  WritesIgnored: 'Have the holder take part as a candidate, with an elector of client-go 0.31 or newer.',
-  HolderLate: 'Look at the log of the holder.',
+    'Find out why the API server no longer serves LeaseCandidates of that group: doctor says which it serves.',
+  PreferredHolderSilent: 'Check the log of the preferred candidate.',
+  WritesIgnored: 'Make the holder a candidate, with an elector of client-go 0.31 or newer.',
+  HolderLate: 'Check the log of the holder.',
   LeaseFenced:
-    'Wait: explain says for how long. If it is fenced again and again, look at why its candidates change.',
+    'Wait: explain says for how long. If it is fenced again and again, find out why its candidates change.',
   NoCandidates:
-    'Start the component with coordinated leader election; see that its LeaseCandidate is created.',
-  NoLiveCandidates: 'See whether the processes behind the candidates run and reach the API server.',
+    'Start the component with coordinated leader election; check that its LeaseCandidate is created.',
+  NoLiveCandidates: 'Check whether the processes of the candidates run and reach the API server.',
   NoElectableCandidates:
     'Set binaryVersion and emulationVersion of the candidates to semantic versions such as 1.36.0.',
   StrategyConflict:
-    'Make the candidates with the highest binaryVersion ask for one strategy, or remove the others.',
+    'Make all candidates with the highest binaryVersion ask for one strategy, or remove the others.',
   ThirdPartyStrategy:
-    'See that the controller for this strategy runs; or have the candidates ask for OldestEmulationVersion.',
+    'Check that the controller for this strategy runs, or make the candidates ask for OldestEmulationVersion.',
   InvalidLeaseName:
-    'Give the candidates a leaseName of lower-case letters, digits, "-" and ".", which begins and ends with a letter or digit and has 253 characters at the most.',
+    'Give the candidates a leaseName of at most 253 lower-case letters, digits, "-" and ".", which begins and ends with a letter or digit.',
 };
 
 /** Returns advice about a reason; undefined if there is nothing to do. */
@@ -94,11 +94,11 @@ export function adviceOnTrouble(reason: Reason): string | undefined {
 export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Live: 'takes part',
   Awaiting: 'was pinged and has not answered yet',
-  Idle: 'valid; pinged before it is trusted',
-  Lapsed: 'was given the Lease and did not take it up; only if no other candidate can lead',
-  Withdrawn: 'has just released the Lease; only if no other candidate can lead',
-  Unresponsive: 'did not answer its ping; takes no part until it renews',
-  Expired: 'has not renewed for too long; takes no part until it renews',
+  Idle: 'valid; is pinged before it can lead',
+  Lapsed: 'got the Lease and did not renew it; elected only if no other candidate can lead',
+  Withdrawn: 'has just released the Lease; elected only if no other candidate can lead',
+  Unresponsive: 'did not answer its ping; cannot lead until it renews',
+  Expired: 'has not renewed for too long; cannot lead until it renews',
   Deleting: 'is being deleted',
 };
 
@@ -111,7 +111,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   CreatedLater: 'it was created later',
   LaterName: 'its name comes later',
   NotElectable: 'a version is missing or cannot be read',
-  AsGoodAsHolder: 'no better than the holder in what a leader gives way for',
+  AsGoodAsHolder: 'not better than the holder in priority or version',
   NotChosen: 'another was chosen',
   conflict: 'the candidates disagree on the strategy',
   thirdParty: 'another controller decides under this strategy',

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
 
-/** A cluster in a kubeconfig. */
 export interface Cluster {
   readonly name: string;
   readonly server: string;

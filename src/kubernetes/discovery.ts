@@ -1,8 +1,7 @@
-import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
-import { ApiError } from './errors.ts';
+import { unlessStatus } from './errors.ts';
 
-/** A resource to look for. */
 export interface WantedResource<V extends string> {
   /** The plural name, as in paths. */
   readonly resource: string;
@@ -21,24 +20,12 @@ export async function discoverServed<V extends string>(
   signal?: AbortSignal,
 ): Promise<V | undefined> {
   for (const apiVersion of apiVersions) {
-    const list = await getUnlessNotFound(client, `/apis/${apiVersion}`, signal);
+    const path = `/apis/${apiVersion}`;
+    const list = await unlessStatus(client.request({ method: 'GET', path, ...(signal && { signal }) }), 404);
     // The server may serve the version only for other resources.
     if (namesOf(list?.['resources']).includes(resource)) return apiVersion;
   }
   return undefined;
-}
-
-async function getUnlessNotFound(
-  client: KubernetesClient,
-  path: string,
-  signal: AbortSignal | undefined,
-): Promise<JsonObject | undefined> {
-  try {
-    return await client.request({ method: 'GET', path, ...(signal && { signal }) });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
 }
 
 /** Returns the names of the objects in a list. Skips names that are not strings. */

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 
-/** The fields of an {@link ApiError}. */
 export interface ApiErrorFields {
   readonly method: string;
   readonly path: string;
@@ -53,12 +52,22 @@ export class ConnectionError extends Error {
   }
 }
 
+/** True if the server answered with one of these statuses. */
+export function hasStatus(error: unknown, ...statuses: readonly number[]): error is ApiError {
+  return error instanceof ApiError && statuses.includes(error.status);
+}
+
+/** Resolves to undefined if the server answers with one of these statuses. Rejects with all other errors. */
+export async function unlessStatus<T>(answer: Promise<T>, ...statuses: readonly number[]) {
+  return await answer.catch((error: unknown) => {
+    if (hasStatus(error, ...statuses)) return undefined;
+    throw error;
+  });
+}
+
 /** True if the server refused a write because the object has been changed, deleted or created since the decision. */
 export function isConflict(error: unknown): boolean {
-  return (
-    error instanceof ApiError &&
-    (error.status === 409 || (error.status === 404 && error.reason === 'NotFound'))
-  );
+  return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }
 
 /**

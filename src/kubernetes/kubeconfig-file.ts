@@ -136,7 +136,6 @@ class Section {
     return this.text(field) || this.#missing(field);
   }
 
-  /** Returns the path of a file. */
   file(field: string): string | undefined {
     const file = this.text(field);
     return !file || isAbsolute(file) ? file || undefined : join(this.#directory, file);
@@ -157,7 +156,6 @@ class Section {
   }
 }
 
-/** Removes undefined fields. */
 function defined<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,7 +1,7 @@
 import type { Clock, Instant } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient, Query } from './client.ts';
-import { ApiError, apiErrorFromStatus, ConnectionError } from './errors.ts';
+import { ApiError, apiErrorFromStatus, ConnectionError, hasStatus } from './errors.ts';
 import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
@@ -48,7 +48,7 @@ export function listAllPages(client: KubernetesClient, request: ListRequest): Pr
 async function listFromStart(
   client: KubernetesClient,
   request: ListRequest,
-  mayBeginAnew: boolean,
+  mayRestart: boolean,
 ): Promise<ObjectList> {
   const take = request.begin();
   let objects = 0;
@@ -59,8 +59,8 @@ async function listFromStart(
       page = await readPage(client, request, token, take);
     } catch (error) {
       // On the first page, 410 does not mean that a continue token has expired.
-      const isForgotten = pages > 1 && error instanceof ApiError && error.status === 410;
-      if (isForgotten && mayBeginAnew) return await listFromStart(client, request, false);
+      if (pages > 1 && hasStatus(error, 410) && mayRestart)
+        return await listFromStart(client, request, false);
       throw error;
     }
     objects += page.objects;
@@ -108,7 +108,6 @@ async function readPage(
   return { objects, resourceVersion, token: metadataText(list, 'continue') };
 }
 
-/** One watch, from its request to its end. */
 export interface WatchRequest {
   readonly path: string;
   readonly query: Query;

@@ -53,7 +53,7 @@ interface WatchPlace {
  * watch. But the server sends nothing, not even bookmarks, until its resourceVersion is past the resourceVersion of the
  * watch. The watch never shows the changes before that.
  */
-export async function assertNotSetBack(
+export async function assertNotRestored(
   client: KubernetesClient,
   { path, query, resourceVersion, signal }: WatchPlace,
 ): Promise<void> {

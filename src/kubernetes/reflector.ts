@@ -2,10 +2,10 @@ import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { EventLoopShare } from '../support/event-loop.ts';
 import type { KubernetesClient } from './client.ts';
-import { ApiError, ConnectionError } from './errors.ts';
+import { ApiError, ConnectionError, hasStatus } from './errors.ts';
 import { listAllPages, runWatch, type WatchEnd, type WatchEvent } from './list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
-import { assertNotSetBack, decideRecovery } from './recovery.ts';
+import { assertNotRestored, decideRecovery } from './recovery.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
 
 /** A change, in the server's order. The store contains it already. */
@@ -81,13 +81,12 @@ const UNWATCHED_MS = 10_000;
  * Minimum time between two 410 answers that count as separate outages, in milliseconds. If a server always answers 410,
  * the answers come more often, because a reflector waits at most 10 s.
  */
-const FORGOTTEN_ANEW_MS = 20_000;
+const GONE_AGAIN_MS = 20_000;
 
 /** The position from which the next watch continues. */
 interface Place {
   /** The newest resourceVersion from the list, an event or a bookmark. */
   resourceVersion: string;
-  /** When the list began. */
   readonly listedAt: Instant;
   /** True after a watch has continued from the list. From then on, another server may answer. */
   isResumed: boolean;
@@ -187,34 +186,34 @@ export class Reflector<T> {
   async #recover(error: unknown, during: 'list' | 'watch'): Promise<void> {
     const { clock, onNotServed } = this.#options;
     const recovery = decideRecovery(error);
-    const isNewOutage = recovery === 'forgotten' && during === 'watch' && this.#isForgottenAnew();
+    const isNewOutage = recovery === 'forgotten' && during === 'watch' && this.#isFirstGone();
     const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     const retryInMs = Math.max(isNewOutage ? 0 : this.#backoff.failed(), askedMs);
     if (recovery === 'refused' && this.#place) this.#place.refusals++;
     const isLost = recovery === 'forgotten' || recovery === 'relist';
     if (isLost || (this.#place && this.#place.refusals >= MAX_REFUSALS)) this.#place = undefined;
     this.#report(error, { during, retryInMs });
-    if (error instanceof ApiError && error.status === 404) this.#guard(() => onNotServed?.());
+    if (hasStatus(error, 404)) this.#guard(() => onNotServed?.());
     await sleep(clock, retryInMs, this.#stopping.signal);
-    if (this.#place && this.#isOutOfTouch(this.#place)) this.#place = undefined;
+    if (this.#place && this.#isUnwatchedTooLong(this.#place)) this.#place = undefined;
   }
 
   /**
    * Records a 410 answer. Returns true if the last one was long ago: a single 410 is normal after an outage of the
    * server, so the reflector lists again at once. Repeated 410 answers count as failures.
    */
-  #isForgottenAnew(): boolean {
+  #isFirstGone(): boolean {
     const now = this.#options.clock.now();
     const last = this.#forgottenAt;
     this.#forgottenAt = now;
-    return last === undefined || now - last >= FORGOTTEN_ANEW_MS;
+    return last === undefined || now - last >= GONE_AGAIN_MS;
   }
 
   /**
    * Whether the reflector must list because it was without a watch for too long. One list during that time is enough:
    * if only watches fail, the reflector must not list repeatedly.
    */
-  #isOutOfTouch({ listedAt }: Place): boolean {
+  #isUnwatchedTooLong({ listedAt }: Place): boolean {
     const since = this.#unwatchedSince;
     return since !== undefined && listedAt < since && this.#options.clock.now() - since >= UNWATCHED_MS;
   }
@@ -258,7 +257,7 @@ export class Reflector<T> {
     const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS } = this.#options;
     const { signal } = this.#stopping;
     const { resourceVersion, isResumed } = place;
-    if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });
+    if (isResumed) await assertNotRestored(client, { path, query, resourceVersion, signal });
     if (signal.aborted || this.#place !== place) return;
     place.isResumed = true;
     this.#watchEnd = new AbortController();

@@ -9,7 +9,7 @@ import {
   servedCandidateApis,
 } from '../inspection/elections.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { hasStatus } from '../kubernetes/errors.ts';
 
 export type Selection =
   | { readonly kind: 'labels'; readonly selector: string }
@@ -85,8 +85,8 @@ async function patch(
     return true;
   } catch (error) {
     // The candidate is gone, or another candidate with the same name has replaced it.
-    if (error instanceof ApiError && [404, 409].includes(error.status)) return false;
-    if (error instanceof ApiError && error.status === 403) {
+    if (hasStatus(error, 404, 409)) return false;
+    if (hasStatus(error, 403)) {
       const [group = ''] = apiVersion.split('/');
       throw new Error(`${error.message}. Ask for the right to patch leasecandidates in ${group}`, {
         cause: error,

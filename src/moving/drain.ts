@@ -7,7 +7,7 @@ import { readLock } from '../inspection/evidence.ts';
 import { counted } from '../inspection/wording.ts';
 import { sleep } from '../support/clock.ts';
 import { type Selection, selectCandidates, setPriority, unsetPriority } from './candidates.ts';
-import { leaderOf, obstacleAbove, whyItStays } from './prospects.ts';
+import { leaderOf, obstacleAbove, reasonToStay } from './prospects.ts';
 import { LOOK_PERIOD_MS, type MoveRequest, pending } from './transfer.ts';
 
 /** The result of a drain. Also the JSON and YAML output of the command. */
@@ -110,7 +110,7 @@ async function followLeaders(led: readonly LedLease[], request: MoveRequest): Pr
       const { input, leader: present, now } = seen.get(key) ?? {};
       if (present !== undefined && !drained.has(present)) return end(lease, present);
       if (!input || !now) return end(lease, undefined, 'it has gone');
-      const why = obstacle ?? whyItStays(input, drained, now);
+      const why = obstacle ?? reasonToStay(input, drained, now);
       if (why !== undefined) return end(lease, undefined, why);
       return !isOver || end(lease, undefined, `for now. ${pending(input, now)}`.replace(/\.$/, ''));
     });

@@ -49,7 +49,11 @@ export function obstacleTo(
 }
 
 /** Returns why the leader, a candidate in `drained`, keeps the Lease; undefined if another candidate may take over. */
-export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, now: Now): string | undefined {
+export function reasonToStay(
+  input: ElectionInput,
+  drained: ReadonlySet<string>,
+  now: Now,
+): string | undefined {
   const { standings, outlook } = surveyElection(input, now);
   const general = obstacleIn(outlook);
   if (general !== undefined) return general;
@@ -65,7 +69,7 @@ export function whyItStays(input: ElectionInput, drained: ReadonlySet<string>, n
 
 /** Returns why a priority cannot move any leader in this cluster; undefined if it can. */
 export function obstacleAbove(lock: LockHolder): string | undefined {
-  if (lock.kind === 'none') return 'no coordinator is at work; doctor says more';
+  if (lock.kind === 'none') return 'no coordinator is running; doctor says more';
   if (lock.kind === 'builtIn') {
     return 'the coordinator built into kube-apiserver coordinates, which knows no priority';
   }

@@ -168,12 +168,12 @@ export class Elector {
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
     if (this.#term && isTaken(this.#view(), this.#term)) {
       this.#term.take();
-      if (isRenewedByRival(lease, identity, this.#term.fencingToken)) this.#noteRival();
+      if (isRenewedByRival(lease, identity, this.#term.fencingToken)) this.#recordRival();
     }
     this.#decide();
   }
 
-  #noteRival(): void {
+  #recordRival(): void {
     if (!this.#hasRival)
       this.#parts.logger.error(
         { identity: this.#parts.identity },

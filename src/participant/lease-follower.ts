@@ -4,7 +4,7 @@ import { specOf, timeField } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { MicroTime } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError, isConflict } from '../kubernetes/errors.ts';
+import { isConflict, unlessStatus } from '../kubernetes/errors.ts';
 import {
   isKubernetesObject,
   isNotNewer,
@@ -125,13 +125,11 @@ export class LeaseFollower {
   async #read(): Promise<void> {
     const { client, clock, deadlineMs, logger } = this.#parts;
     const known = this.#raw;
-    const answer = await client
-      .request({ method: 'GET', path: this.#path, deadlineMs })
-      .catch((error: unknown) => {
-        if (error instanceof ApiError && error.status === 404) return undefined;
-        logger.warn({ err: error }, 'Cannot read the Lease');
-        return this.#raw;
-      });
+    const read = unlessStatus(client.request({ method: 'GET', path: this.#path, deadlineMs }), 404);
+    const answer = await read.catch((error: unknown) => {
+      logger.warn({ err: error }, 'Cannot read the Lease');
+      return this.#raw;
+    });
     if (this.#raw !== known || answer === known) return;
     this.#see(isKubernetesObject(answer) ? answer : undefined, clock.now());
   }

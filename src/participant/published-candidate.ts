@@ -4,7 +4,7 @@ import { specOf } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError, isConflict } from '../kubernetes/errors.ts';
+import { hasStatus, isConflict, unlessStatus } from '../kubernetes/errors.ts';
 import {
   isKubernetesObject,
   isNotNewer,
@@ -191,12 +191,11 @@ export class PublishedCandidate {
    */
   #isRace(error: unknown): boolean {
     const wasThere = this.#own !== undefined;
-    return isConflict(error) && (wasThere || (error instanceof ApiError && error.status === 409));
+    return isConflict(error) && (wasThere || hasStatus(error, 409));
   }
 
   #reportForbidden(error: unknown): void {
-    const isForbidden = error instanceof ApiError && error.status === 403;
-    if (!isForbidden || this.#isPublished || this.#isForbidden) return;
+    if (!hasStatus(error, 403) || this.#isPublished || this.#isForbidden) return;
     this.#isForbidden = true;
     this.#parts.onForbidden();
   }
@@ -259,13 +258,8 @@ export class PublishedCandidate {
   }
 
   async #read(): Promise<KubernetesObject | undefined> {
-    try {
-      const answer = await this.#request({ method: 'GET', path: this.#path });
-      return isKubernetesObject(answer) ? answer : undefined;
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return undefined;
-      throw error;
-    }
+    const answer = await unlessStatus(this.#request({ method: 'GET', path: this.#path }), 404);
+    return isKubernetesObject(answer) ? answer : undefined;
   }
 
   #request(request: ApiRequest): ReturnType<KubernetesClient['request']> {

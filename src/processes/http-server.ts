@@ -67,7 +67,6 @@ export interface HttpServer<Address = ListenAddress> {
   close(): Promise<void>;
 }
 
-/** A complete answer. */
 export interface Answer {
   readonly status: number;
   readonly body: string;

@@ -22,7 +22,7 @@ import { createLogger, type Logger } from '../telemetry/logger.ts';
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
 /** First line of a kubeconfig that this program wrote. The program must not overwrite any other file. */
-const KUBECONFIG_HEADER = '# Written anew by each start of: coordinated-leader-election serve\n';
+const KUBECONFIG_HEADER = '# Written at each start of: coordinated-leader-election serve\n';
 
 /** The paths of the written kubeconfigs, by their permissions. */
 interface Kubeconfigs {

@@ -26,7 +26,6 @@ const clusterRows = {
   }),
 };
 
-/** The cluster to inspect. */
 export type ClusterSettings = SettingsOf<typeof clusterRows>;
 
 const allNamespacesRow = inGroup('Cluster:', {

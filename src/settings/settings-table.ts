@@ -276,7 +276,6 @@ export function noneOrSome<T extends string>(
   };
 }
 
-/** One of `words`. */
 export function oneOf<const T extends string>(placeholder: string, words: readonly T[]): ValueType<T> {
   return {
     placeholder,

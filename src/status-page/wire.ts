@@ -97,7 +97,6 @@ export interface ElectionEntry {
   readonly id: number;
   readonly at: number;
   readonly key: string;
-  /** The reason of the Event. */
   readonly what: LeaseEvent['reason'];
   readonly isWarning: boolean;
   readonly text: string;

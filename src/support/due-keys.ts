@@ -3,7 +3,6 @@ import { DeadlineHeap } from './deadline-heap.ts';
 
 export interface DueKeysOptions {
   readonly clock: Clock;
-  /** Called when a key has become due. */
   readonly onDue: () => void;
   /** Called at the deadline `at` of a key. Returns a later deadline; undefined if the key is due now. */
   readonly postpone?: (key: string, at: Instant) => Instant | undefined;

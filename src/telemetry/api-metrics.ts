@@ -29,28 +29,28 @@ export function createApiMetrics(registry: Registry, clock: Clock) {
   const { counter, gauge, histogram } = instrumentsOf(registry);
   const requests = counter(
     'rest_client_requests_total',
-    'Requests to the API server; code <error> where there was no complete answer',
+    'Requests to the API server; code <error> means that there was no complete answer',
     { code: [], method: [] },
   );
   const requestSeconds = histogram(
     'rest_client_request_duration_seconds',
-    'How long requests to the API server took, a watch until its answer began',
+    'Duration of requests to the API server; for a watch, until its answer began',
     REQUEST_BUCKETS_SECONDS,
     { verb: [] },
   );
   const lists = counter(
     'cle_reflector_lists_total',
-    'Complete lists of a resource: one at the start, one whenever a watch could not go on from where it was',
+    'Complete lists of a resource: one at the start, and one each time a watch cannot be resumed',
     { resource: RESOURCES },
   );
   const watchEnds = counter(
     'cle_reflector_watch_ends_total',
-    'Watches that ended, by how; only those that the server closed are in good order',
+    'Watches that ended, by how they ended; closed, by the server, is normal',
     { resource: RESOURCES, how: WATCH_ENDS },
   );
   const failures = counter(
     'cle_reflector_failures_total',
-    'What went wrong while a resource was looked for, listed, watched or read; each is tried again with backoff',
+    'Failures of discovery, lists, watches, decoding and handlers; each is retried with backoff',
     { resource: RESOURCES, during: FAILING_STEPS },
   );
   const startedAt = clock.now();
@@ -58,7 +58,7 @@ export function createApiMetrics(registry: Registry, clock: Clock) {
   let lastHeard: (resource: WatchedResource) => Instant | undefined = () => undefined;
   gauge(
     'cle_reflector_staleness_seconds',
-    'How long ago the server last sent anything about a resource, bookmarks included, which come about once a minute; from the start on when it never did',
+    'Time since the server last sent data about a resource, or since the start; bookmarks arrive about once a minute',
     ['resource'],
     (staleness) => {
       for (const resource of RESOURCES) {

@@ -92,7 +92,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
         const { kind, holder, activeAt } = event.state;
         metrics.lock.changed(event.state);
         // The next coordinator completes the elections in progress.
-        if (kind !== 'active') decisions.standDown();
+        if (kind !== 'active') decisions.lockLost();
         const startsInMs = activeAt === undefined ? undefined : Math.max(0, Math.round(activeAt - now()));
         logger.info({ state: kind, holder, startsInMs }, 'The coordinator lock changed');
         break;

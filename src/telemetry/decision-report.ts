@@ -81,8 +81,8 @@ export class DecisionReport {
   }
 
   /** Call this when the process has lost the lock or stops. */
-  standDown(): void {
-    this.#timer.standDown();
+  lockLost(): void {
+    this.#timer.lockLost();
   }
 
   #decided(key: string, decision: Decision, input: ElectionInput): void {

@@ -30,7 +30,7 @@ export function createElectionMetrics(registry: Registry) {
   const { counter, histogram } = instrumentsOf(registry);
   const elections = counter(
     'cle_elections_total',
-    'Elections, by result: granted; revised (another candidate got the Lease before its new holder had taken it up); ' +
+    'Elections, by result: granted; revised (a better candidate got the Lease before the new holder had renewed it); ' +
       'preferred (the holder was asked to yield); delegated (another controller applies the strategy); undecided (no ' +
       'candidate can be elected, counted when this begins); failed (the write failed)',
     { result: [], reason: [] },
@@ -46,7 +46,7 @@ export function createElectionMetrics(registry: Registry) {
       'cle_decisions_held_back_total',
       'Decisions that were delayed, because the Lease has too many candidates or changes too often',
     ),
-    leaderChanges: counter('cle_leader_changes_total', 'Grants of a Lease to another holder than before'),
+    leaderChanges: counter('cle_leader_changes_total', 'Grants of a Lease to a new holder'),
     preemptions: counter('cle_preemptions_total', 'Valid holders asked to yield to a better candidate'),
     failedPreemptions: counter(
       'cle_preemptions_failed_total',
@@ -72,12 +72,12 @@ export function createElectionMetrics(registry: Registry) {
     ),
     expiryToHolder: histogram(
       'cle_expiry_to_holder_seconds',
-      "Time from a Lease's expiry, or from when anybody could be elected after it, to its new holder",
+      "Time from a Lease's expiry, or from the first electable candidate after it, to the grant to a new holder",
       ELECTION_BUCKETS_SECONDS,
     ),
     needToDecision: histogram(
       'cle_need_to_decision_seconds',
-      'Time from when an election was needed, and anybody could be elected, to its decision',
+      'Time from when an election was needed and a candidate was electable to its decision',
       ELECTION_BUCKETS_SECONDS,
     ),
   };
@@ -134,22 +134,22 @@ export function createSurveyMetrics(registry: Registry, clock: Clock) {
   total('cle_leases', 'Leases that have candidates', ({ survey }) => survey.leases);
   total(
     'cle_leases_without_leader',
-    'Leases that have candidates but no valid holder, but for those whose candidates all ended in good order',
+    'Leases that have candidates but no valid holder, except those whose candidates have all shut down cleanly',
     ({ survey }) => survey.unled.length,
   );
   total(
     'cle_oldest_lease_without_leader_seconds',
-    'How long the one of cle_leases_without_leader that has been so for longest has been so, as far as this process has seen; 0 when there is none',
+    'Longest time that a Lease of cle_leases_without_leader has had no leader, as seen by this process; 0 if there is none',
     ({ oldestMs }) => oldestMs / 1000,
   );
   total(
     'cle_leases_without_successor',
-    'Leases that lost their redundancy within a day: candidates that were there beside another for ten minutes have stopped answering, and none but the holder is left to lead',
+    'Leases that lost their redundancy in the last 24 hours: candidates that existed beside another one for ten minutes do not answer, and only the holder can lead',
     ({ survey }) => survey.withoutSuccessor,
   );
   gauge(
     'cle_leases_by_reason',
-    'Leases by the reason of what was last decided about them; 0 where this replica does not decide',
+    'Leases by the reason of the latest decision; 0 if this replica does not decide',
     ['reason'],
     async (leases) => {
       const counts = (await current())?.survey.reasons;
@@ -158,7 +158,7 @@ export function createSurveyMetrics(registry: Registry, clock: Clock) {
   );
   gauge(
     'cle_candidates',
-    'LeaseCandidates by what they count for right now',
+    'LeaseCandidates by their current state in elections',
     ['state'],
     async (candidates) => {
       for (const [state, count] of Object.entries((await current())?.survey.candidates ?? {})) {
@@ -206,7 +206,7 @@ export function registerLeaseMetrics(
   const labelNames = ['lease_namespace', 'lease'] as const;
   const infos = gauge(
     'cle_lease_info',
-    'Always 1; its labels tell how a Lease stands. Only with --lease-metrics',
+    'Always 1; the labels describe the Lease. Only with --lease-metrics',
     [...labelNames, 'holder', 'preferred_holder', 'strategy', 'reason'],
     collect,
   );
@@ -218,7 +218,7 @@ export function registerLeaseMetrics(
   );
   const candidates = gauge(
     'cle_lease_candidates',
-    'The candidates of a Lease by what they count for right now; states without any are left out. Only with --lease-metrics',
+    'Candidates of a Lease by their current state; states without candidates have no series. Only with --lease-metrics',
     [...labelNames, 'state'],
     collect,
   );

@@ -138,7 +138,7 @@ export function createElectionTimer() {
       courses.delete(key);
     },
     /** Forgets the elections in progress. Call this when another coordinator decides from now on. */
-    standDown(): void {
+    lockLost(): void {
       courses.clear();
     },
   };

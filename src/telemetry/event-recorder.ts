@@ -2,7 +2,7 @@ import { FIELD_MANAGER } from '../coordination/lease.ts';
 import { formatSeconds } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError } from '../kubernetes/errors.ts';
+import { hasStatus } from '../kubernetes/errors.ts';
 import { type Clock, type Instant, sleep, within } from '../support/clock.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
@@ -14,7 +14,6 @@ interface EventRecorderParts {
   readonly clock: Clock;
   /** The host in the `source` of Events. */
   readonly host: string;
-  /** Called with the result of each Event. */
   readonly onEnd: (result: EventResult) => void;
   /** Called for an Event that the server refused. The Event is not retried. */
   readonly onFailure: (error: unknown) => void;
@@ -94,7 +93,7 @@ export function createEventRecorder(parts: EventRecorderParts) {
         correlator.written(event, { ...repeated, count });
         return;
       } catch (error) {
-        if (!(error instanceof ApiError && error.status === 404)) throw error;
+        if (!hasStatus(error, 404)) throw error;
         correlator.gone(event);
       }
     }
@@ -217,8 +216,7 @@ function eventName(lease: string, suffix: string): string {
 
 /** Whether the Event failed because its namespace is being deleted. This is not reported. */
 function isNamespaceGoing(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false;
-  return error.status === 404 || (error.status === 403 && error.message.includes('is being terminated'));
+  return hasStatus(error, 404) || (hasStatus(error, 403) && error.message.includes('is being terminated'));
 }
 
 /** A queue in which namespaces take turns. If it is full, it drops an item of the namespace with the most items. */

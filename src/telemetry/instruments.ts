@@ -1,9 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** The values of each label. */
 type LabelValues<L extends string> = Readonly<Record<L, readonly string[]>>;
 
-/** Returns functions that register metrics in `registry`. */
 export function instrumentsOf(registry: Registry) {
   const registers = [registry];
   return {
@@ -42,7 +40,6 @@ function labelsOf<L extends string>(values: LabelValues<L>): L[] {
   return Object.keys(values) as L[];
 }
 
-/** Returns each combination of the values of the labels. */
 function combinations<L extends string>(values: LabelValues<L>): Record<L, string>[] {
   return labelsOf(values).reduce(
     (found, label) =>

@@ -13,7 +13,7 @@ import type { ElectionInput } from '../election/view.ts';
 import { formerHolderOf } from './election-result.ts';
 
 /** Event reasons that are not reasons of decisions. */
-type Happening =
+type EventReason =
   | 'LeaderElected'
   | 'LeaderPreempted'
   | 'PreferredHolderSet'
@@ -31,7 +31,7 @@ export interface LeaseEvent {
     readonly resourceVersion: string | undefined;
   };
   readonly type: 'Normal' | 'Warning';
-  readonly reason: Happening | Reason;
+  readonly reason: EventReason | Reason;
   /** Contains no times and no counts, so that repeated Events are equal. */
   readonly message: string;
 }

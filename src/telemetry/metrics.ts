@@ -30,15 +30,15 @@ const MISNAMED = [
 export function createMetrics({ version, clock }: { version: string; clock: Clock }) {
   const registry = new Registry();
   const { counter, gauge } = instrumentsOf(registry);
-  gauge('cle_build_info', 'Always 1; its label tells the version', ['version']).set({ version }, 1);
+  gauge('cle_build_info', 'Always 1; the label is the version', ['version']).set({ version }, 1);
   const events = counter(
     'cle_events_total',
-    'Events on Leases: written (repeats of an earlier one counted up among them), failed, or dropped by a rate limit',
+    'Events on Leases: written (including updates that count up a repeated Event), failed, or dropped by a rate limit',
     { result: EVENT_RESULTS },
   );
   const labels = counter(
     'cle_leader_label_calls_total',
-    'Leader labels put on Pods (add) and taken off (remove), and lists of Pods for labels that are left over; what failed is tried again with backoff',
+    'Calls for leader labels: add a label to a Pod, remove it, or list Pods to find leftover labels; failures are retried with backoff',
     { call: LABEL_CALLS, result: ['success', 'error'] },
   );
   return {
@@ -88,35 +88,35 @@ function createLockMetrics(registry: Registry) {
   const { counter, gauge } = instrumentsOf(registry);
   const masterStatus = gauge(
     'leader_election_master_status',
-    'Whether this process holds the lock and may write (1) or stands by (0)',
+    'Whether this process holds the lock and may write (1) or is on standby (0)',
     ['name'],
   );
   const changes = counter(
     'cle_lock_state_changes_total',
-    "How often this replica's standing towards the coordinator lock came to be this",
+    'Changes of this replica to each state of the coordinator lock',
     { state: STATES },
   );
   const failures = counter(
     'cle_lock_call_failures_total',
-    'Calls about the coordinator lock that failed; lost races for it are among them',
+    'Failed calls for the coordinator lock, including lost races for it',
     { call: CALLS },
   );
   const holders = gauge(
     'cle_lock_holder',
-    'Who holds the lock, as far as this process knows: 1 for this replica (self), another one, the built-in controller ' +
-      '(foreign), or no coordinator (none); without samples in a dry run',
+    'Holder of the lock as seen by this process, 1 for one of: this replica (self), another replica (replica), the ' +
+      'built-in controller (foreign), no coordinator (none); no samples in a dry run',
     ['holder'],
   );
   let places: LockPlaces = { others: () => 0, isRefused: () => false };
   gauge(
     'cle_other_locks_held',
-    'Locks of other coordinators, in other namespaces than ours, that are held and renewed, as far as this process sees',
+    'Valid locks that other coordinators hold in other namespaces, as seen by this process',
     [],
     (locks) => locks.set(places.others()),
   );
   gauge(
     'cle_lock_namespace_refused',
-    "Whether nothing is elected here (1), as the lock is not in kube-system while the API server's own LeaseCandidates are served",
+    'Whether this replica refuses to coordinate (1), because its lock is not in kube-system although the API server serves its own LeaseCandidates',
     [],
     (refused) => refused.set(places.isRefused() ? 1 : 0),
   );

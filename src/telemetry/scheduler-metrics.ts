@@ -24,34 +24,38 @@ export function createSchedulerMetrics(registry: Registry) {
   );
   const adds = counter(
     'workqueue_adds_total',
-    'Keys added that were not waiting already, once they are processed',
+    'Keys added that were not already queued; counted when they are processed',
     QUEUES,
   );
-  const retries = counter('workqueue_retries_total', 'Keys put back with backoff', QUEUES);
+  const retries = counter(
+    'workqueue_retries_total',
+    'Keys queued again with backoff after a failure',
+    QUEUES,
+  );
   const queueSeconds = histogram(
     'workqueue_queue_duration_seconds',
-    'How long keys waited before they were processed',
+    'Time that keys waited before they were processed',
     BUCKETS_SECONDS,
     QUEUES,
   );
   const workSeconds = histogram(
     'workqueue_work_duration_seconds',
-    'How long the processing of keys took',
+    'Time that it took to process keys',
     BUCKETS_SECONDS,
     QUEUES,
   );
   gauge(
     'cle_request_limit',
-    'How many requests may be under way to the API server at once; it follows how fast the server answers',
+    'Maximum requests in flight to the API server; adapts to its latency',
     [],
     (limit) => limit.set(watched?.room.limit ?? 0),
   );
-  gauge('cle_requests_under_way', 'Requests that are under way to the API server', [], (inFlight) =>
+  gauge('cle_requests_under_way', 'Requests in flight to the API server', [], (inFlight) =>
     inFlight.set(watched?.room.inFlight ?? 0),
   );
   gauge(
     'cle_leases_waiting_to_write',
-    'Leases that wait for their turn to write to the API server, by what for',
+    'Leases that wait for a free request slot to write to the API server, by urgency',
     ['urgency'],
     (leases) => {
       const waiting = watched?.room.waiting();
@@ -60,7 +64,7 @@ export function createSchedulerMetrics(registry: Registry) {
   );
   const waitSeconds = histogram(
     'cle_write_wait_seconds',
-    'How long Leases waited for their turn to write to the API server, by what for',
+    'Time that Leases waited for a free request slot to write to the API server, by urgency',
     WAIT_BUCKETS_SECONDS,
     { urgency: URGENCIES },
   );
@@ -80,7 +84,6 @@ export function createSchedulerMetrics(registry: Registry) {
           break;
       }
     },
-    /** Sets the scheduler. */
     watch(scheduler: WatchedScheduler): void {
       watched = scheduler;
     },

@@ -65,7 +65,7 @@ describe('the garbage collector', () => {
     expect(errors).toEqual([]);
   };
 
-  test('deletes what a deleted object owned, and what that owned', async () => {
+  test('deletes the dependents of a deleted object, and their dependents', async () => {
     put(lease('top'), lease('child', ownedBy('top')), lease('grandchild', ownedBy('child')), lease('other'));
     start();
     await settle();
@@ -75,7 +75,7 @@ describe('the garbage collector', () => {
     expect(leases()).toEqual(['a/other']);
   });
 
-  test('deletes what is owned by an object that is not there, also if that went before the start', async () => {
+  test('deletes objects whose owner does not exist, also if it was deleted before the start', async () => {
     put(lease('before', ownedBy('gone')));
     start();
     await settle();
@@ -86,7 +86,7 @@ describe('the garbage collector', () => {
     expect(leases()).toEqual(['a/namesake']);
   });
 
-  test('keeps what is owned by kinds that are not served', async () => {
+  test('keeps objects whose owner is of an unserved kind', async () => {
     start();
     put(
       lease('of-a-pod', { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }] }),
@@ -98,7 +98,7 @@ describe('the garbage collector', () => {
     expect(leases()).toHaveLength(2);
   });
 
-  test('keeps what has another owner, and removes the reference to the one that is gone', async () => {
+  test('keeps objects with another owner, and removes the reference to the deleted one', async () => {
     put(lease('one'), lease('two'), lease('child', ownedBy('one', 'two')));
     start();
     await settle();
@@ -107,7 +107,7 @@ describe('the garbage collector', () => {
     expect(ownersOf('child')).toEqual(['two']);
   });
 
-  test('lets an orphaning owner go once no dependent refers to it any more', async () => {
+  test('deletes an owner that orphans its dependents when no dependent refers to it any more', async () => {
     put(lease('top'), lease('one', ownedBy('top')), lease('two', ownedBy('top', 'other')), lease('other'));
     start();
     put(lease('top', orphan));
@@ -129,7 +129,7 @@ describe('the garbage collector', () => {
     );
   });
 
-  test('lets an owner that is deleted in the foreground go after the dependents that block it', async () => {
+  test('deletes a foreground owner after the dependents that block it', async () => {
     put(
       lease('top'),
       lease('free', ownedBy('top')),
@@ -145,7 +145,7 @@ describe('the garbage collector', () => {
     expect(leases()).toEqual([]);
   });
 
-  test('deletes the dependents of dependents in the foreground too', async () => {
+  test('deletes the dependents of dependents in the foreground, too', async () => {
     put(
       lease('top'),
       lease('child', { ownerReferences: [owner('top', blocking)] }),
@@ -172,7 +172,7 @@ describe('the garbage collector', () => {
     expect(leases()).toEqual([]);
   });
 
-  test('notices an owner that has gone among more changes than are remembered', async () => {
+  test('notices a deleted owner after more changes than the history contains', async () => {
     put(lease('top'), lease('child', ownedBy('top')));
     start();
     await settle();
@@ -182,7 +182,7 @@ describe('the garbage collector', () => {
     expect(leases()).toEqual(['a/busy']);
   });
 
-  test('keeps a finalizer of its own on a namespace that is not empty yet', async () => {
+  test('keeps its own finalizer on a namespace that is not empty yet', async () => {
     start();
     put(lease('held', { finalizers: ['a/b'] }));
     store.put('namespaces', {

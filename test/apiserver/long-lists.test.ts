@@ -11,7 +11,7 @@ import { makeObject } from './storage/make-object.ts';
 const COUNT = 3000;
 const FULL = '/apis/coordination.k8s.io/v1/namespaces/full/leases';
 
-/** A server on whose store there are thousands of Leases in the namespace `full`. Everything is asked on few connections. */
+/** A server with thousands of Leases in the namespace `full`. All requests use few connections. */
 async function makeServer() {
   const store = new ObjectStore();
   const slices = new Slices(clock);
@@ -64,7 +64,7 @@ async function firstLines({ body }: Response, count: number): Promise<readonly s
   return lines;
 }
 
-/** Does small things for as long as something large goes on, and tells how many. */
+/** Repeats small requests while a large one runs, and returns their number. */
 async function beside(large: Promise<unknown>, small: (turn: number) => Promise<unknown>): Promise<number> {
   let isDone = false;
   void large.finally(() => {
@@ -84,11 +84,11 @@ describe('a list of thousands of objects', () => {
     { form: 'rows', headers: asTable },
     { form: 'metadata', headers: asMetadata },
     { form: 'compressed objects', headers: { 'accept-encoding': 'gzip' } },
-  ])('is of one state, though others write before it is read: $form', async ({ headers }) => {
+  ])('shows one state, although other clients write before it is read: $form', async ({ headers }) => {
     const { store, open } = await makeServer();
     const { revision } = store;
     const answer = await open(FULL, { headers });
-    // It is not written yet beyond what fits between a server and a client.
+    // Only the part that fits into the buffers between server and client is written yet.
     for (let index = 0; index < COUNT; index += 1) store.put('leases', lease(index, 1));
     const list = (await answer.json()) as Shown;
     const objects = list.items ?? list.rows?.map(({ object }) => object) ?? [];
@@ -98,7 +98,7 @@ describe('a list of thousands of objects', () => {
     expect(newest).toBe(revision);
   });
 
-  test('is answered in pages of one state', async () => {
+  test('is paged in one state', async () => {
     const { store, read } = await makeServer();
     const first = JSON.parse((await read('GET', `${FULL}?limit=2500`)).text);
     expect(first.items).toHaveLength(2500);
@@ -114,7 +114,7 @@ describe('a list of thousands of objects', () => {
     expect(JSON.stringify(rest)).not.toContain('"value":1');
   });
 
-  test('is of no concern any more to the server once its reader has left', async () => {
+  test('costs the server nothing after its reader has disconnected', async () => {
     const { open, read } = await makeServer();
     const controller = new AbortController();
     await open(FULL, { signal: controller.signal });
@@ -126,15 +126,18 @@ describe('a list of thousands of objects', () => {
 test.each([
   { what: 'a collection', path: FULL },
   { what: 'a namespace', path: '/api/v1/namespaces/full' },
-])('while $what of thousands is deleted, others are answered and watchers keep up', async ({ path }) => {
-  const { store, open, read } = await makeServer();
-  const watching = await open(`${FULL}?watch=1&resourceVersion=${store.revision}`);
-  const events = firstLines(watching, COUNT);
-  const deleted = read('DELETE', path).then(() => events);
-  expect(await beside(deleted, () => read('GET', '/api/v1/namespaces/default'))).toBeGreaterThan(2);
-  const types = (await events).map((line) => JSON.parse(line).type);
-  expect(types).toEqual(Array.from({ length: COUNT }, () => 'DELETED'));
-});
+])(
+  'while $what of thousands is deleted, other requests are answered and watchers keep up',
+  async ({ path }) => {
+    const { store, open, read } = await makeServer();
+    const watching = await open(`${FULL}?watch=1&resourceVersion=${store.revision}`);
+    const events = firstLines(watching, COUNT);
+    const deleted = read('DELETE', path).then(() => events);
+    expect(await beside(deleted, () => read('GET', '/api/v1/namespaces/default'))).toBeGreaterThan(2);
+    const types = (await events).map((line) => JSON.parse(line).type);
+    expect(types).toEqual(Array.from({ length: COUNT }, () => 'DELETED'));
+  },
+);
 
 interface Shown {
   readonly metadata: { readonly resourceVersion: string };

@@ -21,7 +21,7 @@ function namespace(name: string, metadata: Partial<ApiObject['metadata']> = {}):
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...metadata } };
 }
 
-describe('what stands in for the rest of a cluster', () => {
+describe('the controllers that replace those of a cluster', () => {
   let store: ObjectStore;
   let clock: VirtualClock;
   let errors: unknown[];
@@ -41,14 +41,14 @@ describe('what stands in for the rest of a cluster', () => {
     });
   const names = (storage: string) => store.list(storage).map(({ key }) => key);
 
-  test('leaves finalizers alone until the object is deleted', async () => {
+  test('ignores finalizers until the object is deleted', async () => {
     start();
     store.put('leases', lease('one', { finalizers: ['orphan'] }));
     await clock.advance(1);
     expect(store.get('leases', 'a/one')?.object.metadata.finalizers).toEqual(['orphan']);
   });
 
-  test('finds what was deleted before it was started, or among more changes than are remembered', async () => {
+  test('finds objects that were deleted before its start, or among more changes than the history contains', async () => {
     store.put('leases', lease('before', { ...deleted, finalizers: ['orphan'] }));
     start();
     await clock.advance(1);
@@ -72,22 +72,17 @@ describe('what stands in for the rest of a cluster', () => {
       spec: ['kubernetes', 'example.com/mine'],
       want: ['example.com/mine'],
     },
-  ])(
-    'keeps a namespace that is held by $by, and takes its own finalizer away',
-    async ({ metadata, spec, want }) => {
-      start();
-      store.put('leases', lease('one'));
-      store.put('namespaces', { ...namespace('a', { ...deleted, ...metadata }), spec: { finalizers: spec } });
-      await clock.advance(1);
-      expect(names('leases')).toEqual([]);
-      expect(store.get('namespaces', 'a')?.object['spec']).toEqual(
-        want.length > 0 ? { finalizers: want } : {},
-      );
-      const { revision } = store;
-      await clock.advance(1000);
-      expect(store.revision).toBe(revision);
-    },
-  );
+  ])('keeps a namespace that $by holds, and removes its own finalizer', async ({ metadata, spec, want }) => {
+    start();
+    store.put('leases', lease('one'));
+    store.put('namespaces', { ...namespace('a', { ...deleted, ...metadata }), spec: { finalizers: spec } });
+    await clock.advance(1);
+    expect(names('leases')).toEqual([]);
+    expect(store.get('namespaces', 'a')?.object['spec']).toEqual(want.length > 0 ? { finalizers: want } : {});
+    const { revision } = store;
+    await clock.advance(1000);
+    expect(store.revision).toBe(revision);
+  });
 
   const event = (name: string, writtenAt: string, others: object = {}): ApiObject => ({
     ...lease(name, {
@@ -108,7 +103,7 @@ describe('what stands in for the rest of a cluster', () => {
     ...others,
   });
 
-  test('drops Events an hour after they were last written', async () => {
+  test('deletes Events an hour after their last write', async () => {
     start();
     store.put('events', event('old', '2026-01-01T00:00:00Z'));
     store.put('events', event('young', '2026-01-01T00:30:00Z'));
@@ -118,7 +113,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('events')).toEqual([]);
   });
 
-  test('drops Events an hour after they were written, whatever time they tell', async () => {
+  test('deletes Events an hour after their last write, whatever time they contain', async () => {
     start();
     const ahead = '2027-01-01T00:00:00Z';
     const past = '2020-01-01T00:00:00Z';
@@ -131,7 +126,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('events')).toEqual([]);
   });
 
-  test('empties a full namespace a few objects at a time', async () => {
+  test('empties a full namespace in small batches', async () => {
     for (let index = 0; index < 200; index += 1) store.put('leases', lease(`l${index}`));
     start();
     store.put('namespaces', namespace('a', deleted));
@@ -149,7 +144,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(most).toBeLessThanOrEqual(50);
   });
 
-  test('tells what cannot be stored, and tries it again', async () => {
+  test('reports an object that cannot be stored, and retries', async () => {
     start();
     store.put('leases', lease('one'));
     store.put('namespaces', namespace('a', deleted));
@@ -166,7 +161,7 @@ describe('what stands in for the rest of a cluster', () => {
     expect(names('namespaces')).toEqual(['b']);
   });
 
-  test('does nothing any more once it is stopped', async () => {
+  test('does nothing after it was stopped', async () => {
     const standIns = start();
     standIns.stop();
     store.put('leases', lease('one', { ...deleted, finalizers: ['orphan'] }));

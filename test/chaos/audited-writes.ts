@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-/** What an API server's audit log is to hold: every write of Leases and LeaseCandidates, from its beginning to its answer. */
+/** The audit policy of an API server: log every write of Leases and LeaseCandidates, at its start and its end. */
 export const auditPolicy = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
   omitManagedFields: true,
   rules: [
     {
-      // The answer has the resourceVersion: by that a write is found in etcd's history.
+      // The answer contains the resourceVersion, which identifies the write in etcd's history.
       level: 'RequestResponse',
       verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
       resources: [{ group: 'coordination.k8s.io' }],
@@ -22,7 +22,7 @@ export function auditLogName(server: string): string {
 
 /** A request to write one object, as an API server recorded it. Times are by the wall clock, in milliseconds. */
 export interface AuditedWrite {
-  /** The API server that carried it out. */
+  /** The API server that executed it. */
   readonly server: string;
   readonly resource: string;
   /** `<namespace>/<name>` */
@@ -37,7 +37,7 @@ export interface AuditedWrite {
   /** Absent when the server was killed before it answered. */
   readonly answeredAt?: number;
   readonly status?: number;
-  /** Of the object that came of it. */
+  /** Of the resulting object. */
   readonly revision?: number;
 }
 
@@ -63,7 +63,7 @@ export async function readAuditLog(path: string, server: string): Promise<readon
     const event = parse(line);
     if (event?.objectRef === undefined) continue;
     const known = writes.get(event.auditID);
-    // Whatever comes after the answer, like a panic, adds nothing.
+    // Later stages, such as a panic, add no information.
     if (known?.answeredAt === undefined) writes.set(event.auditID, writeOf(event, event.objectRef, server));
   }
   return [...writes.values()];
@@ -88,13 +88,13 @@ function writeOf(event: AuditEvent, ref: NonNullable<AuditEvent['objectRef']>, s
   };
 }
 
-/** With its microseconds, which Date.parse drops. */
+/** With microseconds, which Date.parse drops. */
 function timeOf(text: string): number {
   const fraction = /\.(\d+)Z$/.exec(text)?.[1] ?? '';
   return Date.parse(text.replace(/\.\d+Z$/, 'Z')) + Number(`0.${fraction}0`) * 1000;
 }
 
-/** A server that was killed may have left half a line behind. */
+/** A killed server may have left a partial line. */
 function parse(line: string): AuditEvent | undefined {
   try {
     return JSON.parse(line) as AuditEvent;

@@ -6,23 +6,23 @@ import { leads } from './sights.ts';
 import { until } from './until.ts';
 
 /**
- * Within this time after the last fault every Lease is led by its best live candidate, for good. It begins when all
- * servers are ready and all programs run. The longest way there:
- *  - 32 s until somebody coordinates: a lock that was claimed by force lasts 30 s, and is looked at every 2 s. Meanwhile,
- *    60 s until every candidate can be seen and asked: client-go tries to publish it again after as long as it has failed,
- *    and reads its watch again after 30 s, or up to twice that with its jitter;
- *  - 25 s for a better candidate to take over: 5 s for its answer, 15 s until the Lease of its predecessor has run out, 5 s
- *    until it looks;
- *  - the same again, for one that was published, or came back from its end, only after that.
+ * Within this time after the last fault, every Lease has its best live candidate as its leader, permanently. The time
+ * begins when all servers are ready and all programs run. The longest sequence:
+ *  - 32 s until a coordinator is active: a lock that was claimed by force lasts 30 s, and is read every 2 s. Meanwhile,
+ *    60 s until every candidate is visible and answers: client-go retries the creation after as long as it has failed,
+ *    and its watch after 30 s, or up to twice that with jitter;
+ *  - 25 s for a better candidate to take over: 5 s for its answer, 15 s until its predecessor's Lease has expired, 5 s
+ *    until it reads the Lease;
+ *  - the same again, for a candidate that was published or restarted only after that.
  */
 export const SETTLED_WITHIN_MS = 60_000 + 2 * 25_000 + 10_000;
 
-/** For how long nothing but renewals must be written then: longer than any Lease lasts, and three times a ping's answer. */
+/** How long only renewals may be written afterwards: longer than any Lease, and three times a ping's timeout. */
 export const QUIET_MS = 20_000;
 
 /**
- * Resolves to how long it took until all was well, and stayed so.
- * @throws Error when it took longer than {@link SETTLED_WITHIN_MS}, with what was still wrong.
+ * Resolves to the time until all Leases were settled, and stayed so.
+ * @throws Error with the problems if it takes longer than {@link SETTLED_WITHIN_MS}
  */
 export async function untilSettled(cluster: ChaosCluster, signal: AbortSignal): Promise<number> {
   const begun = performance.now();
@@ -58,17 +58,17 @@ export async function untilSettled(cluster: ChaosCluster, signal: AbortSignal): 
   return settledAt - begun;
 }
 
-/** All of a Lease but what a renewal changes. */
+/** All fields of a Lease that a renewal does not change. */
 function essence(lease: StoredObject | undefined): string {
   const { renewTime: _, ...rest } = lease?.spec ?? {};
   return JSON.stringify([lease?.metadata.uid, rest]);
 }
 
-/** A program that runs. */
+/** A running program. */
 export interface LiveProgram {
   readonly name: string;
   readonly emulationVersion: string;
-  /** By its own words. */
+  /** According to its own output. */
   readonly leads: boolean;
 }
 
@@ -82,7 +82,10 @@ function livePrograms(cluster: ChaosCluster, key: string): readonly LiveProgram[
     }));
 }
 
-/** Why a Lease is not in good order; undefined if it is. Only versions count: age and name evict nobody (rule 5). */
+/**
+ * Returns why a Lease is not settled; undefined if it is. Only versions count: age and name never replace a holder
+ * (rule 5).
+ */
 export function troubleOf(
   spec: StoredObject['spec'] | undefined,
   programs: readonly LiveProgram[],

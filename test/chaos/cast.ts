@@ -1,4 +1,4 @@
-/** How long the Leases last and are renewed, as client-go is told. */
+/** The timing of Leases, as passed to client-go. */
 export interface LeaseTiming {
   readonly leaseDurationMs: number;
   readonly renewDeadlineMs: number;
@@ -15,7 +15,7 @@ export interface TestedLease {
 const slow: LeaseTiming = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 const quick: LeaseTiming = { leaseDurationMs: 6_000, renewDeadlineMs: 4_000, retryPeriodMs: 1_000 };
 
-/** In two namespaces, with Kubernetes' own timing and with one that shows more in the same time. */
+/** In two namespaces, with Kubernetes' own timing and with a faster one, which produces more events. */
 export const testedLeases: readonly TestedLease[] = [
   { namespace: 'default', name: 'slow', timing: slow },
   { namespace: 'default', name: 'quick', timing: quick },
@@ -27,7 +27,7 @@ export const PROGRAMS_PER_LEASE = 3;
 export const COORDINATORS = 3;
 export const API_SERVERS = ['a', 'b'] as const;
 
-/** What candidates run as; all have the same binary version. */
+/** The versions of candidates. All have the same binary version. */
 export const BINARY_VERSION = '1.36.0';
 export const EMULATION_VERSIONS = ['1.34.0', '1.35.0', '1.36.0'] as const;
 

@@ -9,25 +9,28 @@ import { type ApiServer, type Etcd, isGateOff, isServing, startApiServer, startE
 import { prepareSite, type Site } from './site.ts';
 import { until } from './until.ts';
 
-/** Everything that chaos is made of; all of it runs. */
+/** All processes of a chaos run. */
 export interface ChaosCluster {
   readonly etcd: Etcd;
   readonly apiServers: readonly ApiServer[];
   readonly coordinators: readonly Client[];
   readonly programs: readonly Program[];
   readonly recorder: EtcdRecorder;
-  /** One request as the administrator to the first API server that grants it; undefined if none does. */
+  /**
+   * Sends a request as the administrator; resolves to the first successful answer of an API server, undefined if
+   * there is none.
+   */
   request(method: string, path: string, body?: unknown): Promise<unknown>;
   /** Whether every API server is ready, and has its gate on. */
   isReady(): Promise<boolean>;
   /** Whether an API server is ready, and has its gate off. */
   isGateOff(server: ApiServer): Promise<boolean>;
-  /** Ends all of it, whatever state it is in. */
+  /** Stops all of it, in any state. */
   stop(): Promise<void>;
 }
 
 interface ClusterOptions {
-  /** Where the record of the run is kept: logs, audit logs, the history of etcd. */
+  /** The folder for the record of the run: logs, audit logs, the history of etcd. */
   readonly directory: string;
   readonly seed: number;
   readonly journal: Journal;
@@ -36,10 +39,10 @@ interface ClusterOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long a server may take at the beginning, on a slow machine. */
+/** Start timeout of a server, for a slow machine. */
 const READY_WITHIN_MS = 120_000;
 
-/** @throws Error when it cannot be started, or the signal is aborted before it is; nothing is left behind then. */
+/** @throws Error if it cannot be started, or if the signal aborts first; then nothing is left behind */
 export async function startChaosCluster(options: ClusterOptions): Promise<ChaosCluster> {
   const site = await prepareSite(options.directory, options.journal);
   try {
@@ -62,7 +65,7 @@ async function startOn(site: Site, options: ClusterOptions): Promise<ChaosCluste
   for (const [index, name] of API_SERVERS.entries()) {
     const server = await startApiServer(site, name, apiPorts[index] ?? 0, etcd);
     apiServers.push(server);
-    // One after the other: the first makes the certificate that all use.
+    // One after the other: the first one creates the certificate that all use.
     await until(() => isServing(site, server), READY_WITHIN_MS, signal, `API server ${name} is ready`);
   }
 

@@ -14,19 +14,19 @@ import { mendAll, strike } from './strikes.ts';
 import { until } from './until.ts';
 
 export interface ChaosOptions extends JudgedRunOptions {
-  /** The coordinator's program: of this source by default. */
+  /** The coordinator's program; default: the one of this source. */
   readonly coordinatorMain?: string;
 }
 
-/** After as long as this, every kind of fault must have struck. */
+/** In a run of this length, every kind of fault must have struck. */
 const ALL_STRUCK_AFTER_MIN = 15;
-/** How long servers may take, on a slow machine, to be ready again after the last fault. */
+/** How long servers may take to be ready again after the last fault, on a slow machine. */
 const BACK_WITHIN_MS = 120_000;
 
 /**
- * Starts everything, lets the faults of the plan strike, waits until all is well again, ends everything, and judges what
- * was recorded.
- * @throws Error when it cannot be carried out, or the signal is aborted; nothing runs then.
+ * Starts everything, runs the faults of the plan, waits until all Leases are settled, stops everything, and judges
+ * the record.
+ * @throws Error if this is not possible, or if the signal aborts; then nothing runs any more
  */
 export async function runChaos(options: ChaosOptions): Promise<Judgement> {
   const { minutes, seed, directory, say, signal } = options;
@@ -53,7 +53,7 @@ export async function runChaos(options: ChaosOptions): Promise<Judgement> {
   return judge(directory, minutes);
 }
 
-/** Judges the record of a run of so many minutes. */
+/** Judges the record of a run with this duration in minutes. */
 export async function judge(directory: string, minutes: number): Promise<Judgement> {
   const history = await readRunHistory(directory);
   const verdict = checkHistory(history.events);
@@ -74,7 +74,7 @@ export async function judge(directory: string, minutes: number): Promise<Judgeme
   return { problems, summary: text };
 }
 
-/** Before that, faults would strike the built-in coordinator's elections. */
+/** Earlier faults would only affect the built-in coordinator's elections. */
 function isUnderWay(cluster: ChaosCluster): boolean {
   return activeCoordinator(cluster) !== undefined && heldLeases(cluster).length === testedLeases.length;
 }
@@ -122,13 +122,13 @@ async function carryOut(
   try {
     if (durationMs > 0) await sleep(durationMs, undefined, { signal });
   } finally {
-    // It fails where what it needs is away by another fault: then it has not struck.
+    // It fails if another fault has removed what it needs: then it has not struck.
     struck = await Promise.resolve(end()).catch(() => false);
     journal.write({ kind: 'faultOver', fault: kind, victim, struck });
   }
 }
 
-/** What is wrong after the last fault; undefined if all is well. */
+/** Returns the problem after the last fault; undefined if there is none. */
 async function settle(
   cluster: ChaosCluster,
   journal: Journal,
@@ -156,7 +156,7 @@ async function settle(
   }
 }
 
-/** Says every second what the wall clock says, to the microsecond: at the moment at which its milliseconds change. */
+/** Records the wall clock every second, to the microsecond: at the moment at which its milliseconds change. */
 function sampleClock(journal: Journal): { stop(): void } {
   const sample = () => {
     const before = Date.now();

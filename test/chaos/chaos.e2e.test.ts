@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runChaos } from './chaos-run.ts';
 
-/** Another one each time; CHAOS_SEED repeats a run as far as the machine does. */
+/** A random seed; CHAOS_SEED repeats a run as far as the machine allows. */
 const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 const MINUTES = 2;
 
-test('two minutes of chaos break no invariant, and all is well soon after', {
-  // Besides the chaos: starting, settling and ending, on a slow machine.
+test('two minutes of chaos break no invariant, and all Leases settle soon after', {
+  // In addition to the chaos: time to start, settle and stop, on a slow machine.
   timeout: MINUTES * 60_000 + 600_000,
 }, async ({ annotate, signal }) => {
   const directory = await mkdtemp(join(tmpdir(), 'chaos-'));

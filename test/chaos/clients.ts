@@ -9,16 +9,16 @@ import type { ApiServer } from './servers.ts';
 import type { Site } from './site.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 
-/** A coordinator or a candidate, and its own link to an API server. */
+/** A coordinator or a candidate, with its own link to an API server. */
 export interface Client {
   readonly process: SupervisedProcess;
   readonly link: Link;
 }
 
-/** One of those that compete for a Lease. */
+/** A candidate for a Lease. */
 export interface Program extends Client {
   readonly lease: TestedLease;
-  /** Of its present life. */
+  /** Of its present process. */
   readonly emulationVersion: () => string;
 }
 
@@ -27,7 +27,7 @@ interface Connection {
   readonly kubeconfig: string;
 }
 
-/** Spreads clients over the API servers by their index. */
+/** Distributes clients over the API servers by their index. */
 async function connect(
   site: Site,
   servers: readonly ApiServer[],
@@ -38,7 +38,7 @@ async function connect(
   return { link, kubeconfig: await writeKubeconfig(join(site.work, `${name}.kubeconfig`), access) };
 }
 
-/** Starts the coordinators, all of the program `main`. */
+/** Starts the coordinators, all with the program `main`. */
 export function startCoordinators(
   site: Site,
   servers: readonly ApiServer[],
@@ -60,7 +60,9 @@ export function startCoordinators(
   );
 }
 
-/** Starts some candidates for each Lease. Their versions, and when they come back under which name, follow from the seed. */
+/**
+ * Starts some candidates for each Lease. The seed determines their versions, and when they restart under which name.
+ */
 export function startPrograms(
   site: Site,
   servers: readonly ApiServer[],
@@ -70,7 +72,7 @@ export function startPrograms(
   const places = testedLeases.flatMap((lease, index) =>
     Array.from({ length: PROGRAMS_PER_LEASE }, (_, slot) => ({
       lease,
-      // So that each Lease has some at either server.
+      // So that each Lease has candidates at both servers.
       index: index + slot,
       name: `${lease.namespace}-${lease.name}-${slot}`,
       random: seededRandom(random() * 2 ** 32),
@@ -100,7 +102,7 @@ function startProgram(
   let emulationVersion = '';
   const nextLife = () => {
     lives += 1;
-    // Some come back under their old name, as a StatefulSet's pods do, others under a new one.
+    // Some restart under their old name, like a StatefulSet's pods, others under a new one.
     if (lives === 1 || random() < 0.5) {
       name = `${place.name}-${lives}`;
       emulationVersion = EMULATION_VERSIONS[Math.floor(random() * EMULATION_VERSIONS.length)] ?? '';

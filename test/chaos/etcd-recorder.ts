@@ -18,16 +18,16 @@ export interface StoredObject {
   readonly [field: string]: unknown;
 }
 
-/** One change in etcd. */
+/** A change in etcd. */
 export interface StoredWrite {
-  /** When the recorder heard of it: it was carried out before. */
+  /** When the recorder received it; etcd executed it before. */
   readonly seenAt: Moment;
   readonly resource: 'leases' | 'leasecandidates';
   /** `<namespace>/<name>` */
   readonly key: string;
-  /** The resourceVersion of an object that it created or changed. */
+  /** The resourceVersion of the created or changed object. */
   readonly revision: number;
-  /** Absent when it was deleted. */
+  /** Absent for a deletion. */
   readonly object?: StoredObject;
 }
 
@@ -42,12 +42,12 @@ interface WatchAnswer {
   };
 }
 
-/** All Leases and LeaseCandidates, and nothing else: etcd's keys are ordered, and `f` follows `e`. */
+/** All Leases and LeaseCandidates, and no other keys: etcd's keys are ordered, and `f` follows `e`. */
 const RANGE = { key: base64('/registry/lease'), range_end: base64('/registry/leasf') };
 
 /**
- * Records every change of Leases and LeaseCandidates by a watch of etcd itself: the one place that knows of all of them,
- * those included whose API server was killed before it could tell anybody, and in what order they were carried out.
+ * Records every change of Leases and LeaseCandidates by a watch of etcd. Only etcd knows all of them, including those
+ * of an API server that was killed before it could report, and their order.
  */
 export class EtcdRecorder {
   readonly #url: string;
@@ -65,12 +65,12 @@ export class EtcdRecorder {
     this.#running = this.#run();
   }
 
-  /** The last that it has heard of. */
+  /** The last revision that it has received. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** As it is stored now. */
+  /** As stored now. */
   lease(key: string): StoredObject | undefined {
     return this.#objects.get(`leases ${key}`);
   }
@@ -86,7 +86,7 @@ export class EtcdRecorder {
 
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      // etcd is away, or about to be: that is what this is about.
+      // etcd is down, or about to go down: faults cause this.
       await this.#watch().catch(() => {});
       await sleep(100);
     }
@@ -131,7 +131,7 @@ export class EtcdRecorder {
   }
 }
 
-/** Forgets who owns which field: most of what is stored, and nothing that is looked at. */
+/** Drops managedFields: the largest part of an object, and unused here. */
 function decode(value: string): StoredObject {
   const { metadata, spec } = JSON.parse(Buffer.from(value, 'base64').toString()) as StoredObject;
   const { uid, name, namespace } = metadata;

@@ -1,12 +1,12 @@
 import { seededRandom } from '../support/seeded-random.ts';
 
-/** What a fault does to a link: see `Link`. */
+/** The fault of a link: see `Link`. */
 export const linkManners = ['reset', 'stalled', 'requests held', 'answers held', 'throttled'] as const;
 export type LinkManner = (typeof linkManners)[number];
 
 type LinkFault<Owner extends string> = `${Owner} link ${LinkManner}`;
 
-/** To one program of one Lease, or to a Lease itself. */
+/** A fault of one program of a Lease, or of the Lease. */
 type CandidateFault =
   | 'candidate killed'
   | 'candidate terminated'
@@ -18,7 +18,7 @@ type CandidateFault =
   | 'Lease emptied'
   | 'Lease stripped';
 
-/** To one coordinator. */
+/** A fault of one coordinator. */
 type CoordinatorFault =
   | 'coordinator killed'
   | 'coordinator terminated'
@@ -26,7 +26,7 @@ type CoordinatorFault =
   | 'coordinator rerouted'
   | LinkFault<'coordinator'>;
 
-/** To what everybody needs. */
+/** A fault of shared servers. */
 type ClusterFault =
   | 'etcd killed'
   | 'etcd frozen'
@@ -40,31 +40,34 @@ type ClusterFault =
 
 export type FaultKind = CandidateFault | CoordinatorFault | ClusterFault;
 
-/** One fault to come. Whom it strikes is drawn now, as a number, and found then: who leads is not known before. */
+/**
+ * A planned fault. Its target is a random number now, and is resolved when it strikes, because the leader is not
+ * known before.
+ */
 export interface Fault {
   readonly kind: FaultKind;
-  /** After the beginning of the chaos. */
+  /** After the start of the chaos. */
   readonly atMs: number;
   readonly durationMs: number;
-  /** In [0, 1): which of those that it can strike. */
+  /** In [0, 1): selects one of the possible targets. */
   readonly victim: number;
-  /** Whether it strikes who leads, or coordinates, if anybody does. */
+  /** Whether it targets the leader or the active coordinator, if there is one. */
   readonly isAimed: boolean;
 }
 
 type Range = readonly [min: number, max: number];
 
 interface Stream {
-  /** How long each kind lasts; [0, 0]: there is nothing to undo. */
+  /** The duration of each kind; [0, 0]: it has no end. */
   readonly durations: Readonly<Partial<Record<FaultKind, Range>>>;
-  /** From one to the next: from the beginning of the one, or from its end where only one may last at a time. */
+  /** The interval between faults: from the beginning of one, or from its end if only one may last at a time. */
   readonly pause: Range;
   readonly oneAtATime: boolean;
 }
 
 const INSTANT: Range = [0, 0];
 const DISTURBED: Range = [2_000, 25_000];
-/** Beyond every timeout: Leases last 15 s at most, and an answer to a ping is awaited for 5 s. */
+/** Longer than every timeout: Leases last at most 15 s, and a ping times out after 5 s. */
 const FROZEN: Range = [3_000, 30_000];
 
 function linkFaults<Owner extends string>(owner: Owner): Record<LinkFault<Owner>, Range> {
@@ -96,7 +99,7 @@ const ofCoordinators: Stream = {
     'coordinator rerouted': INSTANT,
     ...linkFaults('coordinator'),
   } satisfies Record<CoordinatorFault, Range>,
-  // A take-over costs 15 s: there must be some elections in between.
+  // A take-over costs 15 s: some elections must happen in between.
   pause: [8_000, 24_000],
   oneAtATime: false,
 };
@@ -110,9 +113,10 @@ const ofTheCluster: Stream = {
     'API server frozen': [4_000, 30_000],
     ...linkFaults('API server'),
     'gate off': [15_000, 35_000],
-    // The lock goes to who can elect within 26 s (rule 10): there must be some elections after that.
+    // A coordinator that can elect gets the lock within 26 s (rule 10): some elections must happen after that.
     'gate off at one': [15_000, 60_000],
-    // The lock lasts 15 s, and 30 s after a claim by force: then the built-in coordinator, which looks every 2 s, takes over.
+    // The lock lasts 15 s, and 30 s after a claim by force. Then the built-in coordinator, which reads it every 2 s,
+    // takes over.
     'coordinators away': [38_000, 48_000],
   } satisfies Record<ClusterFault, Range>,
   pause: [6_000, 14_000],
@@ -121,10 +125,10 @@ const ofTheCluster: Stream = {
 
 const streams = [ofCandidates, ofCoordinators, ofTheCluster];
 
-/** Every kind of fault there is. */
+/** All kinds of faults. */
 export const faultKinds = streams.flatMap(({ durations }) => Object.keys(durations) as FaultKind[]);
 
-/** What strikes when in a chaos that lasts so long: it follows from the seed alone. In the order of time. */
+/** Returns the faults of a chaos run of this duration, in order of time. Only the seed determines them. */
 export function planFaults(seed: number, lastsMs: number): readonly Fault[] {
   const random = seededRandom(seed);
   return streams
@@ -132,7 +136,7 @@ export function planFaults(seed: number, lastsMs: number): readonly Fault[] {
     .toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Each kind comes once before any comes again: so all of them come in a run that is long enough. */
+/** Each kind comes once before any repeats, so a long enough run has all of them. */
 function planStream(
   { durations, pause, oneAtATime }: Stream,
   random: () => number,

@@ -6,22 +6,24 @@ import { monotonicNow } from './monotonic.ts';
 
 export const journalName = 'journal.jsonl';
 
-/** What kinds of processes there are. */
+/** The kinds of processes. */
 export type Role = 'etcd' | 'apiServer' | 'coordinator' | 'candidate';
 
-/** What the harness has done, and seen of its processes; the rest of a run's record is written by the processes themselves. */
+/**
+ * The actions of the harness, and its observations of its processes. The processes write the rest of a run's record.
+ */
 export type JournalEntry =
   | {
       readonly kind: 'started';
       readonly role: Role;
-      /** The same for each of its lives, but of a candidate: that is its identity. */
+      /** The same for all lives of a process; for a candidate, its identity. */
       readonly name: string;
       readonly logFile: string;
-      /** Of a candidate: its Lease, with its namespace, and how long that lasts. */
+      /** For a candidate: its Lease with its namespace, and the lease duration. */
       readonly lease?: string;
       readonly leaseDurationMs?: number;
     }
-  /** `isOurs`: because the harness killed it, or told it to end. */
+  /** `isOurs`: the harness killed it, or told it to exit. */
   | {
       readonly kind: 'ended';
       readonly role: Role;
@@ -31,7 +33,7 @@ export type JournalEntry =
       readonly how: string;
     }
   | { readonly kind: 'fault'; readonly fault: FaultKind; readonly victim: string }
-  /** `struck`: whether it has made any difference. */
+  /** `struck`: whether it had any effect. */
   | {
       readonly kind: 'faultOver';
       readonly fault: FaultKind;
@@ -41,7 +43,7 @@ export type JournalEntry =
   /** The wall clock's time at this moment. */
   | { readonly kind: 'clock'; readonly wallMs: number }
   | { readonly kind: 'calm' | 'settled' | 'end' }
-  /** What the harness itself found to be wrong. */
+  /** A problem that the harness found. */
   | { readonly kind: 'problem'; readonly problem: string };
 
 export type Journaled = JournalEntry & { readonly at: Moment };
@@ -53,7 +55,7 @@ export class Journal {
     this.#path = join(directory, journalName);
   }
 
-  /** Written before this returns, so that a run that is killed leaves its record. */
+  /** Written before this returns, so that a killed run keeps its record. */
   write(entry: JournalEntry): void {
     appendFileSync(this.#path, `${JSON.stringify({ at: monotonicNow(), ...entry })}\n`);
   }

@@ -1,11 +1,11 @@
-/** What programs wrote, one JSON object a line; whatever else they wrote is passed over, and what they did not finish. */
+/** Returns the JSON objects that a program wrote, one per line. Skips other output, and incomplete lines. */
 export function jsonLines<T>(text: string): T[] {
   return text.split('\n').flatMap((line) => {
     if (!line.startsWith('{')) return [];
     try {
       return [JSON.parse(line) as T];
     } catch {
-      // The last line of who was killed.
+      // The last line of a killed program.
       return [];
     }
   });

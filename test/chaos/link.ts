@@ -2,27 +2,27 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { Transform } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Which way bytes go: from who connected, or back. */
+/** The direction of bytes: from the client, or back. */
 export type Direction = 'requests' | 'answers';
 
-/** How much a fault of a link has struck so far: without that, nobody could tell whether it did anything. */
+/** Counts of a link's fault so far, which show whether it had any effect. */
 export interface LinkCounts {
-  /** Connections reset, those that were refused included. */
+  /** Reset connections, including refused ones. */
   readonly resets: number;
-  /** Pieces of data that were held up, by a stall or by a throttle. */
+  /** Chunks of data that a stall or a throttle has delayed. */
   readonly delays: number;
 }
 
 /**
- * A TCP proxy that can be a bad network. What it holds up it delivers later, as a network does whose packets are sent
- * again: a write may be carried out long after who sent it has given up.
+ * A TCP proxy that can be a bad network. It delivers delayed data later, like a network that retransmits packets: a
+ * write may be executed long after its sender gave up.
  */
 export class Link {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #target: number;
   #isResetting = false;
-  /** Resolved when the direction is open again; absent while it is. */
+  /** Resolved when the direction is open again; absent while it is open. */
   readonly #held = new Map<Direction, PromiseWithResolvers<void>>();
   #bytesPerSecond = Number.POSITIVE_INFINITY;
   #resets = 0;
@@ -34,7 +34,7 @@ export class Link {
     server.on('connection', (near) => this.#accept(near));
   }
 
-  /** Listens on a free port of the loopback interface, and leads to `target`. */
+  /** Listens on a free port of the loopback interface, and forwards to `target`. */
   static async start(target: number): Promise<Link> {
     const server = createServer({ allowHalfOpen: true });
     await new Promise<void>((resolve, reject) => {
@@ -56,7 +56,7 @@ export class Link {
     return { resets: this.#resets, delays: this.#delays };
   }
 
-  /** Leads new connections to another port. */
+  /** Forwards new connections to another port. */
   leadTo(target: number): void {
     this.#target = target;
   }
@@ -69,13 +69,13 @@ export class Link {
     }
   }
 
-  /** Resets all connections, and those to come, until `mend`. */
+  /** Resets all present and future connections, until `mend`. */
   cut(): void {
     this.#isResetting = true;
     this.reset();
   }
 
-  /** Keeps connections, and passes nothing in these directions until `mend`. */
+  /** Keeps connections, and passes no data in these directions until `mend`. */
   hold(...directions: readonly Direction[]): void {
     for (const direction of directions) {
       if (!this.#held.has(direction)) this.#held.set(direction, Promise.withResolvers());
@@ -86,7 +86,7 @@ export class Link {
     this.#bytesPerSecond = bytesPerSecond;
   }
 
-  /** Ends all of it; what was held up is delivered. */
+  /** Ends all faults. Delayed data is delivered. */
   mend(): void {
     this.#isResetting = false;
     this.#bytesPerSecond = Number.POSITIVE_INFINITY;
@@ -94,11 +94,11 @@ export class Link {
     this.#held.clear();
   }
 
-  /** Breaks all connections off, and listens no more. */
+  /** Resets all connections, and stops listening. */
   close(): void {
     this.cut();
     this.mend();
-    // Not waited for: Node never tells of the close of a connection whose reset has failed.
+    // Not awaited: Node never reports the close of a connection whose reset has failed.
     this.#server.close();
   }
 
@@ -115,7 +115,8 @@ export class Link {
     ] as const) {
       this.#sockets.add(socket);
       socket.setNoDelay(true);
-      // One end that breaks off breaks the other; one that ends in good order is followed by what was held up, and its end.
+      // If one end is reset, so is the other. If one end closes cleanly, the delayed data and the close are
+      // delivered.
       socket.on('error', () => breakOff(other));
       socket.once('close', () => this.#sockets.delete(socket));
     }
@@ -134,13 +135,13 @@ export class Link {
     });
   }
 
-  /** Resolves when so many bytes may pass. */
+  /** Resolves when this many bytes may pass. */
   async #pass(direction: Direction, bytes: number): Promise<void> {
     for (let held = this.#held.get(direction); held; held = this.#held.get(direction)) {
       this.#delays += 1;
       await held.promise;
     }
-    // In steps, so that a mended link does not stay slow for as long as its last piece of data was big.
+    // In steps, so that a mended link does not stay slow for a whole large chunk.
     for (let rest = bytes; rest > 0 && this.#bytesPerSecond !== Number.POSITIVE_INFINITY; ) {
       this.#delays += 1;
       const step = Math.min(rest, this.#bytesPerSecond / 10);
@@ -150,7 +151,7 @@ export class Link {
   }
 }
 
-/** Resets a connection; one that is about to end in good order can only be closed. */
+/** Resets a connection. A connection that is about to close cleanly can only be closed. */
 function breakOff(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();

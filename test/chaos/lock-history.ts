@@ -6,9 +6,9 @@ import type { Journaled } from './journal.ts';
 import { jsonLines } from './json-lines.ts';
 import type { PlacedWrite } from './written-by.ts';
 
-/** How long after the sending of its last renewal that succeeded a coordinator of ours may act: its renew deadline. */
+/** How long a coordinator of ours may act after it sent its last successful renewal: its renew deadline. */
 const OURS_ACT_FOR_MS = 10_000;
-/** The built-in one may think that its lock is valid for as long as it lasts. */
+/** The built-in coordinator may trust its lock until the lock expires. */
 const BUILT_IN_ACTS_FOR_MS = 15_000;
 
 interface LockLine {
@@ -18,7 +18,7 @@ interface LockLine {
   readonly holder?: string;
 }
 
-/** Who took itself for the cluster's coordinator: ours by their logs, and for as long as the lock as stored allows it. */
+/** Returns who believed to be the coordinator: ours by their logs, and only as long as the stored lock allows it. */
 export async function lockEvents(
   directory: string,
   journal: readonly Journaled[],
@@ -38,7 +38,7 @@ export async function lockEvents(
     const lines = jsonLines<LockLine>(await readFile(join(directory, basename(entry.logFile)), 'utf8'));
     const changes = lines.filter(({ msg }) => msg === 'The coordinator lock changed');
     for (const [index, { time = '', state, holder = '' }] of changes.entries()) {
-      // Logs have whole milliseconds, cut off.
+      // Logs have truncated milliseconds.
       const at = toMonotonic(Date.parse(time)) + 1;
       if (state !== 'active') {
         events.push({ kind: 'standsBy', at: at - 1, who: entry.name });

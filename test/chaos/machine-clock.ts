@@ -2,8 +2,8 @@ import type { Moment } from '../invariants/history.ts';
 import type { Journaled } from './journal.ts';
 
 /**
- * Says when it was, by the monotonic clock, that the wall clock showed a time, in milliseconds. The wall clock may be slewed or set during a run: what
- * counts is the journal's sample before.
+ * Converts wall-clock times to the monotonic clock, in milliseconds. The wall clock may be slewed or set during a
+ * run: the journal's sample before the time counts.
  */
 export function machineClock(journal: readonly Journaled[]): (wallMs: number) => Moment {
   const samples = journal.flatMap((entry) => (entry.kind === 'clock' ? [entry] : []));

@@ -1,4 +1,4 @@
-// Chaos on real servers: `npm run chaos -- [--minutes 15] [--seed N]`.
+// Runs chaos on real servers: `npm run chaos -- [--minutes 15] [--seed N]`.
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

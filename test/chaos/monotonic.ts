@@ -1,6 +1,6 @@
 import type { Moment } from '../invariants/history.ts';
 
-/** Now on CLOCK_MONOTONIC, which all processes of one machine share. */
+/** Returns CLOCK_MONOTONIC, which all processes of one machine share. */
 export function monotonicNow(): Moment {
   return Number(process.hrtime.bigint()) / 1e6;
 }

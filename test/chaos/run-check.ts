@@ -1,7 +1,7 @@
 import type { HistoryEvent, Moment } from '../invariants/history.ts';
 import { Invariants } from '../invariants/invariants.ts';
 
-/** Something that must never happen, and did. */
+/** A violation of an invariant. */
 export interface Violation {
   readonly at: Moment;
   readonly what: string;
@@ -9,22 +9,25 @@ export interface Violation {
 
 export interface Verdict {
   readonly violations: readonly Violation[];
-  /** What the controller built into kube-apiserver brought about while it was the coordinator: known, and not ours. */
+  /**
+   * A violation that the controller built into kube-apiserver caused while it was the coordinator: known, and not
+   * ours.
+   */
   readonly ofBuiltIn: readonly Violation[];
 }
 
-/** A candidate that has said that it goes is collected after three pings that nobody answered over ten minutes (rule 1). */
+/** A candidate that has announced its end is deleted after three unanswered pings within ten minutes (rule 1). */
 const CANDIDATE_VALIDITY_MS = 600_000;
 const ELECTION_DURATION_MS = 5000;
 
-/** Looks at a history by the invariants of the simulation. All processes were of one machine, and their clocks are one. */
+/** Checks a history with the invariants of the simulation. All processes ran on one machine and share its clock. */
 export function checkHistory(events: readonly HistoryEvent[]): Verdict {
   const invariants = new Invariants({
     candidateValidityMs: CANDIDATE_VALIDITY_MS,
     electionDurationMs: ELECTION_DURATION_MS,
     clockTolerance: 1,
   });
-  /** By Lease: who has given it to its present holder. */
+  /** By Lease: who has granted it to its present holder. */
   const givers = new Map<string, 'builtIn' | 'coordinator' | 'other'>();
   const violations: Violation[] = [];
   const ofBuiltIn: Violation[] = [];

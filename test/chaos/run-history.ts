@@ -12,11 +12,11 @@ import { machineClock } from './machine-clock.ts';
 import { writeEvents } from './write-events.ts';
 import { attribute, builtInOf, type CandidateLife, type Statement } from './written-by.ts';
 
-/** Everything that was recorded of a run, each in the order of time, and by the machine's monotonic clock. */
+/** The record of a run, in order of time, by the machine's monotonic clock. */
 export interface RunHistory {
   readonly journal: readonly Journaled[];
   readonly events: readonly HistoryEvent[];
-  /** Writes of which nobody knows who sent them, as their API server did not live to say so. */
+  /** Writes of unknown senders, because their API server was killed before it could log them. */
   readonly unattributed: number;
   /** Writes whose record contradicts that of others. */
   readonly impossible: number;

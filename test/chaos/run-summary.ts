@@ -5,14 +5,14 @@ import type { Journaled } from './journal.ts';
 import type { Verdict } from './run-check.ts';
 import type { RunHistory } from './run-history.ts';
 
-/** What a run was, in numbers. */
+/** A run in numbers. */
 export interface Summary {
-  /** By kind of fault: how often it was tried, and how often it made a difference. */
+  /** By kind of fault: how often it was tried, and how often it had an effect. */
   readonly faults: ReadonlyMap<FaultKind, { readonly tried: number; readonly struck: number }>;
   readonly text: string;
 }
 
-/** A time in which nobody led a Lease. */
+/** A time in which a Lease had no leader. */
 interface Gap {
   readonly key: string;
   readonly from: Moment;
@@ -104,7 +104,7 @@ function gapsOf(events: readonly HistoryEvent[], journal: readonly Journaled[]):
   return testedLeases.map(keyOf).flatMap((key) => {
     const gaps: Gap[] = [];
     const leaders = new Map<string, Moment>();
-    // Before the first leader there is nothing to be without.
+    // Time before the first leader does not count.
     let freeFrom: Moment | undefined;
     for (const event of events) {
       if (event.at > end || !('key' in event) || event.key !== key) continue;
@@ -128,10 +128,10 @@ function gapsOf(events: readonly HistoryEvent[], journal: readonly Journaled[]):
   });
 }
 
-/** A fault goes on having effects after its end: locks and Leases have to run out, and programs start again. */
+/** A fault has effects after its end: locks and Leases must expire, and programs restart. */
 const AFTERMATH_MS = 20_000;
 
-/** What is likeliest to be why, the farthest-reaching first: many faults overlap. */
+/** The likeliest causes, most far-reaching first, because many faults overlap. */
 const causes: readonly (readonly [cause: string, pattern: RegExp])[] = [
   ['all coordinators away', /^coordinators away/],
   ['gate off', /^gate/],

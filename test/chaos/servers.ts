@@ -8,12 +8,12 @@ import type { Link } from './link.ts';
 import type { Site } from './site.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 
-/** A kube-apiserver, and its own link to etcd. */
+/** A kube-apiserver, with its own link to etcd. */
 export interface ApiServer {
   readonly process: SupervisedProcess;
   readonly port: number;
   readonly etcdLink: Link;
-  /** Whether its feature gate is on when it starts the next time. */
+  /** Whether its feature gate is on at its next start. */
   isGateOn: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Etcd {
   readonly url: string;
 }
 
-/** Starts an etcd; it is not ready yet. */
+/** Starts an etcd, without waiting until it is ready. */
 export async function startEtcd(site: Site, port: number, peerPort: number): Promise<Etcd> {
   const url = `http://127.0.0.1:${port}`;
   const command = {
@@ -40,7 +40,7 @@ export async function startEtcd(site: Site, port: number, peerPort: number): Pro
   return { port, url, process: site.supervise({ role: 'etcd', pauseMs: () => 200, nextLife }) };
 }
 
-/** Starts a kube-apiserver on an etcd; it is not ready yet. */
+/** Starts a kube-apiserver on an etcd, without waiting until it is ready. */
 export async function startApiServer(site: Site, name: string, port: number, etcd: Etcd): Promise<ApiServer> {
   const path = await binary('kube-apiserver@1.36.3');
   const etcdLink = await site.link(etcd.port);
@@ -61,9 +61,9 @@ export async function startApiServer(site: Site, name: string, port: number, etc
         extraApiServerArgs: [
           `--audit-policy-file=${policyFile}`,
           `--audit-log-path=${join(site.record, auditLogName(name))}`,
-          // Written before the request is answered: what was answered is in the log.
+          // Written before the response: every answered request is in the log.
           '--audit-log-mode=blocking',
-          // So that the recorder can read it.
+          // So that the recorder can read etcd.
           '--storage-media-type=application/json',
         ],
       }),
@@ -83,7 +83,7 @@ export async function startApiServer(site: Site, name: string, port: number, etc
   };
 }
 
-/** Whether an API server answers a request of the administrator in the affirmative. */
+/** Whether an API server answers a request of the administrator with success. */
 async function isOk(site: Site, { port }: ApiServer, path: string): Promise<boolean> {
   try {
     return (await apiRequest(await site.accessTo(port), 'GET', path)).status === 200;
@@ -101,7 +101,7 @@ export async function isServing(site: Site, server: ApiServer): Promise<boolean>
   );
 }
 
-/** Whether an API server is ready, and does not. */
+/** Whether an API server is ready, and does not serve LeaseCandidates. */
 export async function isGateOff(site: Site, server: ApiServer): Promise<boolean> {
   return (
     (await isOk(site, server, '/readyz')) && !(await isOk(site, server, '/apis/coordination.k8s.io/v1beta1'))

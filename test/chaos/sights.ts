@@ -4,13 +4,13 @@ import { keyOf } from './cast.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import type { Client, Program } from './clients.ts';
 
-/** Whether a program leads, by its own words. */
+/** Whether a program leads, according to its own output. */
 export function leads({ process }: Program): boolean {
   const said = readFileSync(process.logFile, 'utf8');
   return said.includes('"event":"leads"') && !said.includes('"event":"follows"');
 }
 
-/** The coordinator that holds the lock and has begun to act by that, if it is one of ours. */
+/** Returns the coordinator of ours that holds the lock and has begun to act. */
 export function activeCoordinator(cluster: ChaosCluster): Client | undefined {
   const claim = `"state":"active","holder":"${lockHolder(cluster)}"`;
   return cluster.coordinators.find(({ process }) => readFileSync(process.logFile, 'utf8').includes(claim));

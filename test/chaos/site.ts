@@ -13,9 +13,9 @@ import { SupervisedProcess } from './supervised-process.ts';
 
 type ProcessOptions = Omit<ConstructorParameters<typeof SupervisedProcess>[0], 'reaper' | 'journal'>;
 
-/** Where all processes and links of a chaos live, and whence none of them escapes. */
+/** Owns all processes and links of a chaos run, and ends them. */
 export interface Site {
-  /** For what is gone after the run: data, keys, kubeconfigs. */
+  /** For data, keys and kubeconfigs, which are deleted after the run. */
   readonly work: string;
   /** For the record of the run. */
   readonly record: string;
@@ -27,11 +27,11 @@ export interface Site {
   supervise(options: ProcessOptions): SupervisedProcess;
   /** Opens a link that is closed with the site. */
   link(port: number): Promise<Link>;
-  /** To be called when the site is cleared; the last comes first. */
+  /** Runs when the site is cleared, in reverse order. */
   onClear(close: () => Promise<unknown>): void;
-  /** How the administrator reaches an API server; not before the first has written its certificate. */
+  /** The administrator's access to an API server. It needs the certificate that the first one writes. */
   accessTo(port: number): Promise<ApiAccess>;
-  /** Ends all of it, whatever state it is in. */
+  /** Ends all of it, in any state. */
   clear(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function prepareSite(record: string, journal: Journal): Promise<Sit
   await writeServerCredentials(work, [
     `${adminToken},admin,admin,"system:masters"`,
     `${candidateToken},candidate,candidate,"system:masters"`,
-    // All are the one ServiceAccount, and have its rights; the audit log tells them apart by their uids.
+    // All use the same ServiceAccount and permissions. The audit log distinguishes them by their uids.
     ...coordinatorTokens.map(
       (token, index) => `${token},${account},coordinator-${index},"system:serviceaccounts"`,
     ),

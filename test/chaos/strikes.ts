@@ -11,24 +11,24 @@ import type { SupervisedProcess } from './supervised-process.ts';
 /** A fault that has begun. */
 export interface Strike {
   readonly victim: string;
-  /** Ends it. Resolves to whether it has made any difference. */
+  /** Ends the fault. Resolves to whether it had any effect. */
   end(): Promise<boolean> | boolean;
 }
 
 type Striker = (cluster: ChaosCluster, fault: Fault) => Strike | Promise<Strike>;
 
-/** So slow that a list does not come through in the time of any request, and a single renewal takes a second. */
+/** So slow that a list times out in every request, and a single renewal takes a second. */
 const BYTES_PER_SECOND = 2_000;
 
 export function strike(cluster: ChaosCluster, fault: Fault): Strike | Promise<Strike> {
   return strikers[fault.kind](cluster, fault);
 }
 
-/** What is wrong no more after this, when all faults have ended: links, frozen processes, gates, missing LeaseCandidates. */
+/** After all faults have ended, repairs what is left: links, suspended processes, gates, missing LeaseCandidates. */
 export function mendAll({ etcd, apiServers, coordinators, programs, recorder }: ChaosCluster): void {
   for (const server of apiServers) {
     server.etcdLink.mend();
-    // No fault leaves a gate off; one that failed half-way may have.
+    // No fault leaves a gate off, but a failed one may.
     if (!server.isGateOn) setGate(server, true);
   }
   for (const { link } of [...coordinators, ...programs]) link.mend();
@@ -36,7 +36,7 @@ export function mendAll({ etcd, apiServers, coordinators, programs, recorder }: 
     process.signal('SIGCONT');
   }
   for (const { lease, process } of programs) {
-    // client-go would publish one that was deleted up to 5 min later; a new process does at once.
+    // client-go would publish a deleted candidate again after up to 5 min; a new process does so at once.
     if (!recorder.candidate(`${lease.namespace}/${process.name}`)) process.signal('SIGKILL');
   }
 }
@@ -89,7 +89,7 @@ function pick<T>(all: readonly T[], victim: number): T {
   return picked;
 }
 
-/** A fault that is aimed at who leads strikes who leads the Lease that the number picks, if that runs. */
+/** A fault that targets a leader strikes the running leader of the Lease that the random number selects. */
 function programOf({ programs, recorder }: ChaosCluster, { victim, isAimed }: Fault): Program {
   const picked = pick(programs, victim);
   if (!isAimed) return picked;
@@ -123,7 +123,7 @@ function killed(process: SupervisedProcess): Strike {
   return instant(process, 'SIGKILL');
 }
 
-/** They end, and come back when the fault is over. */
+/** The coordinators exit, and come back when the fault is over. */
 function away(processes: readonly SupervisedProcess[], signal: 'SIGKILL' | 'SIGTERM'): Strike {
   const ran = processes.map((process) => {
     process.keepAway();
@@ -133,7 +133,7 @@ function away(processes: readonly SupervisedProcess[], signal: 'SIGKILL' | 'SIGT
     victim: processes.map(({ name }) => name).join(', '),
     end() {
       for (const process of processes) process.bringBack();
-      // One of them may have been away by another fault.
+      // Another fault may have stopped one of them.
       return ran.some(Boolean);
     },
   };
@@ -190,7 +190,7 @@ async function vandalised(
   return done(keyOf(lease), answer !== undefined);
 }
 
-/** While the API servers hear nothing of it, etcd forgets what they would have to hear: their watches cannot be resumed. */
+/** etcd compacts its history while the API servers receive nothing: they cannot resume their watches. */
 function compacted({ apiServers, etcd, recorder }: ChaosCluster): Strike {
   for (const { etcdLink } of apiServers) etcdLink.hold('requests', 'answers');
   return {

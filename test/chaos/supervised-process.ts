@@ -3,7 +3,7 @@ import type { Reaper } from '../control-plane/reaper.ts';
 import { type ServerCommand, type ServerProcess, startServer } from '../control-plane/server-process.ts';
 import type { Journal, JournalEntry, Role } from './journal.ts';
 
-/** One life of a process. */
+/** One process from start to exit. */
 export interface Life {
   readonly command: ServerCommand;
   /** For the journal. */
@@ -14,20 +14,20 @@ interface SupervisedOptions {
   readonly role: Role;
   readonly reaper: Reaper;
   readonly journal: Journal;
-  /** What to start, now and whenever it has ended. */
+  /** The command to start, now and after each exit. */
   readonly nextLife: () => Life;
-  /** How long it stays dead, unless something keeps it so for longer. */
+  /** How long it stays down, unless a fault keeps it down for longer. */
   readonly pauseMs: () => number;
 }
 
-/** A program that comes back whenever it has ended, as under a kubelet. */
+/** A program that restarts after each exit, as under a kubelet. */
 export class SupervisedProcess {
   readonly #options: SupervisedOptions;
   #life: Life;
   #process: ServerProcess | undefined;
   #isOurs = false;
   #isStopped = false;
-  /** How many faults keep it away, and what is resolved when none does any more. */
+  /** The number of faults that keep it down, and the promise that resolves when there is none. */
   #keepers = 0;
   #away: PromiseWithResolvers<void> | undefined;
   readonly #running: Promise<void>;
@@ -55,7 +55,7 @@ export class SupervisedProcess {
     return this.#process !== undefined && this.#process.exit() === undefined;
   }
 
-  /** Nothing happens to one that does not run. Whether it ran. */
+  /** Does nothing if the program does not run. Returns whether it ran. */
   signal(signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): boolean {
     if (!this.isRunning) return false;
     if (signal === 'SIGKILL' || signal === 'SIGTERM') this.#isOurs = true;
@@ -63,7 +63,7 @@ export class SupervisedProcess {
     return true;
   }
 
-  /** From now on it does not come back, until whoever calls this, and everybody else who does, has called `bringBack`. */
+  /** Keeps the program down until all callers of this have called `bringBack`. */
   keepAway(): void {
     this.#keepers += 1;
     this.#away ??= Promise.withResolvers();

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Resolves when it is so, asked again and again.
- * @throws Error when it is not in time, or the signal is aborted.
+ * Polls until the condition is true.
+ * @throws Error if it is not true in time, or if the signal aborts
  */
 export async function until(
   isSo: () => Promise<boolean> | boolean,

@@ -5,16 +5,16 @@ import type { FaultKind } from './fault-plan.ts';
 import type { Journaled } from './journal.ts';
 import type { PlacedWrite } from './written-by.ts';
 
-/** A write that took longer than this on the API server's side may have been given up; a coordinator waits for 4 s. */
+/** A sender may have given up a write that took longer than this in the API server; a coordinator waits for 4 s. */
 const HUNG_MS = 3_500;
-/** What was held up is carried out within this time after its way is free again. */
+/** Delayed data is executed within this time after its path is free again. */
 const DELIVERED_WITHIN_MS = 2_000;
 
 /**
- * When a write was carried out is known only within bounds. Of a candidate's, or anybody's who takes part in nothing, the
- * earliest moment counts: from then on at the latest a renewal lasts. Of a coordinator's the latest: until then at the
- * least it left a Lease to its leader. So nothing is reported that may have been all right; what goes wrong by less than
- * the bounds are apart, which is milliseconds but where a server hung, is missed. The order is etcd's own in any case.
+ * The time of a write is known only within bounds. For a write of a candidate or an unrelated client, the earliest
+ * time counts: the renewal is certainly valid from then. For a coordinator's write, the latest time counts: until
+ * then it certainly left the Lease to its leader. So the checks report no false violation, and miss one within the
+ * bounds: milliseconds, unless a server hung. The order always is etcd's.
  */
 export function writeEvents(writes: readonly PlacedWrite[], journal: readonly Journaled[]): HistoryEvent[] {
   const wasHeldUp = holdUps(journal);
@@ -79,7 +79,7 @@ function candidateState({ object: { metadata, spec }, revision }: StoredVersion)
   };
 }
 
-/** A time in which requests to a server, or of a client, stood still. */
+/** A time in which requests to a server or of a client were delayed. */
 interface HoldUp {
   readonly fault: FaultKind;
   readonly owner: string;
@@ -88,9 +88,9 @@ interface HoldUp {
 }
 
 /**
- * Whether a coordinator's write may have been held up for so long that its sender had given it up. When it was sent is not
- * known; but how long it took from its receipt on is, and from the journal whether it can have waited before that: in the
- * coordinator's link, or for a frozen API server.
+ * Whether a coordinator's write may have been delayed for so long that its sender gave it up. The send time is
+ * unknown. But the duration since its receipt is known, and the journal shows whether it can have waited before: in
+ * the coordinator's link, or for a suspended API server.
  */
 function holdUps(journal: readonly Journaled[]): (write: PlacedWrite, at: Moment) => boolean {
   const spans: HoldUp[] = [];

@@ -2,23 +2,23 @@ import type { Moment, Writer } from '../invariants/history.ts';
 import type { AuditedWrite } from './audited-writes.ts';
 import type { StoredWrite } from './etcd-recorder.ts';
 
-/** A write with the bounds of the moment at which it was carried out, and who did it. */
+/** A write with its sender and the bounds of its time. */
 export interface PlacedWrite extends StoredWrite {
   readonly from: Moment;
   readonly to: Moment;
   readonly writer: Writer;
-  /** Which API server received it and when, where one could tell. */
+  /** The API server that received it, and when, if this is known. */
   readonly receipt: { readonly server: string; readonly at: Moment } | undefined;
 }
 
-/** What a candidate said. When it said so, in what it writes itself in nanoseconds. */
+/** A line of a candidate's output, with its time in nanoseconds. */
 export interface Statement {
   readonly event: 'started' | 'leads' | 'renewed' | 'follows';
   readonly at: number;
   readonly sentAt?: number;
 }
 
-/** What one life of a candidate said, times in milliseconds. */
+/** The output of one process of a candidate, times in milliseconds. */
 export interface CandidateLife {
   readonly name: string;
   readonly lease: string;
@@ -26,24 +26,24 @@ export interface CandidateLife {
   readonly statements: readonly Statement[];
 }
 
-/** Who carried out which write, in etcd's order. */
+/** The senders of all writes, in etcd's order. */
 interface Attribution {
   readonly writes: readonly PlacedWrite[];
-  /** Writes of which nobody knows who sent them. */
+  /** Writes of unknown senders. */
   readonly unattributed: number;
-  /** Writes whose bounds contradict each other: what is recorded of them, or of another, is not to be trusted. */
+  /** Writes with contradictory bounds: their record, or that of another write, is wrong. */
   readonly impossible: number;
 }
 
-/** By how much the wall clock's times, put on the monotonic clock, may be wrong. */
+/** The error of wall-clock times that are converted to the monotonic clock. */
 const CLOCK_ERROR_MS = 5;
 
 const unknown: Writer = { kind: 'other', name: 'unknown' };
 
 /**
- * Finds who carried out which write, and when, from what the API servers audited. A write that succeeded for its client is
- * known by its resourceVersion. Others were carried out although their client was told of a failure, or nothing at all:
- * who sent them is whoever had a request about the object under way then, if that was only one.
+ * Finds the sender and time of each write in the audit logs. A write that succeeded for its client is identified by
+ * its resourceVersion. Other writes were executed although their client got an error or no answer: the sender is the
+ * only client with a request in flight for the object at that time, if there is only one.
  */
 export function attribute(
   stored: readonly StoredWrite[],
@@ -55,7 +55,7 @@ export function attribute(
   for (const write of audited) {
     if (write.revision === undefined || (write.status ?? 0) >= 300) continue;
     const id = `${write.resource} ${write.key} ${write.revision}`;
-    // A request that changes nothing is answered with the version that it found: that is another's, of before.
+    // A request without changes is answered with the version that it found, which belongs to an earlier write.
     const known = byRevision.get(id);
     if (known === undefined || write.receivedAt < known.receivedAt) byRevision.set(id, write);
   }
@@ -83,9 +83,10 @@ export function attribute(
     if (!only) unattributed += 1;
     const writer = only ?? unknown;
     let from = only && first ? first.receivedAt : Number.NEGATIVE_INFINITY;
-    // A request that was answered with a failure may be carried out yet: etcd had not heard of it when the server gave up.
+    // A request that was answered with an error may still be executed: etcd had not received it when the server gave
+    // up.
     let to = exact?.answeredAt === undefined ? seenAt : Math.min(seenAt, exact.answeredAt);
-    // Whoever was not answered has told of no renewal: a later one must not be taken for it.
+    // A sender without an answer has reported no renewal: do not match it with a later report.
     if (exact && resource === 'leases' && object?.spec['holderIdentity'] === writer.name) {
       const told = (renewals.get(`${key} ${writer.name}`) ?? []).find(
         ({ at, sentAt }) => sentAt <= to && at >= from,
@@ -103,7 +104,7 @@ export function attribute(
   return { writes: placed, unattributed, impossible };
 }
 
-/** One write is carried out after the other: each bound says something of all others, too. */
+/** Writes are executed in order, so each bound also limits all others. */
 function inEtcdsOrder(writes: readonly PlacedWrite[]): readonly PlacedWrite[] {
   let from = Number.NEGATIVE_INFINITY;
   const forwards = writes.map((write) => {
@@ -120,7 +121,7 @@ function inEtcdsOrder(writes: readonly PlacedWrite[]): readonly PlacedWrite[] {
     .toReversed();
 }
 
-/** Whether a request whose outcome its client was not told of, or a deletion, can have been that write. */
+/** Whether this write can come from a request with an unknown result, or from a deletion. */
 function mayBe(
   { isDelete, receivedAt, status, revision }: AuditedWrite,
   { object, seenAt }: StoredWrite,
@@ -130,7 +131,7 @@ function mayBe(
   return revision === undefined && (status === undefined || status >= 500);
 }
 
-/** What the controller built into an API server is called in a history. */
+/** The name of an API server's built-in controller in a history. */
 export function builtInOf(server: string): string {
   return `built-in ${server}`;
 }

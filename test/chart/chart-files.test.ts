@@ -14,7 +14,7 @@ const folder = new URL('../../charts/coordinated-leader-election/', import.meta.
 const valuesText = await readFile(new URL('values.yaml', folder), 'utf8');
 const schema = JSON.parse(valuesSchema(valuesText)) as JsonSchema;
 
-/** Every schema within a schema, itself included, with where it is. */
+/** Every schema within a schema, including itself, with its path. */
 function* schemasIn(part: JsonSchema, path = '$'): Generator<readonly [string, JsonSchema]> {
   yield [path, part];
   const { properties = {}, $defs = {}, anyOf = [], items, additionalProperties } = part;
@@ -26,17 +26,17 @@ function* schemasIn(part: JsonSchema, path = '$'): Generator<readonly [string, J
 }
 
 describe("the chart's generated files", () => {
-  test('values.schema.json says what the comments of values.yaml say', async () => {
+  test('values.schema.json matches the comments of values.yaml', async () => {
     await expect(valuesSchema(valuesText)).toMatchFileSnapshot(
       new URL('values.schema.json', folder).pathname,
     );
   });
 
-  test('README.md says what the comments of values.yaml say', async () => {
+  test('README.md matches the comments of values.yaml', async () => {
     await expect(chartReadme(valuesText)).toMatchFileSnapshot(new URL('README.md', folder).pathname);
   });
 
-  test('deploy/crd.yaml defines the LeaseCandidates that the chart defines', async () => {
+  test('deploy/crd.yaml defines the chart’s LeaseCandidates', async () => {
     const text = await readFile(new URL('files/crd.yaml', folder), 'utf8');
     const origin = '# Made from charts/coordinated-leader-election/files/crd.yaml; a test compares them.\n';
     await expect(origin + text.slice(text.indexOf('apiVersion:'))).toMatchFileSnapshot(
@@ -46,7 +46,7 @@ describe("the chart's generated files", () => {
 });
 
 describe('values.yaml', () => {
-  test('has alerts lead to the runbooks of this version, in the repository', async () => {
+  test('links alerts to the runbooks of this version, in the repository', async () => {
     const { appVersion } = parse(await readFile(new URL('Chart.yaml', folder), 'utf8')) as {
       appVersion: string;
     };
@@ -56,7 +56,7 @@ describe('values.yaml', () => {
     });
   });
 
-  test('has the memory limit that SECURITY.md names', async () => {
+  test('has the memory limit of SECURITY.md', async () => {
     const page = await readFile(new URL('../../SECURITY.md', import.meta.url), 'utf8');
     const [, limit = ''] = /sets a memory limit of (\d+) MiB/.exec(page) ?? [];
     expect(parse(valuesText)).toMatchObject({ resources: { limits: { memory: `${limit}Mi` } } });
@@ -79,7 +79,7 @@ describe('values.schema.json', () => {
     { name: 'candidateValidity', parse: runSettings.settings.candidateValidityMs.parse, longest: ['168h'] },
     { name: 'candidateGcAfter', parse: runSettings.settings.candidateGcAfterMs.parse, longest: ['720h'] },
   ])(
-    'allows no $name that the program refuses, up to the longest that it takes',
+    'allows no $name that the program refuses, up to the longest allowed one',
     ({ name, parse, longest }) => {
       const { pattern = '' } = schema.properties?.['config']?.properties?.[name] ?? {};
       expect(pattern).not.toBe('');
@@ -92,7 +92,7 @@ describe('values.schema.json', () => {
     },
   );
 
-  test('refuses what it does not know, but in what is made of fields of Kubernetes alone', () => {
+  test('refuses unknown keys, except in objects with Kubernetes’ own fields', () => {
     const open = [...schemasIn(schema)].filter(
       ([, { type, additionalProperties }]) =>
         type === 'object' && typeof additionalProperties !== 'object' && additionalProperties !== false,
@@ -114,7 +114,7 @@ describe('values.schema.json', () => {
     ]);
   });
 
-  test('refers to nothing that it does not define', () => {
+  test('has no undefined references', () => {
     const known = Object.keys(schema.$defs ?? {}).map((name) => `#/$defs/${name}`);
     const used = [...schemasIn(schema)].flatMap(([, { $ref }]) => $ref ?? []);
     expect([...new Set(used)].filter((each) => !known.includes(each))).toEqual([]);
@@ -123,15 +123,15 @@ describe('values.schema.json', () => {
 });
 
 describe('the chart', () => {
-  test("carries the program's version", async () => {
+  test("has the program's version", async () => {
     const chart = parse(await readFile(new URL('Chart.yaml', folder), 'utf8'));
     expect(chart).toMatchObject({ appVersion: version, version });
   });
 
-  test("has a value for each of the program's settings that a pod has a use for, with the program's default", () => {
-    // In a pod the cluster is the pod's own.
+  test("has a value for each setting that a pod can use, with the program's default", () => {
+    // In a pod, the program uses the pod's own cluster.
     const elsewhere = ['kubeconfig', 'context', 'namespaces', 'listen'];
-    // A value of its own, as it also grants rights.
+    // A separate value, because it also grants permissions.
     const ofItsOwn = ['isCrashEvidenceUsed'];
     const { config } = parse(valuesText) as { readonly config: Readonly<Record<string, unknown>> };
     const defaults = rowsOf(runSettings)

@@ -1,6 +1,6 @@
 import { valuesTable } from './values-documentation.ts';
 
-/** The chart's README.md, for what its values.yaml says. */
+/** Returns the chart's README.md for its values.yaml. */
 export function chartReadme(values: string): string {
   return `# coordinated-leader-election
 

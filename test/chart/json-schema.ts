@@ -1,4 +1,4 @@
-/** As much of JSON Schema as the chart's values need. */
+/** The part of JSON Schema that the chart's values need. */
 export interface JsonSchema {
   readonly $schema?: string;
   readonly $ref?: string;
@@ -21,6 +21,6 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly propertyNames?: JsonSchema;
   readonly required?: readonly string[];
-  /** A schema: a map with keys of any name. True only where the fields are Kubernetes' own, many and left to it. */
+  /** A schema for a map with any keys. True only for objects whose many fields Kubernetes defines and checks. */
   readonly additionalProperties?: boolean | JsonSchema;
 }

@@ -43,7 +43,7 @@ function list(items: JsonSchema): JsonSchema {
   return { type: 'array', items };
 }
 
-/** Fields of Kubernetes' own, which the API server checks; the examples are what tests try. */
+/** Types of Kubernetes, which the API server checks. Tests try the examples. */
 function kubernetes(...examples: readonly unknown[]): JsonSchema {
   return { type: 'object', additionalProperties: true, examples };
 }
@@ -80,7 +80,7 @@ const taint: Readonly<Record<string, JsonSchema>> = {
 };
 const files = list(object({ key: dataKey, path: text, mode }, 'key', 'path'));
 
-/** What values of the chart are that Kubernetes has names for; `$defs` of the chart's schema. */
+/** The types of values that Kubernetes defines: `$defs` of the chart's schema. */
 export const kubernetesDefinitions: Readonly<Record<string, JsonSchema>> = {
   name: label,
   optionalName: { type: 'string', pattern: '^([a-z]([a-z0-9-]{0,51}[a-z0-9])?)?$' },

@@ -6,12 +6,12 @@ interface Labelled {
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: object };
 }
 
-/** What Helm alone wants to see on an object. */
+/** Labels and annotations that only Helm needs. */
 const helmLabels: readonly string[] = ['helm.sh/chart', 'app.kubernetes.io/managed-by'];
 
 const origin = '# Made from charts/coordinated-leader-election; a test compares them.\n';
 
-/** Objects in an order that depends on nothing but their names. */
+/** Sorts objects by their names alone. */
 export function sorted<T extends Labelled>(objects: readonly T[]): readonly T[] {
   return [...objects].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
@@ -23,12 +23,12 @@ export function sortedYaml(objects: readonly Labelled[]): string {
     .join('---\n');
 }
 
-/** The kind, namespace and name of an object: no two of a release may have the same. */
+/** The kind, namespace and name of an object, which are unique within a release. */
 export function keyOf({ kind, metadata: { name, namespace = '' } }: Labelled): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** The files of the kustomize base for a release's objects, each by its name. */
+/** The files of the kustomize base for a release's objects, by name. */
 export function kustomizeBase(objects: readonly Labelled[]): Readonly<Record<string, string>> {
   const plain = objects.map(withoutHelm);
   const groups = Object.groupBy(plain, ({ apiVersion, kind }) =>
@@ -43,8 +43,8 @@ export function kustomizeBase(objects: readonly Labelled[]): Readonly<Record<str
 }
 
 /**
- * The files of a kustomize base for the alerts and the dashboard, each by its name. The dashboard's text is not among them:
- * it is in `dashboard.json` beside them.
+ * The files of a kustomize base for the alerts and the dashboard, by name. The dashboard's text is separate, in
+ * `dashboard.json`.
  */
 export function monitoringBase(rule: Labelled, dashboard: Labelled & { readonly data: object }) {
   const { name, namespace, labels } = withoutHelm(dashboard).metadata;
@@ -62,7 +62,7 @@ export function monitoringBase(rule: Labelled, dashboard: Labelled & { readonly 
   };
 }
 
-/** Everything in one file, for `kubectl apply`. */
+/** All objects in one file, for `kubectl apply`. */
 export function plainManifest(objects: readonly Labelled[]): string {
   return origin + sortedYaml(objects.map(withoutHelm));
 }

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { JsonSchema } from './json-schema.ts';
 
 /**
- * Values that a schema allows: for each object any of its properties, or what a schema gives as examples.
- * @throws Error for a schema that says too little to make a value of.
+ * Random values that a schema allows: for each object any of its properties, or the examples of a schema.
+ * @throws Error for a schema that is too vague
  */
 export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
   const made = (part: JsonSchema) => valuesOf(part, root);

@@ -2,20 +2,20 @@ import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from '
 import type { JsonSchema } from './json-schema.ts';
 import { kubernetesDefinitions } from './kubernetes-definitions.ts';
 
-/** A key of values.yaml, as its comment describes it. */
+/** A key of values.yaml, with its comment. */
 interface DocumentedValue {
   readonly name: string;
   readonly description: string;
-  /** What the comment adds to the schema that the default makes plain. */
+  /** The parts of the schema that the comment adds to those that follow from the default. */
   readonly annotation: JsonSchema;
   readonly default: unknown;
-  /** Undefined where the value is one whole, of a type of Kubernetes'. */
+  /** Undefined for a value of a Kubernetes type. */
   readonly children: readonly DocumentedValue[] | undefined;
 }
 
 /**
  * Reads values.yaml with its comments.
- * @throws Error that names the key whose comment is missing or says too little.
+ * @throws Error with the key whose comment is missing or incomplete
  */
 export function documentedValues(text: string): readonly DocumentedValue[] {
   const document = parseDocument(text);
@@ -68,7 +68,7 @@ function commentAbove(keyLine: number, lines: readonly string[]) {
   return { description: (prose ?? []).join(' ').trim(), annotation };
 }
 
-/** The chart's values.schema.json, in the layout that the formatter keeps. */
+/** Returns the chart's values.schema.json, formatted as the formatter does. */
 export function valuesSchema(text: string): string {
   const { properties, required = [] } = objectOf(documentedValues(text));
   const schema: JsonSchema = {
@@ -83,7 +83,7 @@ export function valuesSchema(text: string): string {
   return `${JSON.stringify(schema, undefined, 2).replaceAll(shortList, onOneLine)}\n`;
 }
 
-/** An array of nothing but texts, numbers and empty objects, with what stands before it on its line. */
+/** An array of only texts, numbers and empty objects, with the text before it on its line. */
 const shortList = /^.*\[\n(?:\s+(?:"[^"\n]*"|[\d.-]+|\{\}),?\n)+\s+\],?$/gm;
 
 function onOneLine(list: string): string {
@@ -94,7 +94,7 @@ function onOneLine(list: string): string {
   return line.length <= 110 ? line : list;
 }
 
-/** What charts that have this one as a part say to Helm in its values; it uses none of it. */
+/** Values that Helm reserves for charts with this one as a dependency. This chart does not use them. */
 const valuesOfParents: Readonly<Record<string, JsonSchema>> = {
   global: {
     description: 'Values for all charts of a release; this one uses none.',
@@ -110,7 +110,7 @@ const valuesOfParents: Readonly<Record<string, JsonSchema>> = {
 
 function objectOf(values: readonly DocumentedValue[]): JsonSchema {
   const properties = Object.fromEntries(values.map((value) => [value.name, schemaOf(value)]));
-  // Templates look into each part, and a part that is null, and so away, would take with it what the schema insists on.
+  // Templates read each part, and a null part removes what the schema requires.
   const required = values.flatMap(({ name, children }) => (children ? [name] : []));
   return {
     type: 'object',
@@ -148,7 +148,7 @@ function typeOf(value: unknown, name: string): NonNullable<JsonSchema['type']> {
   throw new Error(`values.yaml: the default of ${name} does not tell its type`);
 }
 
-/** The README's table of values: one row for each that can be set. */
+/** Returns the README's table of values: a row for each value. */
 export function valuesTable(text: string): string {
   const rows = documentedValues(text).flatMap((value) => rowsOf(value, ''));
   return ['| Value | Default | What it is |', '|---|---|---|', ...rows].join('\n');

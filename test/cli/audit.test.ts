@@ -19,7 +19,7 @@ async function audit(kubeconfig: string, more: Partial<AuditSettings> = {}, host
 
 const CUSTOM = '/apis/coordinated-leader-election.dev/v1alpha1';
 
-/** Held Leases of every kind, the holder of each renewed 2 s ago. */
+/** Held Leases of every kind, each renewed 2 s ago. */
 const leases = [
   lease('cert-manager', 'cert-manager-controller', {
     holderIdentity: 'cert-manager-7d8f6b5c9-x2x4z_6cb25b29',
@@ -104,7 +104,7 @@ async function startClusterWithPods(): Promise<string> {
     [`${CUSTOM}/leasecandidates`]: makeList(candidates, '5'),
   };
   server.answer = ({ url = '' }, response) => {
-    // By the Date of the answers, the clock of the tests would be wrong.
+    // According to the Date header of the answers, the clock of the tests would be wrong.
     response.sendDate = false;
     const found = lists[url.split('?', 1)[0] ?? ''];
     sendJson(response, found ?? { kind: 'Status', reason: 'NotFound' }, found ? 200 : 404);
@@ -130,13 +130,13 @@ describe('an audit of a cluster with Pods', () => {
     await expect(out).toMatchFileSnapshot(`outputs/${file}.txt`);
   });
 
-  test('says that it has not looked for Pods in other namespaces, where it has found none in one', async () => {
+  test('reports that it has not read Pods in other namespaces, if it has found none in one', async () => {
     const kubeconfig = await startClusterWithPods();
     const { err } = await audit(kubeconfig, { allNamespaces: false, namespace: 'operators' });
     expect(err).toBe('warning: only Pods in operators namespace were looked at; -A finds those of others\n');
   });
 
-  test('is data that scripts can read, with -o json', async () => {
+  test('is readable for scripts with -o json', async () => {
     const { out } = await audit(await startClusterWithPods(), { output: 'json' });
     const { leases: audited, heartbeats } = JSON.parse(out);
     expect(heartbeats).toEqual({ nodes: 1, apiServers: 1 });
@@ -166,7 +166,7 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
 
   afterAll(() => site.stop());
 
-  test('shows what Leases alone tell, and says what is unknown', async () => {
+  test('shows the data of Leases, and which parts are unknown', async () => {
     const { code, out, err } = await audit(site.kubeconfig, {
       namespace: 'kube-system',
       allNamespaces: false,
@@ -184,12 +184,12 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
   test.each([
     { namespace: 'default', want: 4 },
     { namespace: 'kube-public', want: 3 },
-  ])('ends with code $want for what is in $namespace', async ({ namespace, want }) => {
+  ])('ends with code $want for the findings in $namespace', async ({ namespace, want }) => {
     const { code } = await audit(site.kubeconfig, { namespace, allNamespaces: false });
     expect(code).toBe(want);
   });
 
-  test('says that nothing is there', async () => {
+  test('reports an empty cluster', async () => {
     const { code, out, err } = await audit(site.kubeconfig, {
       namespace: 'kube-node-lease',
       allNamespaces: false,
@@ -198,9 +198,9 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
     expect(err).toContain('No Leases found in kube-node-lease namespace; -A looks into all of them.\n');
   });
 
-  test('shows Leases that appear while it watches', async () => {
+  test('shows Leases that appear during the watch', async () => {
     let rounds = 0;
-    // The end of the watch may come before the event, on a slow machine.
+    // On a slow machine, the end of the watch may come before the event.
     await vi.waitFor(async () => {
       rounds += 1;
       const name = `new-${rounds}`;
@@ -214,7 +214,7 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
     }, 20_000);
   });
 
-  test('stops to watch at a signal, and shows what it has seen', async () => {
+  test('stops at a signal, and shows its results so far', async () => {
     const host = makeLookingHost();
     const ended = audit(
       site.kubeconfig,
@@ -226,7 +226,7 @@ describe('an audit of a cluster without Pods, CRD and feature gate', () => {
     expect((await ended).out).toMatch(/^slow +slow-0 .* SlowFailover$/m);
   });
 
-  test('says what to do without the right to list Leases of all namespaces', async () => {
+  test('explains what to do without the permission to list Leases of all namespaces', async () => {
     await expect(audit(site.limitedKubeconfig)).rejects.toThrow(
       /403 .* Ask for the right to list leases .* or name a namespace that you may read with --namespace/,
     );

@@ -8,7 +8,7 @@ import { createCandidate, createLease } from '../control-plane/cluster-objects.t
 import { heldBy } from '../embedded/contested-lease.ts';
 import { startEmbeddedCluster } from '../embedded/embedded-cluster.ts';
 
-/** As a shell shows that SIGPIPE has ended a program. */
+/** The exit code that a shell shows for SIGPIPE. */
 const SIGPIPE_CODE = 141;
 
 function startProgram(...args: readonly string[]) {
@@ -24,14 +24,14 @@ function startProgram(...args: readonly string[]) {
   return { stdout: child.stdout, said, ended: once(child, 'close').then(([code]): unknown => code) };
 }
 
-test('help that nobody reads to its end ends quietly', async () => {
+test('help exits quietly when its reader closes the pipe', async () => {
   const { stdout, said, ended } = startProgram('--help');
   stdout.destroy();
   expect(await ended).toBe(SIGPIPE_CODE);
   expect(said.err).toBe('');
 });
 
-test('a watch ends quietly with the first change that nobody reads', async () => {
+test('a watch exits quietly at the first change after its reader has closed the pipe', async () => {
   const cluster = await startEmbeddedCluster();
   onTestFinished(() => cluster.stop());
   const directory = await mkdtemp(join(tmpdir(), 'broken-pipe-'));

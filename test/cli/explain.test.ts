@@ -13,21 +13,21 @@ const over: Rehearsal = {
 };
 
 test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
-  { name: 'somebody leads', rehearsal: { holder: 'a' }, want: 'a leads in the end (LeaderOptimal).' },
+  { name: 'a candidate leads', rehearsal: { holder: 'a' }, want: 'a leads in the end (LeaderOptimal).' },
   {
-    name: 'nobody leads',
+    name: 'there is no leader',
     rehearsal: { reason: 'NoLiveCandidates' },
     want: 'No candidate leads in the end (NoLiveCandidates).',
   },
   {
-    name: 'there is no candidate, but whoever competes for the Lease by itself',
+    name: 'there is no candidate, but plain electors compete for the Lease',
     rehearsal: { reason: 'NoCandidates' },
-    want: 'No candidate is there to lead in the end (NoCandidates); a program that takes Leases by itself may.',
+    want: 'No candidate leads in the end (NoCandidates); a program that takes Leases by itself may lead.',
   },
   {
-    name: 'somebody else decides',
+    name: 'another controller decides',
     rehearsal: { reason: 'ThirdPartyStrategy' },
-    want: 'Another controller says who leads in the end (ThirdPartyStrategy).',
+    want: 'Another controller chooses the leader in the end (ThirdPartyStrategy).',
   },
   {
     name: "it is the coordinators' own lock",
@@ -35,10 +35,10 @@ test.each<{ name: string; rehearsal: Partial<Rehearsal>; want: string }>([
     want: 'Another coordinator takes it by itself (CoordinatorLease).',
   },
   {
-    name: 'the Lease of a dead holder has not run out',
+    name: 'the Lease of a dead holder has not expired',
     rehearsal: { holder: 'dead', isSettled: false, tookMs: 3_780_000 },
-    want: 'It still goes on after 63m, and dead holds the Lease (LeaderOptimal).',
+    want: 'The election is not settled after 63m, and dead holds the Lease (LeaderOptimal).',
   },
-])('says how it ends when $name', ({ rehearsal, want }) => {
+])('describes the end when $name', ({ rehearsal, want }) => {
   expect(stepLines({ ...over, ...rehearsal }, plain)).toEqual([`  ${want}`]);
 });

@@ -65,7 +65,7 @@ const status =
   (host: Host) =>
     showStatus({ ...settings(), allNamespaces: true, watch: false, ...more }, host);
 
-describe('what is shown', () => {
+describe('the output', () => {
   test.each([
     { file: 'status', run: status(), terminal: {} },
     { file: 'status-wide', run: status({ output: 'wide' }), terminal: {} },
@@ -134,13 +134,13 @@ describe('what is shown', () => {
         ),
       terminal: {},
     },
-  ])('is as $file.txt has it', async ({ file, run, terminal }) => {
+  ])('matches $file.txt', async ({ file, run, terminal }) => {
     const { code, out, err } = await look(run, terminal);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     await expect(out).toMatchFileSnapshot(`outputs/${file}.txt`);
   });
 
-  test('is data that scripts can read, with -o json', async () => {
+  test('is readable for scripts with -o json', async () => {
     const { out } = await look(status({ output: 'json' }));
     expect(JSON.parse(out).items).toMatchObject([
       { name: 'no-candidates', reason: 'NoCandidates', isHeld: false },
@@ -151,13 +151,13 @@ describe('what is shown', () => {
 });
 
 describe('status', () => {
-  test('looks into the namespace of the context, and says where else to look', async () => {
+  test('uses the namespace of the context, and mentions the other namespaces', async () => {
     const { code, out, err } = await look(status({ allNamespaces: false, namespace: 'kube-public' }));
     expect({ code, out }).toEqual({ code: 0, out: '' });
     expect(err).toBe('No coordinated Leases found in kube-public namespace; -A looks into all of them.\n');
   });
 
-  test('shows a Lease again when it has changed, and no other, with --watch', async () => {
+  test('shows only changed Leases again, with --watch', async () => {
     const watched = await startLookingSite();
     onTestFinished(() => watched.stop());
     const host = makeLookingHost();
@@ -193,7 +193,7 @@ describe('priorities (rule 16)', () => {
     return drained;
   }
 
-  test('are shown by status, explained by explain, and examined by doctor', async () => {
+  test('are shown by status, explained by explain, and checked by doctor', async () => {
     const drained = lookingSettings((await startDrainedSite()).kubeconfig);
     const shown = await look((host) => showStatus({ ...drained, allNamespaces: true, watch: false }, host));
     await expect(shown.out).toMatchFileSnapshot('outputs/status-priorities.txt');
@@ -209,12 +209,12 @@ describe('priorities (rule 16)', () => {
       },
       {
         severity: 'ok',
-        what: 'default/x-4: the priority that was set has ended. undrain removes what drain and transfer have left of it.',
+        what: 'default/x-4: the priority has ended. undrain removes the annotations that drain and transfer have left.',
       },
     ]);
   });
 
-  test('begin the table anew, with a column for them, when the first is set, with --watch', async () => {
+  test('print the table again with a column for them when the first one is set, with --watch', async () => {
     const watched = await startLookingSite();
     onTestFinished(() => watched.stop());
     const host = makeLookingHost();
@@ -231,7 +231,7 @@ describe('priorities (rule 16)', () => {
   });
 });
 
-describe('a clock that is wrong', () => {
+describe('a wrong clock', () => {
   test.each([
     { aheadSeconds: 300, want: "s ahead of the server's" },
     { aheadSeconds: -300, want: "s behind the server's" },
@@ -249,7 +249,7 @@ describe('a clock that is wrong', () => {
   });
 });
 
-test('a holder that renewed in the future is told of as such', async () => {
+test('is reported if a holder renewed in the future', async () => {
   const early = await startLookingSite();
   onTestFinished(() => early.stop());
   const spec = { holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: timeAt(3600) };
@@ -258,8 +258,8 @@ test('a holder that renewed in the future is told of as such', async () => {
   expect(out).toContain('a (renewed at a time in the future, expires in 15s)');
 });
 
-describe('a name that means something to a terminal', () => {
-  test('is shown, and not obeyed', async () => {
+describe('a name with terminal escape sequences', () => {
+  test('is shown without effect', async () => {
     const odd = await startLookingSite();
     onTestFinished(() => odd.stop());
     const holderIdentity = 'a\u001b[31m\nb\u009b2J';
@@ -284,14 +284,14 @@ describe('explain', () => {
     { name: 'scheduler', want: 'there is one with -n kube-system' },
     { name: 'nothing', want: 'status -A shows all there are' },
     { name: 'a,b=c', want: 'status -A shows all there are' },
-  ])('says where to look for $name', async ({ name, want }) => {
+  ])('mentions the place of $name', async ({ name, want }) => {
     const looking = showExplanation(name, settings(), makeLookingHost());
     await expect(looking).rejects.toThrow(`there is no Lease ${name} in default namespace`);
     await expect(looking).rejects.toThrow(want);
   });
 });
 
-test('plan shows a rehearsal to scripts', async () => {
+test('plan prints a rehearsal for scripts', async () => {
   const planned = {
     ...settings(),
     namespace: 'kube-system',
@@ -305,13 +305,13 @@ test('plan shows a rehearsal to scripts', async () => {
 });
 
 describe('doctor', () => {
-  test('finds what is wrong, and tells scripts by its exit code', async () => {
+  test('finds problems, and returns an exit code for scripts', async () => {
     const { code, out } = await look((host) => showDiagnosis(settings(), host));
     expect(code).toBe(3);
     await expect(out).toMatchFileSnapshot('outputs/doctor.txt');
   });
 
-  test('says what these credentials may not do', async () => {
+  test('lists the missing permissions', async () => {
     const { code, out } = await look((host) =>
       showDiagnosis({ ...lookingSettings(site.readOnlyKubeconfig), output: 'json' }, host),
     );
@@ -324,10 +324,10 @@ describe('doctor', () => {
   });
 });
 
-describe('whoever is limited to one namespace', () => {
+describe('a user with permissions in one namespace', () => {
   const limited = (namespace: string) => ({ ...lookingSettings(site.limitedKubeconfig), namespace });
 
-  test('has it examined by doctor, with the rights of a coordinator that is limited to it', async () => {
+  test('gets a report of doctor with the permissions of a coordinator for that namespace', async () => {
     const { out } = await look((host) => showDiagnosis({ ...limited('kube-system'), output: 'json' }, host));
     const whatOf = Object.fromEntries(
       JSON.parse(out).findings.map(({ check, what }: { check: string; what: string }) => [check, what]),
@@ -339,7 +339,7 @@ describe('whoever is limited to one namespace', () => {
     });
   });
 
-  test('is told by doctor what is missing in another', async () => {
+  test('gets a report of doctor about missing permissions in another namespace', async () => {
     const { out } = await look((host) => showDiagnosis({ ...limited('default'), output: 'json' }, host));
     expect(JSON.parse(out).findings).toMatchObject([
       { check: 'APIServed', severity: 'warning', advice: expect.stringContaining('--namespace') },
@@ -354,7 +354,7 @@ describe('whoever is limited to one namespace', () => {
     ]);
   });
 
-  test('cannot watch all of them, and is told what to do instead', async () => {
+  test('cannot watch all namespaces, and learns what to do instead', async () => {
     const watching = { ...limited('default'), allNamespaces: true, watch: true };
     const refused = showStatus(watching, makeLookingHost());
     await expect(refused).rejects.toThrow(/403 Forbidden.*name a namespace that you may read/);
@@ -368,7 +368,7 @@ describe('a server with the feature gate off', () => {
   });
   afterAll(() => gateless.stop());
 
-  test('is told of by status, explain and doctor', async () => {
+  test('is reported by status, explain and doctor', async () => {
     const off = lookingSettings(gateless.kubeconfig);
     const shown = await look((host) => showStatus({ ...off, allNamespaces: true, watch: false }, host));
     expect(shown).toMatchObject({ code: 1, err: expect.stringContaining('serves no LeaseCandidates') });
@@ -379,7 +379,7 @@ describe('a server with the feature gate off', () => {
   });
 });
 
-test('a server that is gone is told of, and so is a kubeconfig', async () => {
+test('a server that is down is reported, and so is a missing kubeconfig', async () => {
   const gone = await startLookingSite();
   const diagnosis = () => showDiagnosis(lookingSettings(gone.kubeconfig), makeLookingHost());
   await gone.close();

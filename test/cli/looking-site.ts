@@ -18,17 +18,17 @@ const ADMIN = 'admin-token';
 const READER = 'reader-token';
 const LIMITED = 'limited-token';
 
-/** Timers run as they do; the clocks stand still, so that what is shown of time is the same in every run. */
+/** Timers run normally. The clocks stand still, so that shown times are the same in every run. */
 const stillClock = { ...systemClock, now: () => 0, wallTime: () => WALL_START };
 
 let madeCertificate: ReturnType<typeof generateCertificate> | undefined;
 
-/** A server of this process with whatever is put on it, and processes for commands that look at it. */
+/** A server in this process with the test's objects, and processes for commands that read it. */
 export interface LookingSite {
   /** Paths of kubeconfigs. */
   readonly kubeconfig: string;
   readonly readOnlyKubeconfig: string;
-  /** Of somebody who may do in `kube-system` what a coordinator does, and nothing elsewhere. */
+  /** A user with a coordinator's permissions in `kube-system`, and none elsewhere. */
   readonly limitedKubeconfig: string;
   putLease(namespace: string, name: string, spec: object): Promise<void>;
   putCandidate(namespace: string, name: string, spec: object, annotations?: object): Promise<void>;
@@ -37,7 +37,7 @@ export interface LookingSite {
   stop(): Promise<void>;
 }
 
-/** `2026-01-01T00:00:00.000000Z`, so many seconds later. */
+/** `2026-01-01T00:00:00.000000Z`, plus this many seconds. */
 export function timeAt(seconds: number): string {
   return formatMicroTime(WALL_START + BigInt(seconds * 1_000_000));
 }
@@ -45,7 +45,7 @@ export function timeAt(seconds: number): string {
 export async function startLookingSite(
   options: Pick<ApiServerOptions, 'leaseCandidateVersions'> = {},
 ): Promise<LookingSite> {
-  // Without TLS no client sends its token.
+  // Without TLS, clients do not send their tokens.
   madeCertificate ??= generateCertificate(['127.0.0.1'], systemClock);
   const { ca, cert, key } = await madeCertificate;
   const server = await startApiServer({
@@ -103,7 +103,7 @@ async function post(access: ApiAccess, path: string, body: object): Promise<void
   if (status !== 201) throw new Error(text);
 }
 
-/** A process for a command, with what it has said; `stop` asks it to end. */
+/** A process for a command, with its output; `stop` asks it to exit. */
 export function makeLookingHost(
   options: { columns?: number; env?: Record<string, string>; aheadSeconds?: number } = {},
 ): Host & { readonly said: { out: string; err: string }; stop(): void } {
@@ -143,7 +143,7 @@ const { electionDurationMs, leaseDurationSeconds, candidateValidityMs, candidate
   {},
 );
 
-/** The settings of a command that is given nothing but a kubeconfig. */
+/** The settings of a command with only a kubeconfig. */
 export function lookingSettings(kubeconfig: string) {
   return {
     kubeconfig,

@@ -12,7 +12,7 @@ import {
 const STRATEGY = 'OldestEmulationVersion';
 const PRIORITY = 'coordinated-leader-election.dev/priority';
 
-/** A Lease that `x-1` leads, with `x-2` beside it, and somebody who says that it coordinates, but does nothing. */
+/** A Lease that `x-1` leads, with `x-2` beside it, and a coordinator that holds the lock but does nothing. */
 async function startMovingSite(hasCoordinator = true): Promise<LookingSite> {
   const site = await startLookingSite();
   const renewed = { leaseDurationSeconds: 15, renewTime: timeAt(-1) };
@@ -33,7 +33,7 @@ const soon = { forMs: 60_000, timeoutMs: 1 };
 
 async function move(run: (host: Host) => Promise<number>) {
   const host = makeLookingHost();
-  // Waiting takes time, though the wall clock stands still.
+  // Waiting takes time, although the wall clock stands still.
   const moving = { ...host, clock: { ...host.clock, now: () => performance.now() } };
   return { code: await run(moving), ...host.said };
 }
@@ -47,7 +47,7 @@ afterAll(() => site.stop());
 const settings = () => lookingSettings(site.kubeconfig);
 
 describe('a leader that does not move in time', () => {
-  test('is told of by transfer, whose priority stays until undrain takes it back', async () => {
+  test('is reported by transfer, whose priority stays until undrain removes it', async () => {
     const { code, out } = await move((host) => runTransfer('x', { ...settings(), ...soon, to: 'x-2' }, host));
     expect(code).toBe(5);
     expect(out).toMatch(
@@ -66,7 +66,7 @@ describe('a leader that does not move in time', () => {
     expect(await undrain()).toMatchObject({ code: 0, out: 'Nothing was set by drain or transfer there.\n' });
   });
 
-  test('is told of by drain', async () => {
+  test('is reported by drain', async () => {
     const drained = { ...settings(), ...soon, ...unselected, candidate: 'x-1' };
     const candidates = [{ namespace: 'default', lease: 'x', name: 'x-1' }];
     const asJson = { ...drained, output: 'json' } as const;
@@ -89,7 +89,7 @@ describe('a leader that does not move in time', () => {
   });
 });
 
-test('drain says so where nothing is selected, and changes nothing', async () => {
+test('drain reports that no candidate is selected, and changes nothing', async () => {
   const drained = { ...settings(), ...soon, ...unselected, selector: 'zone=b' };
   expect(await move((host) => runDrain(drained, host))).toMatchObject({
     code: 0,
@@ -99,25 +99,25 @@ test('drain says so where nothing is selected, and changes nothing', async () =>
   expect({ code, ...JSON.parse(out) }).toEqual({ code: 0, candidates: [], leases: [] });
 });
 
-test('no leader moves while nobody coordinates, which is told before anything is written', async () => {
+test('without a coordinator no leader moves, and the command reports this before it writes', async () => {
   const idle = await startMovingSite(false);
   onTestFinished(() => idle.stop());
   const at = lookingSettings(idle.kubeconfig);
   const transferred = await move((host) => runTransfer('x', { ...at, ...soon, to: 'x-2' }, host));
   expect(transferred).toMatchObject({
     code: 5,
-    out: 'x-2 cannot lead default/x: no coordinator is at work; doctor says more.\n',
+    out: 'x-2 cannot lead default/x: no coordinator is running; doctor says more.\n',
   });
   const asJson = await move((host) => runTransfer('x', { ...at, ...soon, to: 'x-2', output: 'json' }, host));
   expect(JSON.parse(asJson.out)).toEqual({
     ...{ namespace: 'default', lease: 'x', candidate: 'x-2', formerLeader: 'x-1' },
-    ...{ leads: false, why: 'no coordinator is at work; doctor says more' },
+    ...{ leads: false, why: 'no coordinator is running; doctor says more' },
   });
   const undrained = await move((host) => runUndrain({ ...at, ...unselected, all: true }, host));
   expect(undrained.out).toBe('Nothing was set by drain or transfer there.\n');
 });
 
-test('whoever may not patch candidates is told which right is missing', async () => {
+test('the missing permission to patch candidates is reported', async () => {
   const reader = lookingSettings(site.readOnlyKubeconfig);
   await expect(move((host) => runTransfer('x', { ...reader, ...soon, to: 'x-2' }, host))).rejects.toThrow(
     /403.*Ask for the right to patch leasecandidates in coordination\.k8s\.io$/,

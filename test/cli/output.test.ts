@@ -27,14 +27,14 @@ function status(holder: string): LeaseStatus {
 test.each([
   { what: 'a hundred thousand characters', holder: 'h'.repeat(100_000) },
   { what: 'a hundred thousand marks of direction', holder: '\u202e'.repeat(100_000) },
-])('a holder of $what leaves room for the other columns', ({ holder }) => {
+])('a holder with $what leaves room for the other columns', ({ holder }) => {
   const lines = tableLines([statusHeader(columns), statusRow(status(holder), columns)], plain);
   for (const line of lines) expect(line.length).toBeLessThan(3000);
   expect(lines[0]?.indexOf('REASON')).toBeLessThan(500);
   expect(lines.join('')).not.toContain('\u202e');
 });
 
-test('a sentence about it ends', () => {
+test('a sentence about it is truncated', () => {
   expect(wrapped(`held by ${'h '.repeat(100_000)}`, 80, '').length).toBeLessThan(3000);
 });
 

@@ -16,7 +16,7 @@ import { type RunSettings, runSettings } from '../../src/settings/run-settings.t
 import { type ServeSettings, serveSettings } from '../../src/settings/serve-settings.ts';
 import { envName, rowsOf, type SettingsTable } from '../../src/settings/settings-table.ts';
 
-/** Executes the program with commands that only record what they were given. */
+/** Runs the program with commands that only record their arguments. */
 async function execute(
   args: readonly string[],
   {
@@ -72,18 +72,18 @@ async function execute(
 }
 
 describe('the command line', () => {
-  test('runs with the defaults when given the run command', async () => {
+  test('the run command uses the defaults', async () => {
     const { exitCode, ran } = await execute(['run']);
     expect(exitCode).toBe(0);
     expect(ran).toMatchObject([{ workers: 32, takeOver: true, dryRun: false }]);
   });
 
-  test("takes run's options without the command's name", async () => {
+  test("accepts run's options without the command's name", async () => {
     const { ran } = await execute(['--dry-run', '-n', 'a', '--namespace', 'b,c', '--kubeconfig=/k']);
     expect(ran).toMatchObject([{ dryRun: true, namespaces: ['a', 'b', 'c'], kubeconfig: '/k' }]);
   });
 
-  test('serves with what it is given', async () => {
+  test('passes options to serve', async () => {
     const { served } = await execute(['serve', '--data-dir', 'd', '--listen', '[::1]:0'], {
       env: { CLE_SERVE_LEASECANDIDATE_VERSIONS: 'v1alpha2', CLE_LISTEN: '1.2.3.4:5' },
     });
@@ -94,7 +94,7 @@ describe('the command line', () => {
 
   test.each<{ args: string[]; env: Record<string, string>; want: 'run' | 'demo' }>([
     { args: [], env: {}, want: 'demo' },
-    // A kubeconfig that others use, too, may be that of any cluster.
+    // Other tools use that kubeconfig, too, so its cluster is unknown.
     { args: [], env: { HOME: '/home/somebody' }, want: 'demo' },
     { args: [], env: { KUBECONFIG: '/k' }, want: 'demo' },
     { args: [], env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, want: 'run' },
@@ -106,7 +106,7 @@ describe('the command line', () => {
     { args: ['--no-once'], env: {}, want: 'demo' },
     { args: ['--log-level', 'debug'], env: {}, want: 'run' },
     { args: ['-n', 'a'], env: {}, want: 'run' },
-  ])('takes $args with $env for $want', async ({ args, env, want }) => {
+  ])('runs $want for $args with $env', async ({ args, env, want }) => {
     const { exitCode, ran, demonstrated } = await execute(args, { env });
     expect({ exitCode, ran: ran.length, demonstrated: demonstrated.length }).toEqual({
       exitCode: 0,
@@ -120,16 +120,16 @@ describe('the command line', () => {
     { args: [], env: { CLE_TAKE_OVER: 'false' }, want: { takeOver: false } },
     { args: ['--take-over'], env: { CLE_TAKE_OVER: 'false' }, want: { takeOver: true } },
     { args: ['--no-dry-run'], env: { CLE_DRY_RUN: 'true' }, want: { dryRun: false } },
-  ])('settles switches by $args before $env', async ({ args, env, want }) => {
+  ])('sets switches by $args before $env', async ({ args, env, want }) => {
     const { ran } = await execute(['run', ...args], { env });
     expect(ran).toMatchObject([want]);
   });
 
-  test("ends in the command's own exit code", async () => {
+  test("returns the command's own exit code", async () => {
     expect(await execute(['run'], { run: async () => 1 })).toMatchObject({ exitCode: 1, stderr: '' });
   });
 
-  test('says once what a cause says, too', async () => {
+  test('prints the text of a cause only once', async () => {
     const cause = new Error('no such file');
     const { stderr } = await execute(['run'], {
       run: () => Promise.reject(new Error(`cannot read x: ${cause.message}`, { cause })),
@@ -137,7 +137,7 @@ describe('the command line', () => {
     expect(stderr).toBe('error: cannot read x: no such file\n');
   });
 
-  test("reports a command's error with its causes and ends in 1", async () => {
+  test("reports a command's error with its causes and returns 1", async () => {
     const run = async () => {
       throw new Error('no cluster to talk to', { cause: new Error('connection refused') });
     };
@@ -147,7 +147,7 @@ describe('the command line', () => {
     });
   });
 
-  test('lists every problem of the settings and ends in 2 without running', async () => {
+  test('lists all invalid settings and returns 2 without running', async () => {
     const { exitCode, stderr, ran } = await execute(['--workers', '0'], {
       env: { CLE_LEASE_DURATION: 'abc' },
     });
@@ -167,7 +167,7 @@ describe('the command line', () => {
     { args: ['--lease-duraton', '9s'], want: '(Did you mean --lease-duration?)' },
     { args: ['run', 'extra'], want: 'too many arguments' },
     { args: ['--kubeconfig'], want: "option '--kubeconfig <path>' argument missing" },
-  ])('refuses $args with a hint and ends in 2', async ({ args, want }) => {
+  ])('refuses $args with a hint and returns 2', async ({ args, want }) => {
     const { exitCode, stdout, stderr, ran } = await execute(args);
     expect({ exitCode, stdout, ran }).toEqual({ exitCode: 2, stdout: '', ran: [] });
     expect(stderr).toContain(want);
@@ -208,20 +208,20 @@ describe('the command line', () => {
       args: ['plan', 'x', '--add', 'a=1.0.0', '--add', 'b=1.0.0/0.9.0', '--remove=c'],
       want: { plan: 'x', settings: { add: ['a=1.0.0', 'b=1.0.0/0.9.0'], remove: ['c'] } },
     },
-  ])('looks with $args and $env', async ({ args, env, want }) => {
+  ])('inspects with $args and $env', async ({ args, env, want }) => {
     const { exitCode, looked } = await execute(args, env ? { env } : {});
     expect(looked).toMatchObject([want]);
     expect(exitCode).toBe(0);
   });
 
-  test("ends in doctor's own exit code", async () => {
+  test("returns doctor's own exit code", async () => {
     expect(await execute(['doctor'])).toMatchObject({
       exitCode: 4,
       looked: [{ doctor: { output: 'table' } }],
     });
   });
 
-  test("ends in transfer's and drain's own exit codes", async () => {
+  test("returns transfer's and drain's own exit codes", async () => {
     expect(await execute(['transfer', 'web', '--to', 'web-2'])).toMatchObject({
       exitCode: 5,
       looked: [{ transfer: 'web', settings: { to: 'web-2', forMs: 3_600_000, timeoutMs: 120_000 } }],
@@ -242,7 +242,7 @@ describe('the command line', () => {
       args: ['participate', 'web', '--priority', '3', '--', 'echo', '-o=json', '--', '--socket'],
       want: {
         participate: 'web',
-        // What follows -- is the command's, whatever it looks like.
+        // The arguments after -- belong to the command.
         command: ['echo', '-o=json', '--', '--socket'],
         settings: { priority: 3, socket: undefined },
       },
@@ -251,7 +251,7 @@ describe('the command line', () => {
       args: ['participate', '-n=a', 'lease/web'],
       want: { participate: 'web', settings: { namespace: 'a' } },
     },
-  ])('takes part with $args, and ends in the command’s own exit code', async ({ args, want }) => {
+  ])('takes part with $args, and returns the command’s own exit code', async ({ args, want }) => {
     const { exitCode, looked } = await execute(args);
     expect(looked).toMatchObject([want]);
     expect(exitCode).toBe(143);
@@ -310,13 +310,13 @@ describe('the command line', () => {
     { args: ['status', '-w', '-o', 'json'], want: '--watch shows rows as they change' },
     { args: ['explain', 'x', '-o', 'wide'], want: '--output: "wide" is none of table, json, yaml' },
     { args: ['completion', 'tcsh'], want: 'Allowed choices are bash, zsh, fish.' },
-  ])('refuses to look with $args', async ({ args, want }) => {
+  ])('refuses to inspect with $args', async ({ args, want }) => {
     const { exitCode, stderr, looked } = await execute(args);
     expect({ exitCode, looked }).toEqual({ exitCode: 2, looked: [] });
     expect(stderr).toContain(want);
   });
 
-  test('is kubectl cle when kubectl executes it, which alone shows its help', async () => {
+  test('is kubectl cle when kubectl runs it, which then shows its help', async () => {
     const { exitCode, stdout, demonstrated } = await execute([], { invokedAs: 'kubectl-cle' });
     expect({ exitCode, demonstrated }).toEqual({ exitCode: 0, demonstrated: [] });
     expect(stdout).toMatch(/^Usage: kubectl cle /);
@@ -324,7 +324,7 @@ describe('the command line', () => {
     expect(stdout).not.toContain('npm start');
   });
 
-  test('never takes options for those of run or demo when kubectl executes it', async () => {
+  test('never uses options for run or demo when kubectl runs it', async () => {
     const { exitCode, stderr, ran } = await execute(['--dry-run'], { invokedAs: 'kubectl-cle' });
     expect({ exitCode, ran }).toEqual({ exitCode: 2, ran: [] });
     expect(stderr).toContain("unknown option '--dry-run'");

@@ -1,24 +1,24 @@
-/** What becomes of a LeaseCandidate that somebody creates, or changes. */
+/** The outcome of the creation or change of a LeaseCandidate. */
 export type Outcome = 'taken' | 'refused';
 
-/** One LeaseCandidate, and what the resources of both groups make of it. */
+/** A LeaseCandidate, and its outcome in both groups. */
 export interface CandidateCase {
   readonly name: string;
   /** Default `a`. */
   readonly candidateName?: string;
-  /** Beside `leaseName: web`, versions 1.36.0 and OldestEmulationVersion; what is undefined is left out. */
+  /** In addition to `leaseName: web`, versions 1.36.0 and OldestEmulationVersion. Undefined removes a field. */
   readonly spec?: Readonly<Record<string, unknown>>;
-  /** A merge patch of the spec, after the candidate was created; the outcome is that of the patch. */
+  /** A merge patch of the spec after the creation. The outcome is that of the patch. */
   readonly change?: Readonly<Record<string, unknown>>;
-  /** By coordination.k8s.io. */
+  /** In coordination.k8s.io. */
   readonly wantNative: Outcome;
-  /** By coordination.k8s.io/v1alpha1, where it differs from later versions. */
+  /** In coordination.k8s.io/v1alpha1, if it differs from later versions. */
   readonly wantV1alpha1?: Outcome;
-  /** By coordinated-leader-election.dev. */
+  /** In coordinated-leader-election.dev. */
   readonly wantOurs: Outcome;
-  /** A part of what ours says when it refuses it. */
+  /** A part of the message of a refusal by our group. */
   readonly wantMessage?: string;
-  /** Why the groups differ; undefined where they may not. */
+  /** Why the groups differ; undefined if they must agree. */
   readonly difference?: string;
 }
 
@@ -41,7 +41,7 @@ const asStrategy = 'set it to OldestEmulationVersion, or to a strategy with a do
 const asLease = 'set it to the name of a Lease';
 const tooHigh = 'it must not be higher than binaryVersion: lower it, raise binaryVersion, or leave it out';
 
-/** Both take it, or both refuse it. */
+/** Both accept it, or both refuse it. */
 function both(want: Outcome, rest: Omit<CandidateCase, 'wantNative' | 'wantOurs'>): CandidateCase {
   return { ...rest, wantNative: want, wantOurs: want };
 }
@@ -102,7 +102,7 @@ const leases: readonly CandidateCase[] = [
   both('taken', { name: 'the same leaseName', change: { leaseName: 'web' } }),
 ];
 
-/** Those of semver.org, and some that are close to them. */
+/** The examples of semver.org, and some similar texts. */
 const wellFormed = [
   '0.0.4',
   '1.2.3',
@@ -264,7 +264,7 @@ const versions: readonly CandidateCase[] = [
   },
 ];
 
-/** Each higher than the one before, by the precedence of semver. */
+/** In ascending order by the precedence of semver. */
 const ascending = [
   '1.0.0--',
   '1.0.0-alpha',
@@ -463,7 +463,7 @@ const priorities: readonly CandidateCase[] = [
   ),
 ];
 
-/** Every rule that a LeaseCandidate of coordination.k8s.io or of this project's own group is held to. */
+/** Every validation rule for a LeaseCandidate of coordination.k8s.io or of this project's own group. */
 export const candidateCases: readonly CandidateCase[] = [
   ...names,
   ...leases,

@@ -5,13 +5,13 @@ import { ownCandidatesPath } from '../control-plane/candidate-resource.ts';
 import { candidatesPath } from '../control-plane/cluster-objects.ts';
 import type { CandidateCase, Outcome } from './candidate-cases.ts';
 
-/** What an API server made of a candidate, and everything that it said. */
+/** An API server's result for a candidate, and its messages. */
 export interface Judgement {
   readonly outcome: Outcome;
   readonly message: string;
 }
 
-/** Where LeaseCandidates of one of the groups are, and how it refuses them. */
+/** The path of LeaseCandidates in one of the groups, and the form of its refusals. */
 export interface CandidateGroup {
   readonly apiVersion: string;
   readonly path: string;
@@ -24,11 +24,11 @@ type Ask = (
   body?: unknown,
 ) => Promise<{ readonly status: number; readonly text: string }>;
 
-/** Judges LeaseCandidates by what a server answers. */
+/** Checks how a server handles LeaseCandidates. */
 export interface CandidateJudge {
-  /** Creates a candidate, or only asks what would become of it. */
+  /** Creates a candidate, or does a dry run. */
   create(group: CandidateGroup, name: string, spec: object, query?: string): Promise<Judgement>;
-  /** Expects that both groups make of a case what it says. */
+  /** Expects the outcome of a case in both groups. */
   expectCase(each: CandidateCase): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export const ownGroup: CandidateGroup = {
   refusals: [422],
 };
 
-/** A spec that nothing is wrong with, in either group. */
+/** A spec that is valid in both groups. */
 export const usualSpec = {
   leaseName: 'web',
   binaryVersion: '1.36.0',
@@ -46,17 +46,17 @@ export const usualSpec = {
   strategy: 'OldestEmulationVersion',
 };
 
-/** A judge of the candidates of a server that has those of coordination.k8s.io in `nativeVersion`. */
+/** Checks candidates on a server that serves `nativeVersion` of coordination.k8s.io. */
 export function candidateJudge(nativeVersion: LeaseCandidateVersion, ask: Ask): CandidateJudge {
   const apiVersion = `coordination.k8s.io/${nativeVersion}` as const;
   const nativeGroup: CandidateGroup = {
     apiVersion,
     path: candidatesPath({ apiVersion, namespace: 'default' }),
-    // What cannot be decoded, such as a time, is a bad request.
+    // A field that cannot be decoded, such as an invalid time, is a bad request.
     refusals: [400, 422],
   };
 
-  /** Creates a candidate, or only asks what would become of it. */
+  /** Creates a candidate, or does a dry run. */
   function create(
     group: CandidateGroup,
     name: string,
@@ -84,7 +84,7 @@ export function candidateJudge(nativeVersion: LeaseCandidateVersion, ask: Ask): 
     return { outcome: 'refused', message: (JSON.parse(text) as { message: string }).message };
   }
 
-  /** What becomes of a case in a group whose candidates have what `written` makes of a spec. */
+  /** Returns the outcome of a case in a group. `written` converts a spec to the group's form. */
   async function outcomeOf(
     group: CandidateGroup,
     { candidateName: name = 'a', spec, change }: CandidateCase,

@@ -11,22 +11,22 @@ import type { Answer, ConformanceTarget } from './target.ts';
 import type { WatchedEvent, WatchedStream } from './watched-stream.ts';
 import { uniqueName } from './workspace.ts';
 
-/** How much is tried. */
+/** The size of the test. */
 export interface DifferentialSettings {
   readonly seed: number;
-  /** How many sequences are sent. */
+  /** Number of sequences. */
   readonly runs: number;
 }
 
-/** One exchange that the servers answered differently. */
+/** An exchange that the servers answered differently. */
 export interface Difference {
-  /** Every request up to that one, as it was sent to the real server, with the code of its answer. */
+  /** All requests up to that one, as sent to the real server, with the status codes of its answers. */
   readonly story: readonly string[];
   readonly real: unknown;
   readonly embedded: unknown;
 }
 
-/** One of the two servers, and what it has told. */
+/** One of the two servers, with its reported events. */
 interface Side {
   readonly target: ConformanceTarget;
   readonly memory: Memory;
@@ -34,12 +34,12 @@ interface Side {
   readonly watches: readonly WatchedStream[];
 }
 
-/** Random sequences of requests, none of them longer than this. */
+/** Random sequences of requests, with this maximum length. */
 const maxLength = 25;
 
 /**
  * Sends the same random sequences of requests to a real server and to the embedded one.
- * @throws Error that tells the shortest sequence after which they differ, and both answers.
+ * @throws Error with the shortest sequence after which they differ, and both answers
  */
 export async function compareServers(
   real: ConformanceTarget,
@@ -61,7 +61,7 @@ export async function compareServers(
   );
 }
 
-/** Sends the steps to both servers, in a namespace of their own, until they differ; and compares what their watchers saw. */
+/** Sends the steps to both servers, in a namespace of their own, until they differ. Compares the watch events, too. */
 async function firstDifference(
   real: ConformanceTarget,
   embedded: ConformanceTarget,
@@ -122,7 +122,7 @@ async function enter(target: ConformanceTarget, world: World): Promise<Side> {
   return { target, memory: newMemory(start), names: newNames(), watches };
 }
 
-/** What is watched all the time: everything, and a selection. */
+/** The watches that run all the time: all objects, and a selection. */
 function watched({ namespace, candidateVersions, comparesCustom }: World): readonly string[] {
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   const candidates = `/apis/coordination.k8s.io/${candidateVersions[0]}/namespaces/${namespace}/leasecandidates`;
@@ -130,7 +130,7 @@ function watched({ namespace, candidateVersions, comparesCustom }: World): reado
   return [leases, `${leases}?labelSelector=a%3D1`, candidates, ...custom];
 }
 
-/** What stands for the answer where a server has cut the connection instead. */
+/** Stands for the answer if a server has cut the connection instead. */
 const cutOff: Answer = {
   code: 0,
   headers: {},
@@ -140,21 +140,21 @@ const cutOff: Answer = {
 };
 
 async function ask({ target, memory }: Side, request: Request): Promise<Answer> {
-  // Once it has told the latest, it tells nothing older.
+  // After a read of the latest state, the server returns no older state.
   if (request.isCached) await target.request('GET', collectionOf(request.path));
   const answer = await target.request(request.method, request.path, request.options).catch(() => cutOff);
   remember(memory, request.resource, request.path, answer);
   return answer;
 }
 
-/** The collection that a path is in, without its parameters. */
+/** Returns the collection of a path, without its parameters. */
 function collectionOf(path: string): string {
   return /^.*?\/namespaces\/[^/]+\/[^/?]+/.exec(path)?.[0] ?? path;
 }
 
 const last = 'zz-last';
 
-/** Everything that the watches of a side have seen, up to an object that is made to end them. */
+/** Returns all events of a side's watches, up to an object that is created to end them. */
 async function eventsOf(
   { target, watches }: Side,
   world: World,
@@ -242,7 +242,7 @@ function report(
   ].join('\n');
 }
 
-/** Where two values differ, and how. */
+/** Returns where two values differ, and how. */
 export function differingPaths(real: unknown, embedded: unknown, path: string): readonly string[] {
   if (isDeepStrictEqual(real, embedded)) return [];
   if (typeof real === 'object' && real !== null && typeof embedded === 'object' && embedded !== null) {

@@ -5,10 +5,10 @@ import type { LeaseCandidateVersion } from '../../src/coordination/lease-candida
 import { systemClock } from '../../src/support/system-clock.ts';
 import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
 
-/** How many changes the server remembers: enough for the longest story that a test tells. */
+/** Number of changes that the server remembers: enough for the longest story of a test. */
 const historyLimit = 400;
 
-/** An embedded server's API, which is that of 1.36 whatever versions of LeaseCandidate it serves. */
+/** An embedded server's API: that of 1.36, with any versions of LeaseCandidate. */
 export interface EmbeddedApi extends ServedApi {
   readonly candidateVersions: readonly [LeaseCandidateVersion, ...LeaseCandidateVersion[]];
   readonly hasCustomCandidates: true;
@@ -23,13 +23,13 @@ export function embeddedApi(...candidateVersions: EmbeddedApi['candidateVersions
   };
 }
 
-/** An embedded server's API with the versions of LeaseCandidate that another server serves. */
+/** An embedded server's API with the versions of LeaseCandidate of another server. */
 export function embeddedLike({ candidateVersions }: ServedApi): EmbeddedApi {
-  // Every version that any server serves, the embedded one can serve.
+  // The embedded server supports every version of any server.
   return embeddedApi(...(candidateVersions as EmbeddedApi['candidateVersions']));
 }
 
-/** Starts an embedded server on which nobody else writes. */
+/** Starts an embedded server with no other writers. */
 export async function startEmbeddedTarget(api: EmbeddedApi): Promise<RunningTarget> {
   const token = randomBytes(16).toString('hex');
   const reader = { token: randomBytes(16).toString('hex'), user: 'reader' };

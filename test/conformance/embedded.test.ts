@@ -34,7 +34,7 @@ describe.each(['v1beta1', 'v1alpha1'] as const)(
       return { status: code, text };
     });
 
-    // The embedded server takes no native version with a number beyond 2^53, as its documentation says.
+    // The embedded server accepts no native object with a number beyond 2^53, as its documentation says.
     const cases = candidateCases.filter(({ spec }) => spec?.['binaryVersion'] !== '18446744073709551615.0.0');
 
     test.for(cases)('$name', (each) => judge.expectCase(each));

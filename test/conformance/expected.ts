@@ -1,22 +1,22 @@
 import { expect } from 'vitest';
 import type { Answer } from './target.ts';
 
-/** What a server chooses itself, so that only its form can be expected. */
+/** A value that the server chooses, so that only its form is checked. */
 export const anUid: string = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 export const aRevision: string = expect.stringMatching(/^[1-9]\d*$/);
 export const aTime: string = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Expects this status code and exactly this body. Of a refusal, the prose does not count. */
+/** Expects this status code and exactly this body. Ignores the message of a refusal. */
 export function expectAnswer(answer: Answer, code: number, body: unknown): void {
   const { code: found, text } = answer;
   expect({ code: found, body: withoutProse(JSON.parse(text)) }).toEqual({ code, body: withoutProse(body) });
 }
 
 /**
- * A refusal without its messages, and with each cause once, in an order of our own: a real server finds some problems twice.
- * Anything else as it is.
+ * Returns a refusal without its messages, and with each cause once, sorted: a real server reports some problems
+ * twice. Returns other bodies unchanged.
  */
 export function withoutProse(body: unknown): unknown {
   const status = body as {
@@ -50,7 +50,7 @@ export function applied(manager: string, fieldsV1: Fields, apiVersion = 'coordin
   return { manager, operation: 'Apply', apiVersion, time: aTime, fieldsType: 'FieldsV1', fieldsV1 };
 }
 
-/** A Lease as a server shows it. */
+/** A Lease as a server returns it. */
 export function lease(
   namespace: string,
   name: string,
@@ -63,7 +63,7 @@ export function lease(
   };
 }
 
-/** A Lease as an item of a list, which gives neither kind nor apiVersion. */
+/** A Lease as an item of a list, without kind and apiVersion. */
 export function leaseItem(
   namespace: string,
   name: string,
@@ -82,13 +82,13 @@ export function leaseItem(
   };
 }
 
-/** What tells a Lease from an empty one. */
+/** The fields of a non-empty Lease. */
 export interface LeaseParts {
   readonly metadata?: Fields;
   readonly spec?: Fields;
 }
 
-/** A Status that refuses, without its message; `reason` is '' where the server gives none. */
+/** A Status of a refusal, without its message; `reason` is '' if the server gives none. */
 export function failure(code: number, reason: string, details?: Fields): Fields {
   return {
     kind: 'Status',
@@ -101,7 +101,7 @@ export function failure(code: number, reason: string, details?: Fields): Fields 
   };
 }
 
-/** What an error is about: a resource or a kind, `''` for the core group. */
+/** The subject of an error: a resource or a kind, `''` for the core group. */
 export interface Subject {
   readonly group: string;
   readonly kind: string;
@@ -125,7 +125,7 @@ export function conflict(subject: Subject, name: string): Fields {
   return failure(409, 'Conflict', detailsOf(subject, name));
 }
 
-/** One problem of an object: field and reason as in status.details.causes. */
+/** A problem of an object: field and reason as in status.details.causes. */
 export type Cause = readonly [field: string, reason: string];
 
 export const required = (field: string): Cause => [field, 'FieldValueRequired'];
@@ -147,7 +147,7 @@ export function invalidOptions(kind: string, causes: readonly Cause[]): Fields {
   return invalidObject({ group: 'meta.k8s.io', kind }, '', causes);
 }
 
-/** The answer to an apply that would take these fields from others. */
+/** The answer to an apply that would take these fields from other managers. */
 export function applyConflict(fields: readonly string[]): Fields {
   return failure(409, 'Conflict', {
     causes: fields.map((field) => ({ reason: 'FieldManagerConflict', field })),
@@ -158,12 +158,12 @@ export function badRequest(): Fields {
   return failure(400, 'BadRequest');
 }
 
-/** The answer to options of a deletion that cannot be read: older versions take that for an error of their own. */
+/** The answer to unreadable options of a deletion. Older versions answer with an internal error. */
 export function unreadableOptions(minor: number): readonly [code: number, body: Fields] {
   return minor >= 36 ? [400, badRequest()] : [500, failure(500, '')];
 }
 
-/** The answer to a deletion that was carried out at once. */
+/** The answer to an immediate deletion. */
 export function deletedStatus(subject: Subject, name: string, uid: string): Fields {
   return {
     kind: 'Status',
@@ -180,7 +180,7 @@ export const revisionTooNew: Fields = failure(504, 'Timeout', {
   retryAfterSeconds: 1,
 });
 
-/** The answer where the path is not one of the API's. */
+/** The answer to a path outside of the API. */
 export const noSuchPath: Fields = failure(404, 'NotFound', {});
 
 export const methodNotAllowed: Fields = failure(405, 'MethodNotAllowed', {});

@@ -4,7 +4,7 @@ import { knownDifferences } from './known-differences.ts';
 
 export const documentFile = new URL('../../docs/reference/embedded-server.md', import.meta.url);
 
-/** The document with the differences that there are now. */
+/** Returns the document with the current differences. */
 export function withDifferences(document: string): string {
   const rows = knownDifferences.map(
     ({ title, reason, minors }) =>

@@ -9,18 +9,19 @@ import {
 } from '../control-plane/kubernetes-versions.ts';
 import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
 
-/** What a real server of this version serves, with all its versions of LeaseCandidate on. */
+/** The API of a real server of this version, with all its versions of LeaseCandidate on. */
 export function realApi(version: KubernetesVersion): ServedApi {
   return {
     name: `kube-apiserver ${version}`,
     minor: Number(version.split('.')[1]),
     candidateVersions: leaseCandidateVersions[version],
-    // The embedded server follows the latest version; older ones have other words for what is wrong with custom resources.
+    // The embedded server follows the latest version. Older versions have other messages for invalid custom
+    // resources.
     hasCustomCandidates: version === defaultVersion,
   };
 }
 
-/** Starts a real server on which nobody else writes Leases or LeaseCandidates. */
+/** Starts a real server with no other writers of Leases and LeaseCandidates. */
 export async function startRealTarget(version: KubernetesVersion): Promise<RunningTarget> {
   const plane = await startControlPlane({
     version,
@@ -50,7 +51,7 @@ export async function startRealTarget(version: KubernetesVersion): Promise<Runni
         async compact() {
           await compactEtcd(plane.etcdUrl);
           requester.close();
-          // What it remembers itself, it does not take from etcd.
+          // The server does not read from etcd what it has in its own cache.
           await plane.restartApiServer();
           requester = makeRequester(access);
         },
@@ -67,8 +68,8 @@ export async function startRealTarget(version: KubernetesVersion): Promise<Runni
 }
 
 /**
- * The coordinator built into the server writes to Leases that have candidates while it holds this lock. A server that
- * finds it held by somebody else from its start never takes it.
+ * The coordinator built into the server writes to Leases with candidates while it holds this lock. It never takes the
+ * lock if another holder has it from the start.
  */
 export async function keepCoordinatorAway(plane: ControlPlane): Promise<void> {
   const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
@@ -85,7 +86,7 @@ export async function keepCoordinatorAway(plane: ControlPlane): Promise<void> {
       await plane.request('PATCH', `${path}/${name}`, { spec });
       break;
     } catch (error) {
-      // It has not been made yet; whoever made it meanwhile is overwritten next time.
+      // The lock does not exist yet. If the built-in coordinator creates it first, the next attempt overwrites it.
       await plane.request('POST', path, { metadata: { name }, spec }).catch(() => undefined);
       if (attempt === 20) throw error;
       await sleep(50);
@@ -102,7 +103,7 @@ function makeReader(plane: ControlPlane): Promise<{ token: string; user: string 
   ]);
 }
 
-/** Makes a ServiceAccount with these rules of a ClusterRole. */
+/** Creates a ServiceAccount with a ClusterRole of these rules. */
 async function makeUser(
   plane: ControlPlane,
   name: string,

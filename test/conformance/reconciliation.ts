@@ -2,15 +2,15 @@ import type { NormalAnswer } from './differential/normal.ts';
 import type { Request } from './differential/request.ts';
 
 /**
- * Where a real server and the embedded one may answer differently. The embedded one follows 1.36, so that most of these
- * are changes since older versions. Each is as narrow as it can be, so that it hides nothing else.
+ * An allowed difference between a real server and the embedded one. The embedded one follows 1.36, so most
+ * differences are changes since older versions. Each is as narrow as possible, so that it hides no other difference.
  */
 export interface KnownDifference {
   readonly title: string;
   readonly reason: string;
-  /** Minor versions of the real servers that it is about; absent: all. */
+  /** Minor versions of the affected real servers; absent: all. */
   readonly minors?: readonly number[];
-  /** Makes the two answers equal if this is all that they differ in. Absent: no such requests are compared. */
+  /** Makes the two answers equal if they differ only in this. Absent: such requests are not compared. */
   readonly reconcile?: (answers: AnswerPair, request: Request) => AnswerPair;
 }
 

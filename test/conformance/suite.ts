@@ -3,15 +3,15 @@ import type { ConformanceTarget, RunningTarget, ServedApi } from './target.ts';
 import { topics } from './topics.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
-/** What a topic's tests are built with. */
+/** The tools of a topic's tests. */
 export interface Suite extends ServedApi {
-  /** A test with a namespace of its own. */
+  /** A test with its own namespace. */
   test(name: string, body: (workspace: Workspace) => Promise<void>): void;
 }
 
 /**
- * What must hold of every server of this API. Which tests there are depends on what is served, so that none has to be
- * skipped; they may run beside any other client. `only` names the topics where not all are wanted.
+ * Tests for every server of this API. The set of tests depends on the served versions, so no test is skipped. They
+ * may run beside any other client. `only`: the titles of the wanted topics.
  */
 export function describeConformance(
   served: ServedApi,

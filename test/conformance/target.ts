@@ -7,10 +7,10 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type WatchedStream, watchedStream } from './watched-stream.ts';
 
-/** Which API a server serves. */
+/** The API that a server serves. */
 export interface ServedApi {
   readonly name: string;
-  /** Of the Kubernetes version that it is, or is like: 31, 32, 33, 36. */
+  /** The minor version of Kubernetes that the server is, or imitates: 31, 32, 33, 36. */
   readonly minor: number;
   /** The served versions of LeaseCandidate, the preferred one first. */
   readonly candidateVersions: readonly [string, ...string[]];
@@ -18,50 +18,50 @@ export interface ServedApi {
   readonly hasCustomCandidates: boolean;
 }
 
-/** An API server that the conformance suite and the differential test ask. */
+/** An API server under test. */
 export interface ConformanceTarget extends ServedApi {
-  /** Somebody who may only get, list and watch Leases, LeaseCandidates and namespaces. */
+  /** A user who may only get, list and watch Leases, LeaseCandidates and namespaces. */
   readonly reader: { readonly token: string; readonly user: string };
   /** A user who may only update and patch Leases. */
   readonly changer: { readonly token: string; readonly user: string };
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
-  /** @throws Error when the answer is not 200: refused watches are asked for by `request`. */
+  /** @throws Error if the status is not 200; test refused watches with `request` */
   watch(path: string, options?: RequestOptions): Promise<WatchedStream>;
-  /** Makes all revisions but the latest unknown, as time does. */
+  /** Makes the server forget all revisions except the latest, as happens over time. */
   compact(): Promise<void>;
 }
 
-/** A target that somebody has to stop. */
+/** A target that the caller must stop. */
 export interface RunningTarget {
   readonly target: ConformanceTarget;
   stop(): Promise<void>;
 }
 
-/** What a request carries. */
+/** The content of a request. */
 export interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly rawBody?: string | Buffer;
-  /** Default `application/json`, where there is a body; '' for none. */
+  /** Default `application/json` if there is a body; '' for none. */
   readonly contentType?: string;
   /** Default `application/json`. */
   readonly accept?: string;
   /** Default `conformance/1.0`, so that the field manager is `conformance`. */
   readonly userAgent?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default the administrator's; '' for none. */
+  /** Default: the administrator's; '' for none. */
   readonly token?: string;
 }
 
-/** What a server answered. */
+/** The answer of a server. */
 export interface Answer {
   readonly code: number;
   readonly headers: IncomingHttpHeaders;
   /** The texts of its Warning headers. */
   readonly warnings: readonly string[];
   readonly text: string;
-  /** The body, as most tests look at it: what it is, their expectations say. */
+  /** The body, loosely typed for the expectations of tests. */
   readonly json: Body;
 }
 
@@ -74,7 +74,7 @@ export interface Body {
   readonly [field: string]: unknown;
 }
 
-/** Metadata of an object or a list; most fields are on one of them only. */
+/** Metadata of an object or a list; most fields are only on one of them. */
 export interface BodyMetadata {
   readonly name: string;
   readonly namespace: string;
@@ -88,7 +88,7 @@ export interface BodyMetadata {
   readonly [field: string]: unknown;
 }
 
-/** How to reach a server as its administrator. */
+/** A server's address, with administrator access. */
 export interface TargetAccess {
   readonly url: string;
   /** PEM of the certificate to trust; absent for plain HTTP. */
@@ -96,15 +96,15 @@ export interface TargetAccess {
   readonly token: string;
 }
 
-/** The part of a {@link ConformanceTarget} that is the same for every server, over connections that are kept. */
+/** The part of a {@link ConformanceTarget} that is the same for every server. It keeps connections. */
 export interface Requester extends Pick<ConformanceTarget, 'request' | 'watch'> {
   close(): void;
 }
 
-/** No request takes longer on any server. */
+/** Timeout of a request to any server. */
 const timeout = 30_000;
 
-/** Requests to one server. */
+/** Sends requests to one server. */
 export function makeRequester({ url, ca, token }: TargetAccess): Requester {
   const base = new URL(url);
   const isSecure = base.protocol === 'https:';
@@ -116,7 +116,7 @@ export function makeRequester({ url, ca, token }: TargetAccess): Requester {
   function open(method: string, path: string, options: RequestOptions): Promise<IncomingMessage> {
     const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     return new Promise((resolve, reject) => {
-      // Not `new URL`: it would tidy up paths that a server has to judge.
+      // Not `new URL`: it would normalize paths that the server must judge.
       const outgoing = send({
         host: base.hostname,
         port: base.port,

@@ -28,7 +28,7 @@ import { describeTable } from './topics/table.ts';
 import { describeValidation } from './topics/validation.ts';
 import { describeWatch } from './topics/watch.ts';
 
-/** Everything that the suite is about, by its title. */
+/** All topics of the suite, by title. */
 export const topics: Readonly<Record<string, (suite: Suite) => void>> = {
   create: describeCreate,
   generateName: describeGenerateName,

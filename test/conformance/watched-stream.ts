@@ -1,25 +1,25 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Body } from './target.ts';
 
-/** One event of a watch, as its line says it. */
+/** An event of a watch, parsed from its line. */
 export interface WatchedEvent {
   readonly type: string;
   readonly object: Body;
 }
 
-/** A watch that a test reads from. */
+/** A watch that a test reads. */
 export interface WatchedStream {
   readonly headers: IncomingHttpHeaders;
   /**
-   * The next event.
-   * @throws Error when none comes in time, or the stream ends.
+   * Returns the next event.
+   * @throws Error if there is none in time, or the stream ends
    */
   next(timeoutMs?: number): Promise<WatchedEvent>;
-  /** The events up to the first that `isLast` holds for, with that one. */
+  /** Returns the events up to and including the first for which `isLast` is true. */
   until(isLast: (event: WatchedEvent) => boolean, timeoutMs?: number): Promise<WatchedEvent[]>;
   /**
-   * The events up to the end of the stream, which the server brings about.
-   * @throws Error when it does not end in time, or is cut instead of ended.
+   * Returns the events up to the end of the stream by the server.
+   * @throws Error if it does not end in time, or if it is cut
    */
   end(timeoutMs?: number): Promise<WatchedEvent[]>;
   close(): void;
@@ -27,7 +27,7 @@ export interface WatchedStream {
 
 const patienceMs = 10_000;
 
-/** Reads the lines of `incoming` as they come. */
+/** Reads the lines of `incoming` as they arrive. */
 export function watchedStream(incoming: IncomingMessage): WatchedStream {
   const events: WatchedEvent[] = [];
   let rest = '';

@@ -4,7 +4,7 @@ import { expectAnswer } from './expected.ts';
 import type { Answer, Body, ConformanceTarget, RequestOptions } from './target.ts';
 import type { WatchedStream } from './watched-stream.ts';
 
-/** One test's own part of a server. */
+/** A test's own part of a server. */
 export interface Workspace {
   readonly target: ConformanceTarget;
   readonly namespace: string;
@@ -16,7 +16,7 @@ export interface Workspace {
   request(method: string, path: string, options?: Asked): Promise<Answer>;
 }
 
-/** What a request asks for besides the object it is about. */
+/** The additions to a request. */
 export interface Asked extends RequestOptions {
   /** Query parameters, in this order. */
   readonly query?: Readonly<Record<string, string | number | boolean>>;
@@ -26,7 +26,7 @@ export interface Asked extends RequestOptions {
 export interface Collection {
   readonly path: string;
   create(object: unknown, asked?: Asked): Promise<Answer>;
-  /** Creates an object that nothing is wrong with, and gives it as the server shows it. */
+  /** Creates a valid object, and returns it as the server shows it. */
   make(object: unknown, asked?: Asked): Promise<Body>;
   get(name: string, asked?: Asked): Promise<Answer>;
   list(asked?: Asked): Promise<Answer>;
@@ -34,16 +34,16 @@ export interface Collection {
   jsonPatch(name: string, patch: unknown, asked?: Asked): Promise<Answer>;
   mergePatch(name: string, patch: unknown, asked?: Asked): Promise<Answer>;
   strategicPatch(name: string, patch: unknown, asked?: Asked): Promise<Answer>;
-  /** The kind and version of the collection are added; `manager` '' gives none. */
+  /** Adds the kind and version of the collection. `manager` '': no field manager. */
   apply(name: string, manager: string, object: object, asked?: Asked): Promise<Answer>;
   delete(name: string, options?: unknown, asked?: Asked): Promise<Answer>;
   deleteAll(options?: unknown, asked?: Asked): Promise<Answer>;
   watch(asked?: Asked): Promise<WatchedStream>;
-  /** A revision after which nothing has been written here yet. */
+  /** Returns a revision after all writes here so far. */
   revision(): Promise<string>;
 }
 
-/** Which objects a {@link Collection} has. */
+/** The objects of a {@link Collection}. */
 export interface CollectionKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -63,13 +63,13 @@ export const mediaTypes = {
 let workspaces = 0;
 const run = randomBytes(4).toString('hex');
 
-/** A name that nobody else has used for anything on any server. */
+/** Returns a name that is unique on all servers. */
 export function uniqueName(prefix: string): string {
   workspaces += 1;
   return `${prefix}-${run}-${workspaces}`;
 }
 
-/** Makes a namespace for one test. It is never deleted: the server goes away with it. */
+/** Creates a namespace for one test. It is never deleted, because the server is. */
 export async function openWorkspace(target: ConformanceTarget): Promise<Workspace> {
   const namespace = uniqueName('conformance');
   const created = await target.request('POST', '/api/v1/namespaces', {
@@ -96,7 +96,7 @@ export async function openWorkspace(target: ConformanceTarget): Promise<Workspac
   };
 }
 
-/** The objects of a kind in a namespace; `namespace` '' for those that are in none. */
+/** The objects of a kind in a namespace; `namespace` '' for cluster-scoped objects. */
 export function collectionOf(target: ConformanceTarget, namespace: string, type: CollectionKind): Collection {
   const { apiVersion, kind, resource } = type;
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
@@ -142,7 +142,7 @@ export function collectionOf(target: ConformanceTarget, namespace: string, type:
   };
 }
 
-/** Expects that the object is not there. */
+/** Expects that the object does not exist. */
 export async function expectGone(collection: Collection, name: string, notFound: unknown): Promise<void> {
   expectAnswer(await collection.get(name), 404, notFound);
 }

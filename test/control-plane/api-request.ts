@@ -2,20 +2,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Agent, request } from 'node:https';
 import { setTimeout } from 'node:timers/promises';
 
-/** How to reach an API server, and as whom. */
+/** The address of an API server, and the credentials. */
 export interface ApiAccess {
   readonly url: string;
   /** PEM of the certificate to trust. */
   readonly ca: string;
   readonly token: string;
-  /** Where connections come from; by default each request has one of its own. */
+  /** The agent for connections; default: each request opens its own. */
   readonly agent?: Agent;
 }
 
 /** As many as client-go's. */
 const MAX_RETRIES = 10;
 
-/** What the API server answered. */
+/** The response of the API server. */
 export interface ApiAnswer {
   readonly status: number;
   readonly text: string;
@@ -23,8 +23,8 @@ export interface ApiAnswer {
 }
 
 /**
- * One request with a JSON body, on a connection of its own unless told otherwise: a control plane's tests suspend and
- * restart the server, which pooled connections would not survive.
+ * One request with a JSON body, by default on its own connection: tests of a control plane suspend and restart the
+ * server, which pooled connections do not survive.
  */
 export function apiRequest(
   access: ApiAccess,
@@ -42,7 +42,7 @@ export function apiRequest(
       headers: {
         authorization: `Bearer ${access.token}`,
         accept: 'application/json',
-        // Without its length Node sends no body with a DELETE.
+        // Without a Content-Length, Node sends no body with a DELETE.
         ...(content === undefined
           ? {}
           : { 'content-type': contentType(method), 'content-length': Buffer.byteLength(content) }),
@@ -66,8 +66,8 @@ export function apiRequest(
 }
 
 /**
- * The same, but asks again for as long as the server answers 429 and says when to come back, which client-go does as
- * well: a server that has just started says so of the custom resources that it has not loaded yet.
+ * The same, but retries while the server answers 429 with Retry-After, like client-go: a server that has just started
+ * answers this for custom resources that it has not loaded yet.
  */
 export async function apiRequestInTurn(
   access: ApiAccess,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { withFileLock } from './file-lock.ts';
 import { defaultVersion, type KubernetesVersion } from './kubernetes-versions.ts';
 
-/** A program that tests run: a part of a control plane, or a tool. */
+/** A program of a control plane. */
 export type BinaryName =
   | 'actionlint'
   | 'candidate'
@@ -22,7 +22,7 @@ export type BinaryName =
   | `kube-scheduler@${typeof defaultVersion}`
   | `kube-controller-manager@${typeof defaultVersion}`;
 
-/** Every {@link BinaryName}, those needed most often first. */
+/** Every {@link BinaryName}, the most used first. */
 export const binaryNames: readonly BinaryName[] = [
   'etcd',
   'elector',
@@ -45,14 +45,14 @@ export const binaryNames: readonly BinaryName[] = [
 interface Recipe {
   readonly program: string;
   readonly module: string;
-  /** With the Go module, from this one; by default `go/` and the module's name. */
+  /** The folder of the Go module, relative to this one; default: `go/` and the module's name. */
   readonly folder?: string;
   /** Other folders with sources of the program. */
   readonly alsoFrom?: readonly string[];
   /** The Go package to build. */
   readonly target: string;
   readonly ldflags: string;
-  /** Whether KUBEBUILDER_ASSETS can hold this program in this version. */
+  /** Whether KUBEBUILDER_ASSETS may contain this program in this version. */
   readonly isAsset: boolean;
 }
 
@@ -61,10 +61,9 @@ function folderOf({ module, folder = join('go', module) }: Recipe): string {
 }
 
 /**
- * The path of an executable, built first when no cached one matches its Go module's go.mod, go.sum and sources.
- *
- * With KUBEBUILDER_ASSETS set, etcd and the default version's kube-apiserver are taken from that folder instead.
- * @throws Error, in one line, when it is not there and cannot be built.
+ * Returns the path of an executable. Builds it first, unless a cached one matches its Go module's go.mod, go.sum and
+ * sources. With KUBEBUILDER_ASSETS set, etcd and the default version's kube-apiserver come from that folder.
+ * @throws Error, in one line, if it is missing and cannot be built
  */
 export async function binary(name: BinaryName, env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const recipe = recipeFor(name);
@@ -79,14 +78,14 @@ export async function binary(name: BinaryName, env: NodeJS.ProcessEnv = process.
   const cache = cacheDirectory(env);
   const path = join(cache, `${recipe.module}-${await fingerprint(recipe)}`, recipe.program);
   if (await exists(path)) return path;
-  // One build at a time: each fills all cores, and most of what they compile is the same.
+  // One build at a time: each uses all cores, and most compiled packages are shared.
   await withFileLock(join(cache, 'build.lock'), async () => {
     if (!(await exists(path))) await build(name, recipe, path, env);
   });
   return path;
 }
 
-/** The folder that built binaries are kept in. */
+/** The folder of built binaries. */
 export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'coordinated-leader-election');
 }
@@ -127,7 +126,7 @@ function recipeFor(name: BinaryName): Recipe {
     program,
     module: isKubectl ? program : `v${version}`,
     target: isKubectl ? '.' : `k8s.io/kubernetes/cmd/${program}`,
-    // Without these the servers report v0.0.0, and candidates give the minor version without its patch, like 1.36.0.
+    // Without these, the servers report v0.0.0, and candidates give the minor version without its patch, like 1.36.0.
     ldflags: `-s -w -X ${stamp}.gitVersion=v${version} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`,
     isAsset: program === 'kube-apiserver' && version === defaultVersion,
   };
@@ -147,7 +146,7 @@ async function fingerprint(recipe: Recipe): Promise<string> {
 
 async function build(name: BinaryName, recipe: Recipe, path: string, env: NodeJS.ProcessEnv): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  // Renamed into place only when complete: whoever finds the file can run it.
+  // Renamed into place only when complete, so that other processes never run a partial file.
   const unfinished = `${path}.${process.pid}`;
   try {
     await runGo(

@@ -1,5 +1,4 @@
-// Builds the programs of the control planes ahead of the tests that need them: `node test/control-plane/build.ts`, with
-// the names of some of them to build only those.
+// Builds the programs of the control planes in advance: `node test/control-plane/build.ts`; with names, only those.
 import { parseArgs } from 'node:util';
 import { type BinaryName, binary, binaryNames } from './binaries.ts';
 

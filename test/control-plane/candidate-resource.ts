@@ -12,12 +12,12 @@ interface CustomResource {
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** Where LeaseCandidates of this project's own group are. */
+/** The path of LeaseCandidates in this project's own group. */
 export function ownCandidatesPath(namespace: string): string {
   return candidatesPath({ apiVersion: CUSTOM_API_VERSION, namespace });
 }
 
-/** Installs deploy/crd.yaml, and waits until it is served. */
+/** Installs deploy/crd.yaml, and waits until the API server serves it. */
 export async function installCandidateResource(plane: CoordinationServer): Promise<void> {
   const text = await readFile(new URL('../../deploy/crd.yaml', import.meta.url), 'utf8');
   const definition = parse(text) as CustomResource;
@@ -30,7 +30,7 @@ export async function installCandidateResource(plane: CoordinationServer): Promi
     if (status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True')) break;
     await sleep(50);
   }
-  // Established is said a little before its routes are there.
+  // The condition Established is true shortly before the routes exist.
   for (let attempt = 1; ; attempt += 1) {
     try {
       await plane.request('GET', ownCandidatesPath('default'));

@@ -5,7 +5,7 @@ import type { CoordinationServer } from '../control-plane/coordination-plane.ts'
 
 const V1BETA1 = 'coordination.k8s.io/v1beta1';
 
-/** As much of a Lease as these tests look at. */
+/** The fields of a Lease that these tests read. */
 export interface Lease {
   readonly metadata: {
     readonly name: string;
@@ -23,10 +23,10 @@ export interface Lease {
   };
 }
 
-/** The ServiceAccount that deploy/rbac.yaml is about. */
+/** The ServiceAccount in deploy/rbac.yaml. */
 export const coordinatorAccount = { namespace: 'kube-system', name: 'coordinated-leader-election' } as const;
 
-/** The Lease that is the coordinators' lock, the built-in's as well as ours. */
+/** The Lease of the coordinators' lock, shared with the built-in coordinator. */
 export const coordinatorLease = { namespace: 'kube-system', name: 'leader-election-controller' } as const;
 
 export function leasesPath(namespace: string): string {
@@ -37,7 +37,7 @@ export function leasePath({ namespace, name }: { readonly namespace: string; rea
   return `${leasesPath(namespace)}/${name}`;
 }
 
-/** The Lease, undefined when there is none. */
+/** The Lease; undefined if there is none. */
 export async function readLease(
   plane: CoordinationServer,
   lease: { readonly namespace: string; readonly name: string },
@@ -57,7 +57,7 @@ export async function createNamespaces(
   await Promise.all(names.map((name) => plane.request('POST', '/api/v1/namespaces', { metadata: { name } })));
 }
 
-/** Creates a Lease by hand: its spec may be one that no client-go would write. */
+/** Creates a Lease with any spec, even one that client-go would not write. */
 export function createLease(
   plane: CoordinationServer,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -67,12 +67,12 @@ export function createLease(
   return plane.request('POST', leasesPath(namespace), { metadata: { ...metadata, name }, spec });
 }
 
-/** A metav1.MicroTime, as exact as client-go's. `agoMs` is how long before now. */
+/** A metav1.MicroTime with microseconds, as client-go writes it. `agoMs`: how long before now. */
 export function microTime(agoMs = 0): string {
   return formatMicroTime(BigInt(Math.floor((performance.timeOrigin + performance.now() - agoMs) * 1000)));
 }
 
-/** A LeaseCandidate to be, of either group and in any version of its API. */
+/** The fields of a new LeaseCandidate, of either group and in any API version. */
 export interface CandidateSpec {
   /** Default coordination.k8s.io/v1beta1. */
   readonly apiVersion?: CandidateApiVersion;
@@ -80,16 +80,16 @@ export interface CandidateSpec {
   readonly namespace?: string;
   readonly lease: string;
   readonly name: string;
-  /** Default `1.36.0`; where it is empty, none is written. */
+  /** Default `1.36.0`; empty: none is written. */
   readonly binaryVersion?: string;
-  /** Default: its binaryVersion; where it is empty, none is written. */
+  /** Default: its binaryVersion; empty: none is written. */
   readonly emulationVersion?: string;
   /** Default `OldestEmulationVersion`. */
   readonly strategy?: string;
-  /** What v1alpha1 has in place of a strategy; default: its strategy alone. */
+  /** The list in v1alpha1 instead of a strategy; default: only its strategy. */
   readonly preferredStrategies?: readonly string[];
   readonly finalizers?: readonly string[];
-  /** How long before now it last renewed; default 0. */
+  /** Age of its last renewal; default 0. */
   readonly renewedAgoMs?: number;
 }
 
@@ -102,8 +102,8 @@ export function candidatePath(spec: Pick<CandidateSpec, 'apiVersion' | 'namespac
 }
 
 /**
- * Creates a LeaseCandidate that nobody stands behind: it answers no ping.
- * @throws Error with the API server's answer when it is refused.
+ * Creates a LeaseCandidate without a program: it answers no ping.
+ * @throws Error with the API server's answer if it is refused
  */
 export async function createCandidate(plane: CoordinationServer, spec: CandidateSpec): Promise<void> {
   const {

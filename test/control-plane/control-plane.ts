@@ -21,38 +21,40 @@ import { type Reaper, startReaper } from './reaper.ts';
 import { type ApiServerOptions, apiServerArgs, etcdArgs, writeServerCredentials } from './server-args.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 
-/** How a control plane is started. */
+/** The options of a control plane. */
 export interface ControlPlaneOptions extends ApiServerOptions {
-  /** How long each server may take until it is ready; default 60 s. */
+  /** Start timeout of each server; default 60 s. */
   readonly readyWithinMs?: number;
 }
 
-/** Who a kubeconfig is for. */
+/** The user of a kubeconfig. */
 export type Subject =
   | { readonly token: string }
   | { readonly serviceAccount: { readonly namespace: string; readonly name: string } };
 
 /** A real etcd and kube-apiserver on the loopback interface, with RBAC on. */
 export interface ControlPlane extends CoordinationPlane {
-  /** The etcd that runs now: a backup and a restore each bring another. */
+  /** The etcd that runs now: a backup and a restore each start another process. */
   readonly etcd: ServerProcess;
   readonly etcdUrl: string;
-  /** The kube-apiserver that runs now: a restart brings another. */
+  /** The kube-apiserver that runs now: a restart starts another process. */
   readonly apiServer: ServerProcess;
-  /** The path of a new kubeconfig for a bearer token, or for a token just issued to an existing ServiceAccount. */
+  /** Returns the path of a new kubeconfig for a bearer token, or for a new token of an existing ServiceAccount. */
   kubeconfigFor(subject: Subject): Promise<string>;
   startScheduler(options: ElectingComponentOptions): Promise<ElectingComponent>;
   startControllerManager(options: ElectingComponentOptions): Promise<ElectingComponent>;
-  /** Freezes the kube-apiserver: connections stay open, nothing is answered. */
+  /** Suspends the kube-apiserver: connections stay open without answers. */
   suspend(): void;
   resume(): void;
-  /** Kills the kube-apiserver and starts it again on the same port and data, with other options where given. */
+  /** Kills the kube-apiserver and starts it again on the same port and data, with other options if given. */
   restartApiServer(changes?: ApiServerOptions): Promise<void>;
-  /** Backs up what etcd has; the returned function restores it, as an administrator would, with the kube-apiserver stopped. */
+  /**
+   * Backs up etcd. The returned function restores the backup like an administrator, with the kube-apiserver stopped.
+   */
   backUp(): Promise<() => Promise<void>>;
 }
 
-/** What the servers of one plane have in common. */
+/** The shared parts of the servers of one plane. */
 interface Site {
   readonly directory: string;
   readonly adminToken: string;
@@ -63,7 +65,7 @@ interface Site {
 interface RunningEtcd {
   readonly server: ServerProcess;
   readonly url: string;
-  /** Starts another one on the same ports and data. */
+  /** Starts another process on the same ports and data. */
   startAgain(): Promise<RunningEtcd>;
 }
 
@@ -73,8 +75,8 @@ interface RunningApiServer {
 }
 
 /**
- * Starts a control plane and waits until it is ready. It ends with this process at the latest, even when that is killed.
- * @throws Error, with the end of the failing server's log.
+ * Starts a control plane and waits until it is ready. It ends with this process, even if that is killed.
+ * @throws Error with the end of the failing server's log
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const { readyWithinMs = 60_000, ...apiServerOptions } = options;
@@ -168,7 +170,7 @@ async function assemble(
       return startComponent(await binary('kube-scheduler@1.36.3'), component, []);
     },
     async startControllerManager(component) {
-      // One cheap controller will do: it is here for its elections.
+      // One cheap controller is enough: the tests use only its leader election.
       const kindArgs = ['--controllers=namespace-controller'];
       return startComponent(await binary('kube-controller-manager@1.36.3'), component, kindArgs);
     },
@@ -247,10 +249,10 @@ async function startApiServer(
   );
   let access: ApiAccess | undefined;
   const isReady = async () => {
-    // Read anew each time: the server writes its certificate and its CA into this file while it is asked.
+    // Read for each use: the server writes its certificate and its CA into this file while it starts.
     const ca = await readFile(join(directory, 'apiserver.crt'), 'utf8');
     const asked = { url, token: adminToken, ca };
-    // /readyz does not wait for the namespaces that the server creates itself and every test uses.
+    // /readyz does not wait for the namespaces that the server creates and every test uses.
     for (const probe of ['/readyz', '/api/v1/namespaces/default', '/api/v1/namespaces/kube-system']) {
       if ((await apiRequest(asked, 'GET', probe)).status !== 200) return false;
     }
@@ -262,7 +264,7 @@ async function startApiServer(
   return { server, access };
 }
 
-/** Calls `start` with free ports, and with others when somebody was quicker to take one of them. */
+/** Calls `start` with free ports, and again with other ports if another process has taken one. */
 async function onFreePorts<T>(count: number, start: (ports: number[]) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,25 +1,25 @@
 import type { Electors } from './electors.ts';
 
-/** A server of the coordination API, and a way in as its administrator. */
+/** A server of the coordination API, with administrator access. */
 export interface CoordinationServer {
   readonly url: string;
   readonly caFile: string;
   readonly adminToken: string;
   /**
-   * One request as the administrator, with the answer's JSON. PATCH sends a merge patch.
-   * @throws Error on any status but 2xx, with what the server said.
+   * Sends a request as the administrator, and returns the JSON of the answer. PATCH sends a merge patch.
+   * @throws Error with the server's message on any status but 2xx
    */
   request<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
-/** A server of the coordination API, whichever: a whole control plane's, or the embedded one. */
+/** A server of the coordination API: a whole control plane's, or the embedded one. */
 export interface CoordinationPlane extends CoordinationServer {
-  /** Path of a kubeconfig that may do everything. */
+  /** Path of a kubeconfig with all permissions. */
   readonly kubeconfig: string;
-  /** Everything it keeps is in here, logs too. Removed by `stop`, unless CLE_KEEP is set in the environment. */
+  /** The folder of all its files, including logs. `stop` removes it, unless CLE_KEEP is set. */
   readonly directory: string;
-  /** A process for many real candidates, with this plane's `kubeconfig` or another. */
+  /** Starts a process for many real candidates, with this plane's `kubeconfig` or another one. */
   startElectors(kubeconfig?: string): Promise<Electors>;
-  /** Kills all of it, what was started through it included. */
+  /** Kills all its processes, including those started through it. */
   stop(): Promise<void>;
 }

@@ -2,31 +2,31 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerCommand, ServerProcess } from './server-process.ts';
 
-/** How a kube-scheduler or kube-controller-manager is started. */
+/** The options of a kube-scheduler or kube-controller-manager. */
 export interface ElectingComponentOptions {
-  /** Unique within the control plane; names its log file, and its writes in `metadata.managedFields`. */
+  /** Unique within the control plane. It names the log file, and the field manager in `metadata.managedFields`. */
   readonly name: string;
-  /** Kubernetes version to behave as, like `1.35`; by default its own. */
+  /** Kubernetes version to emulate, like `1.35`; default: its own. */
   readonly emulatedVersion?: string;
-  /** Whether it takes part in coordinated elections; default true. Without it, its elector is a plain one. */
+  /** Whether it takes part in coordinated elections; default true. Otherwise its elector is a plain one. */
   readonly coordinatedLeaderElection?: boolean;
-  /** In Go's notation; by default `15s`, `10s` and `2s`, as the components have it. */
+  /** In Go's notation; defaults `15s`, `10s` and `2s`, as in the components. */
   readonly leaseDuration?: string;
   readonly renewDeadline?: string;
   readonly retryPeriod?: string;
   readonly extraArgs?: readonly string[];
 }
 
-/** A real component of Kubernetes that elects its leader among its instances. */
+/** A real Kubernetes component with leader election among its instances. */
 export interface ElectingComponent extends ServerProcess {
   /**
-   * The name of its LeaseCandidate, which it draws at its start, as soon as that exists.
-   * @throws Error when it does not within `timeoutMs`, 30 s by default, or the component ends.
+   * Resolves to the random name of its LeaseCandidate as soon as that exists.
+   * @throws Error if it does not exist within `timeoutMs`, default 30 s, or if the component exits
    */
   identity(timeoutMs?: number): Promise<string>;
 }
 
-/** The command line of a component, but for what only one kind of component needs. */
+/** The command line that both kinds of components share. */
 export function electingComponentCommand(
   path: string,
   options: ElectingComponentOptions,
@@ -38,8 +38,8 @@ export function electingComponentCommand(
   return {
     name: options.name,
     path,
-    // client-go puts this into the User-Agent, after which the API server names the field manager: the only trace from a
-    // LeaseCandidate back to the process, as both kinds of component draw their identities at random.
+    // client-go puts this name into the User-Agent, and the API server names the field manager after it. It is the
+    // only link from a LeaseCandidate to its process, because both kinds of components choose random identities.
     argv0: options.name,
     logFile: join(plane.directory, `${options.name}.log`),
     args: [
@@ -57,7 +57,10 @@ export function electingComponentCommand(
   };
 }
 
-/** Gives a running component its {@link ElectingComponent.identity}. `list` returns the LeaseCandidates of kube-system. */
+/**
+ * Adds the {@link ElectingComponent.identity} of a running component. `list` returns the LeaseCandidates of
+ * kube-system.
+ */
 export function asElectingComponent(
   server: ServerProcess,
   list: () => Promise<readonly LeaseCandidateMetadata[]>,
@@ -78,7 +81,7 @@ export function asElectingComponent(
   };
 }
 
-/** As much of a LeaseCandidate as tells who wrote it. */
+/** The fields of a LeaseCandidate that show who wrote it. */
 export interface LeaseCandidateMetadata {
   readonly metadata: {
     readonly name: string;

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { binary } from './binaries.ts';
 
-/** One program that takes part in elections, made of client-go's own candidate and elector. */
+/** A program that takes part in elections, with client-go's own candidate and elector. */
 export interface ElectorSpec {
-  /** What commands and events call it. May be used again once it has ended. */
+  /** Its name in commands and events. It may be reused after the program has ended. */
   readonly id: string;
   /** Default `default`. */
   readonly namespace?: string;
   readonly lease: string;
-  /** The name of its LeaseCandidate and the identity that it holds the Lease by; by default its id. */
+  /** The name of its LeaseCandidate and its identity in the Lease; default: its id. */
   readonly name?: string;
   /** Default `1.36.0`. */
   readonly binaryVersion?: string;
@@ -18,8 +18,8 @@ export interface ElectorSpec {
   /** Default `OldestEmulationVersion`. */
   readonly strategy?: string;
   /**
-   * `plain` is an elector that knows nothing of coordination and has no LeaseCandidate; the last two are one half of a
-   * `coordinated` one, the default.
+   * `plain`: an elector without coordination and without a LeaseCandidate. The last two are one half of
+   * `coordinated`, the default.
    */
   readonly mode?: 'coordinated' | 'plain' | 'candidate-only' | 'elector-only';
   /** In Go's notation; default `15s`. */
@@ -28,16 +28,16 @@ export interface ElectorSpec {
   readonly renewDeadline?: string;
   /** Default `2s`. */
   readonly retryPeriod?: string;
-  /** Whether client-go empties the Lease when its elector ends, for whatever reason; default true. */
+  /** Whether client-go empties the Lease when its elector ends, for any reason; default true. */
   readonly releaseOnCancel?: boolean;
   /**
-   * Whether it goes on, under the same name, after it has lost the Lease; by default it then ends as a whole, as
-   * Kubernetes's own programs do.
+   * Whether it continues under the same name after it has lost the Lease; by default it exits, as Kubernetes's own
+   * programs do.
    */
   readonly restart?: boolean;
 }
 
-/** What an elector reported. A Lease is led by an id from its `startedLeading` to its `stoppedLeading` or `crashed`. */
+/** A report of an elector. An id leads a Lease from its `startedLeading` to its `stoppedLeading` or `crashed`. */
 export interface ElectorEvent {
   readonly id: string;
   readonly event:
@@ -53,40 +53,42 @@ export interface ElectorEvent {
   readonly time: string;
   /** Microseconds since the Unix epoch. */
   readonly wallMicros: number;
-  /** The identity that leads now, `''` for nobody: for `newLeader`. */
+  /** The identity that leads now, `''` for none: for `newLeader`. */
   readonly leader?: string;
   /** For `error`. */
   readonly message?: string;
 }
 
-/** What to wait for: every field given must be equal. */
+/** The event to wait for: all given fields must be equal. */
 export type ElectorEventPattern = Partial<Pick<ElectorEvent, 'id' | 'event' | 'leader'>>;
 
-/** Many real candidates in one process. Every command resolves once it has taken effect, and rejects when refused. */
+/**
+ * Many real candidates in one process. Every command resolves when it has taken effect, and rejects if it is refused.
+ */
 export interface Electors {
   readonly pid: number;
-  /** Everything reported so far, in order; its length is a mark for `waitFor`. */
+  /** All events so far, in order. Its length can be passed to `waitFor`. */
   readonly events: readonly ElectorEvent[];
   start(spec: ElectorSpec): Promise<void>;
-  /** As SIGKILL would: from now on nothing is renewed, answered or released. */
+  /** Ends the candidate as SIGKILL would: it no longer renews, answers or releases. */
   crash(id: string): Promise<void>;
   /**
-   * Ends its elector cleanly, which empties the Lease if it holds it. Its LeaseCandidate stays behind without answering
-   * (`stop`, the default and what programs that exit do), goes on answering (`keep`) or is deleted (`delete`). Resolves
-   * when begun; the event `ended` tells of its end.
+   * Ends its elector cleanly, which empties the Lease if it holds it. Its LeaseCandidate stays without answering
+   * (`stop`, the default, like a program that exits), continues to answer (`keep`), or is deleted (`delete`).
+   * Resolves when this begins; the event `ended` reports its end.
    */
   release(id: string, candidate?: 'stop' | 'keep' | 'delete'): Promise<void>;
   /**
-   * The first event that matches, be it past or still to come; `since` skips that many of the earliest.
-   * @throws Error when none has come within `timeoutMs`, 30 s by default.
+   * Resolves to the first matching event, past or future; `since` skips that many of the earliest.
+   * @throws Error if there is none within `timeoutMs`, default 30 s
    */
   waitFor(
     pattern: ElectorEventPattern,
     options?: { readonly since?: number; readonly timeoutMs?: number },
   ): Promise<ElectorEvent>;
-  /** The ids that lead their Leases as far as they know. */
+  /** The ids that believe that they lead their Leases. */
   leading(): string[];
-  /** Ends the process, and so crashes all. */
+  /** Kills the process, which crashes all candidates. */
   stop(): Promise<void>;
 }
 
@@ -102,10 +104,10 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Starts a process without candidates yet, all of which will use `kubeconfig`. It ends with this process at the latest. */
+/** Starts a process without candidates. All its candidates will use `kubeconfig`. It ends with this process. */
 export async function startElectors(kubeconfig: string): Promise<Electors> {
   const path = await binary('elector');
-  // It ends by itself when its standard input closes, so it needs no reaper.
+  // It exits by itself when its standard input closes, so it needs no reaper.
   const child = spawn(path, ['--kubeconfig', kubeconfig], { stdio: ['pipe', 'pipe', 'pipe'] });
   const events: ElectorEvent[] = [];
   const pending = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
@@ -117,7 +119,7 @@ export async function startElectors(kubeconfig: string): Promise<Electors> {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints = (complaints + text).slice(-4_000);
   });
-  child.stdin.on('error', () => {}); // the end of the process says it all
+  child.stdin.on('error', () => {}); // The end of the process reports the error.
   const ended = new Promise<void>((resolve) => {
     const fail = (problem: string) => {
       end = new Error(`the electors' process ${problem} ${complaints.trim()}`.trim());

@@ -12,25 +12,25 @@ import { untilReady } from './ready.ts';
 import { startReaper } from './reaper.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 
-/** How the embedded server is started. */
+/** The options of the embedded server. */
 export interface EmbeddedPlaneOptions {
-  /** Default: all of them. */
+  /** Default: all. */
   readonly leaseCandidateVersions?: readonly string[];
   /** Whether it has a data directory; default true. */
   readonly keepsData?: boolean;
 }
 
-/** The embedded server, running as a process of its own: `serve`. */
+/** The embedded server (`serve`), in its own process. */
 export interface EmbeddedPlane extends CoordinationPlane {
-  /** A kubeconfig that may do just what deploy/rbac.yaml lets the coordinator do. */
+  /** A kubeconfig with the permissions of the coordinator in deploy/rbac.yaml. */
   readonly coordinatorKubeconfig: string;
-  /** A kubeconfig that may only read. */
+  /** A read-only kubeconfig. */
   readonly readOnlyKubeconfig: string;
   /** Kills the server and starts it again on the same port and data. */
   restart(): Promise<void>;
 }
 
-/** Starts the embedded server and waits until it is ready. It ends with this process at the latest. */
+/** Starts the embedded server and waits until it is ready. It ends with this process. */
 export async function startEmbeddedPlane(options: EmbeddedPlaneOptions = {}): Promise<EmbeddedPlane> {
   const directory = await mkdtemp(join(tmpdir(), 'embedded-plane-'));
   const reaper = startReaper(process.env['CLE_KEEP'] ? undefined : directory);

@@ -6,11 +6,9 @@ const beatMs = 5_000;
 const staleAfterMs = 4 * beatMs;
 
 /**
- * Runs `work` while holding the lock file at `path`, which other processes on this file system respect.
- *
- * The holder touches the file every few seconds; one that has not been touched for 20 s belongs to a process that died
- * and is taken over. Two processes that take over at the same instant may both get in: what is done under the lock must
- * be merely wasteful, never wrong, when done twice.
+ * Runs `work` while holding the lock file at `path`, which other processes on this file system respect. The holder
+ * touches the file every few seconds. If a file has not been touched for 20 s, its process has died, and another one
+ * takes over. Two processes that take over at the same instant may both enter: doing the work twice must be harmless.
  */
 export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   await mkdir(dirname(path), { recursive: true });

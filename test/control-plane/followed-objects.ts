@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import { createInterface, type Interface } from 'node:readline';
 import type { CoordinationServer } from './coordination-plane.ts';
 
-/** An object as the API server shows it to whoever watches. */
+/** An object as the API server sends it to watchers. */
 export interface WatchedObject {
   readonly metadata: {
     readonly namespace: string;
@@ -18,20 +18,20 @@ export interface WatchedObject {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** What happened to an object. */
+/** A change of an object. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** A watch that goes on until it is stopped. */
+/** A watch that runs until it is stopped. */
 export interface FollowedObjects {
-  /** Why it has ended by itself; undefined while it goes on. */
+  /** Why it has ended by itself; undefined while it runs. */
   failure(): unknown;
   stop(): void;
 }
 
 /**
- * Tells `see` of each object that there is, and then of each change. It does so by requests of its own, so that what a
- * test sees does not depend on the very code it tests. No version of an object is skipped: a server that ends a watch, as
- * it does where a client is too slow, is asked for what came next.
+ * Calls `see` for each existing object, and then for each change. It sends its own requests, so that a test does not
+ * depend on the code under test. It skips no version of an object: if the server ends a watch, for example because
+ * the client is too slow, it resumes the watch.
  */
 export async function followObjects<T extends WatchedObject>(
   plane: CoordinationServer,
@@ -52,12 +52,12 @@ export async function followObjects<T extends WatchedObject>(
     const lines = await openWatch(plane, path, ca, stopping.signal);
     lines.on('line', (line) => {
       const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: T };
-      // Nobody could tell what was missed: better no result than a wrong one.
+      // Events would be missing: fail instead of returning a wrong result.
       if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') throw new Error(`${path}: ${line}`);
       resourceVersion = object.metadata.resourceVersion;
       see(type, object);
     });
-    // A connection that was reset ends it as well.
+    // A connection reset ends the watch, too.
     return { ended: once(lines, 'close').catch(() => {}) };
   };
   let failure: unknown;
@@ -91,7 +91,7 @@ async function openWatch(
     outgoing.once('error', reject);
     outgoing.end();
   });
-  // How it ends is told by the lines that end.
+  // The end of the lines reports how the request ended.
   outgoing.on('error', () => {});
   incoming.on('error', () => {});
   const lines = createInterface({ input: incoming });

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net';
 
 /**
- * Ports of the loopback interface that nothing listens on at the moment. Somebody else may take one before it is used:
- * whoever starts a server on it tries again with others.
+ * Returns ports of the loopback interface that are free now. Another process may take one before its use: the caller
+ * then retries with other ports.
  */
 export async function freePorts(count: number): Promise<number[]> {
-  // All are held until the last is found, so that none is handed out twice.
+  // All ports stay open until the last is found, so that no port is returned twice.
   const servers = Array.from({ length: count }, () => createServer());
   try {
     return await Promise.all(servers.map(listen));

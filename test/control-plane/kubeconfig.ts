@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { ApiAccess } from './api-request.ts';
 
-/** Writes a kubeconfig, readable by its owner only, whose one context is `access`. JSON is YAML, too. */
+/** Writes a kubeconfig with one context, `access`, readable only by its owner. JSON is valid YAML. */
 export async function writeKubeconfig(path: string, access: ApiAccess): Promise<string> {
   const name = 'control-plane';
   const config = {

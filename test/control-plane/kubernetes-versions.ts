@@ -1,15 +1,15 @@
 import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
 
-/** The Kubernetes versions that a control plane can be started with, newest first. */
+/** The Kubernetes versions that a control plane supports, newest first. */
 export const kubernetesVersions = ['1.36.3', '1.33.13', '1.32.13', '1.31.4'] as const;
 
 /** One of {@link kubernetesVersions}. */
 export type KubernetesVersion = (typeof kubernetesVersions)[number];
 
-/** The version that tests use unless they are about another one. */
+/** The default version of tests. */
 export const defaultVersion: KubernetesVersion = '1.36.3';
 
-/** Every version of the LeaseCandidate API that a Kubernetes version can serve, the one that it is stored in first. */
+/** Every version of the LeaseCandidate API that a Kubernetes version can serve, the storage version first. */
 export const leaseCandidateVersions: Readonly<
   Record<KubernetesVersion, readonly [LeaseCandidateVersion, ...LeaseCandidateVersion[]]>
 > = {

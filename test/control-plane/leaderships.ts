@@ -1,13 +1,13 @@
 import type { ElectorEvent } from './electors.ts';
 
-/** A time during which one program led a Lease, in microseconds of the wall clock; `until` is absent while it leads. */
+/** A time during which a program led a Lease, in microseconds of the wall clock; `until` is absent while it leads. */
 export interface Leadership {
   readonly id: string;
   readonly from: number;
   readonly until: number | undefined;
 }
 
-/** Who led, and when, among `ids`, in the order in which they began. */
+/** Returns who among `ids` led, and when, in the order of the beginnings. */
 export function leadershipsOf(
   events: readonly ElectorEvent[],
   ids: (id: string) => boolean = () => true,
@@ -30,14 +30,14 @@ export function leadershipsOf(
 }
 
 /**
- * client-go empties its Lease before it calls back that it has stopped: where electors release, the next one may be
- * reported this much too early. Two leaders that are a fault last for seconds.
+ * client-go empties its Lease before its callback reports the end. So if electors release, the next leader may be
+ * reported this much too early. In a real violation, two leaders last for seconds.
  */
 export const RELEASE_REPORTED_LATE_MS = 500;
 
 /**
- * Each time that two programs led at once for longer than `toleratedMs`, described; none of them where all is well. Who
- * still leads counts until `now`, in microseconds of the wall clock: without it, for ever.
+ * Describes each time that two programs led at once for longer than `toleratedMs`. A program that still leads counts
+ * until `now`, in microseconds of the wall clock; by default, for ever.
  */
 export function overlapsOf(
   leaderships: readonly Leadership[],
@@ -53,13 +53,16 @@ export function overlapsOf(
   );
 }
 
-/** Two programs that both believed that they lead the same Lease. */
+/** Two programs that believed at the same time that they led the same Lease. */
 export interface Overlap {
   readonly lease: string;
   readonly description: string;
 }
 
-/** Every time that two led one Lease at once, up to the last event; `leaseOf` tells the Lease of an id. */
+/**
+ * Returns every time that two programs led one Lease at once, up to the last event. `leaseOf` returns the Lease of an
+ * id.
+ */
 export function findOverlaps(
   events: readonly ElectorEvent[],
   leaseOf: (id: string) => string,

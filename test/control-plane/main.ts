@@ -1,4 +1,5 @@
-// A control plane in the foreground, to try things on: `node test/control-plane/main.ts --version 1.36.3 [--no-gate]`.
+// Runs a control plane in the foreground, for manual tests: `node test/control-plane/main.ts --version 1.36.3
+// [--no-gate]`.
 import { parseArgs } from 'node:util';
 import { type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import { defaultVersion, isKubernetesVersion, kubernetesVersions } from './kubernetes-versions.ts';
@@ -7,7 +8,7 @@ const usage = `usage: control-plane [--version VERSION] [--no-gate]
   --version VERSION  ${kubernetesVersions.join(', ')}; default ${defaultVersion}
   --no-gate          CoordinatedLeaderElection off: no LeaseCandidate API`;
 
-/** The command line is wrong; the message is followed by how it should be. */
+/** The command line is invalid. The usage follows the message. */
 class UsageError extends Error {
   constructor(problem: string, options?: ErrorOptions) {
     super(`${problem}\n${usage}`, options);
@@ -41,7 +42,7 @@ function parseOptions(): ControlPlaneOptions | undefined {
   return { version: values.version, coordinatedLeaderElection: values.gate };
 }
 
-/** Resolves at the first SIGINT or SIGTERM; those that follow, while all is being stopped, change nothing. */
+/** Resolves at the first SIGINT or SIGTERM. Further signals have no effect. */
 function untilAsked(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerProcess, tailOf } from './server-process.ts';
 
-/** A server that ended, or was not ready in time. */
+/** The server exited, or was not ready in time. */
 export class NotReadyError extends Error {
   readonly server: ServerProcess;
 
@@ -13,8 +13,8 @@ export class NotReadyError extends Error {
 }
 
 /**
- * Resolves when `isReady` says so, asked every 50 ms; its failures count as not ready yet.
- * @throws NotReadyError when the server ends first, or `deadlineMs` have passed.
+ * Resolves when `isReady` returns true, polled every 50 ms; an error counts as not ready.
+ * @throws NotReadyError if the server exits first, or after `deadlineMs`
  */
 export async function untilReady(
   server: ServerProcess,

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-// Reads the list of processes to mind, anew with every line. When its input ends, however that comes about, it kills
-// those on the last list and removes the folder given, if any.
+// Reads the list of processes to guard, completely with every line. When its input ends for any reason, it kills the
+// processes on the last list, and removes the given folder.
 const script = `
 pids=
 while read -r line; do pids=$line; done
@@ -11,29 +11,29 @@ while read -r line; do pids=$line; done
 `;
 
 /**
- * Outlives this process by a moment, to kill the processes that it minds: even after a SIGKILL, which no handler of ours
- * could see, none is left behind.
+ * A process that outlives this one by a moment and kills the processes of its list, even after a SIGKILL, which this
+ * process cannot handle.
  */
 export interface Reaper {
-  /** Mind this process from now on. To be called in the same turn of the event loop as its start. */
+  /** Guards this process from now on. Call it in the same turn of the event loop as the start of the process. */
   mind(pid: number): void;
-  /** This process has ended: its id may soon be somebody else's. */
+  /** The process has ended: another process may get its id soon. */
   forget(pid: number): void;
-  /** Kills what is still minded, removes the folder and ends. */
+  /** Kills the processes that are still on the list, removes the folder and exits. */
   end(): Promise<void>;
 }
 
-/** Starts a reaper that finally removes `directory`, when given. */
+/** Starts a reaper that finally removes `directory`, if given. */
 export function startReaper(directory: string | undefined): Reaper {
   const minded = new Set<number>();
-  // In a session of its own, so that neither Ctrl-C nor a signal to our group reaches it.
+  // In its own session, so that neither Ctrl-C nor a signal to our process group reaches it.
   const shell = spawn('/bin/sh', ['-c', script, 'reaper', directory ?? ''], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     cwd: '/',
   });
   const ended = once(shell, 'exit');
-  shell.stdin.on('error', () => {}); // it was killed: then nobody minds, but nothing else is wrong
+  shell.stdin.on('error', () => {}); // The reaper was killed: then no process is guarded, but nothing else is wrong.
   const tell = () => shell.stdin.write(`${[...minded].join(' ')}\n`);
   return {
     mind(pid) {

@@ -3,34 +3,34 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultVersion, type KubernetesVersion, leaseCandidateVersions } from './kubernetes-versions.ts';
 
-/** How a kube-apiserver is started. */
+/** The options of a kube-apiserver. */
 export interface ApiServerOptions {
   /** Default {@link defaultVersion}. */
   readonly version?: KubernetesVersion;
   /** Whether the feature gate is on, and with it the built-in coordinator and the LeaseCandidate API; default true. */
   readonly coordinatedLeaderElection?: boolean;
   /**
-   * Values of --runtime-config, like `coordination.k8s.io/v1alpha2=true`; by default what serves the version of the
-   * LeaseCandidate API that LeaseCandidates are stored in.
+   * Values of --runtime-config, like `coordination.k8s.io/v1alpha2=true`; default: the storage version of the
+   * LeaseCandidate API.
    */
   readonly runtimeConfig?: readonly string[];
   /**
-   * Whether pods are given the token of their ServiceAccount, which has to exist then: a kube-controller-manager makes
-   * the default ones. Default false.
+   * Whether pods get the token of their ServiceAccount, which must exist: a kube-controller-manager creates the
+   * default ones. Default false.
    */
   readonly admitsServiceAccounts?: boolean;
   readonly extraApiServerArgs?: readonly string[];
 }
 
-/** Where a kube-apiserver finds what it needs, and is found itself. */
+/** The files and ports of a kube-apiserver. */
 export interface ApiServerPlace {
-  /** With what `writeServerCredentials` has written. */
+  /** The folder in which `writeServerCredentials` has written. */
   readonly directory: string;
   readonly port: number;
   readonly etcdUrl: string;
 }
 
-/** Writes what kube-apiservers authenticate by; `tokens` are lines of a token file. */
+/** Writes the credentials for kube-apiservers. `tokens` are lines of a token file. */
 export async function writeServerCredentials(directory: string, tokens: readonly string[]): Promise<void> {
   const mode = 0o600;
   await writeFile(join(directory, 'tokens.csv'), `${tokens.join('\n')}\n`, { mode });
@@ -40,7 +40,7 @@ export async function writeServerCredentials(directory: string, tokens: readonly
   await writeFile(join(directory, 'service-account.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
 }
 
-/** The command line of an etcd that is alone. */
+/** The command line of a single-node etcd. */
 export function etcdArgs(place: {
   readonly dataDirectory: string;
   readonly url: string;
@@ -54,7 +54,7 @@ export function etcdArgs(place: {
     `--listen-peer-urls=${peerUrl}`,
     `--initial-advertise-peer-urls=${peerUrl}`,
     `--initial-cluster=default=${peerUrl}`,
-    // What a crash of the machine loses, no test would miss; disks of CI machines are slow.
+    // Data that is lost in a crash of the machine does not matter for tests, and disks of CI machines are slow.
     '--unsafe-no-fsync',
   ];
 }
@@ -67,9 +67,9 @@ export function apiServerArgs(options: ApiServerOptions & ApiServerPlace): strin
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
     `--secure-port=${port}`,
-    // Its self-signed certificate, apiserver.crt, is written here, and found again by a restart.
+    // The server writes its self-signed certificate, apiserver.crt, here. A restart uses it again.
     `--cert-dir=${directory}`,
-    // Endpoints must not be loopback addresses: it would complain for ever.
+    // Endpoints must not be loopback addresses: the server would log errors for ever.
     '--endpoint-reconciler-type=none',
     `--token-auth-file=${join(directory, 'tokens.csv')}`,
     '--authorization-mode=RBAC',
@@ -77,7 +77,7 @@ export function apiServerArgs(options: ApiServerOptions & ApiServerPlace): strin
     `--service-account-key-file=${join(directory, 'service-account.pub')}`,
     `--service-account-signing-key-file=${join(directory, 'service-account.key')}`,
     '--service-cluster-ip-range=10.0.0.0/24',
-    // Where nothing runs pods, nobody creates the accounts that it waits for.
+    // Without a kube-controller-manager, the ServiceAccounts for which the plugin waits are never created.
     ...(options.admitsServiceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
     ...coordinationArgs(options),
     ...(options.extraApiServerArgs ?? []),

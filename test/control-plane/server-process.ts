@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Reaper } from './reaper.ts';
 
-/** How a process ended. */
+/** The exit of a process. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -13,33 +13,36 @@ export interface ServerProcess {
   readonly name: string;
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves, never rejects, when it has ended. */
+  /** Resolves, and never rejects, when the process has exited. */
   readonly exited: Promise<Exit>;
-  /** How it ended; undefined while it runs. */
+  /** Its exit; undefined while it runs. */
   exit(): Exit | undefined;
-  /** Everything that it has logged so far. */
+  /** Its log so far. */
   logs(): string;
-  /** Sends a signal, SIGTERM by default; nothing happens if it has ended. SIGSTOP and SIGCONT freeze and thaw it. */
+  /**
+   * Sends a signal, SIGTERM by default. Does nothing if the process has exited. SIGSTOP and SIGCONT suspend and
+   * resume it.
+   */
   kill(signal?: NodeJS.Signals): void;
 }
 
-/** What to run as a {@link ServerProcess}. */
+/** The command of a {@link ServerProcess}. */
 export interface ServerCommand {
   readonly name: string;
   readonly path: string;
   readonly args: readonly string[];
   readonly logFile: string;
-  /** What the process takes to be its own name; by default its path. */
+  /** The value of argv[0]; default: its path. */
   readonly argv0?: string;
-  /** By default that of this process. */
+  /** Default: that of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts a process that ends with this one at the latest. */
+/** Starts a process that ends with this one. */
 export function startServer(command: ServerCommand, reaper: Reaper): ServerProcess {
   const { name, path, args, logFile, argv0, env } = command;
   const log = openSync(logFile, 'a');
-  // In a session of its own: Ctrl-C is for us, who stop the servers in order.
+  // In its own session: Ctrl-C reaches only this process, which stops the servers in order.
   const child = spawn(path, args, {
     detached: true,
     stdio: ['ignore', log, log],
@@ -73,7 +76,7 @@ export function startServer(command: ServerCommand, reaper: Reaper): ServerProce
   };
 }
 
-/** The end of a process's log, for error messages. */
+/** Returns the end of a process's log, for error messages. */
 export function tailOf(server: ServerProcess): string {
   const lines = server.logs().trimEnd().split('\n').slice(-15);
   return `the end of ${server.name}'s log:\n${lines.map((line) => `  ${line.slice(0, 400)}`).join('\n')}`;

@@ -3,7 +3,7 @@ import type { CoordinationServer } from '../control-plane/coordination-plane.ts'
 import { type CandidateSpec, candidatePath, createCandidate, microTime } from './cluster-objects.ts';
 import { type WatchedCandidate, type WatchedObjects, watchCandidates } from './watched-objects.ts';
 
-/** What a simulated candidate asks for. */
+/** The options of a simulated candidate. */
 export interface SimCandidateSpec extends Omit<CandidateSpec, 'apiVersion'> {
   readonly namespace: string;
   /** Whether it answers pings; default true. */
@@ -12,35 +12,38 @@ export interface SimCandidateSpec extends Omit<CandidateSpec, 'apiVersion'> {
   readonly clockOffsetMs?: number;
 }
 
-/** A LeaseCandidate without an elector behind it: it can only answer pings, or not. */
+/** A LeaseCandidate without an elector: it answers pings, or does not. */
 export interface SimCandidate {
   readonly namespace: string;
   readonly name: string;
-  /** How many pings it has been sent. */
+  /** Number of received pings. */
   pings(): number;
-  /** How many answers of its own the API server has taken. */
+  /** Number of its answers that the API server has accepted. */
   acks(): number;
-  /** Resolves once it has been sent that many pings in all; to when that was, by this process's monotonic clock. */
+  /** Resolves after that many pings, to the time of the last one by this process's monotonic clock. */
   pinged(count: number, timeoutMs?: number): Promise<number>;
-  /** From now on it answers pings, the last one so far included: its program has started. */
+  /** Answers pings from now on, including the last one so far: its program has started. */
   answer(): void;
-  /** From now on it answers no ping: its program has crashed. */
+  /** Answers no ping from now on: its program has crashed. */
   silence(): void;
-  /** Deletes its object, as a program that ends in good order does. */
+  /** Deletes its object, as a program that shuts down cleanly does. */
   remove(): Promise<void>;
 }
 
-/** LeaseCandidates that only a test speaks for: in versions, with strategies and by clocks that client-go does not know. */
+/** LeaseCandidates of a test, with versions, strategies and clocks that client-go does not support. */
 export interface SimCandidates {
   readonly objects: WatchedObjects<WatchedCandidate>;
-  /** Creates the LeaseCandidate. @throws Error with the API server's answer when it is refused. */
+  /**
+   * Creates the LeaseCandidate.
+   * @throws Error with the API server's answer if it is refused
+   */
   start(spec: SimCandidateSpec): Promise<SimCandidate>;
   stop(): void;
 }
 
 /**
- * Starts to answer pings for candidates of one group and version, none of which exists yet. Each of their clocks goes
- * `pace` times as fast as this machine's from when it was started, as does that of whoever coordinates them.
+ * Starts to answer pings for candidates of one group and version; none of them exists yet. Each clock runs `pace`
+ * times as fast as this machine's from its start, like the clock of their coordinator.
  */
 export async function startSimCandidates(
   plane: CoordinationServer,
@@ -62,7 +65,7 @@ export async function startSimCandidates(
       }
 
       function answerPing({ metadata, spec }: WatchedCandidate): void {
-        // As client-go compares them; both have the same form, so that their order as text is their order in time.
+        // Compared as client-go does. Both have the same format, so text order is time order.
         if (!isAnswering || spec.pingTime === undefined || spec.pingTime <= (spec.renewTime ?? '')) return;
         const body = {
           metadata: { resourceVersion: metadata.resourceVersion },
@@ -72,7 +75,8 @@ export async function startSimCandidates(
           () => {
             acks += 1;
           },
-          // Refused when the object has changed or gone: then there is another change to answer, or nobody who waits.
+          // Refused because the object has changed or is gone: then there is another change to answer, or no answer
+          // is needed.
           () => {},
         );
       }

@@ -8,12 +8,12 @@ export interface WatchedLease extends WatchedObject {
   readonly spec: Lease['spec'];
 }
 
-/** A LeaseCandidate, with the fields that every version of its API has. */
+/** A LeaseCandidate with the fields that all versions of its API have. */
 export interface WatchedCandidate extends WatchedObject {
   readonly spec: { readonly renewTime?: string; readonly pingTime?: string };
 }
 
-/** A Pod, with what its kubelet says of its containers. */
+/** A Pod with its kubelet's report about its containers. */
 export interface WatchedPod extends WatchedObject {
   readonly status: {
     readonly containerStatuses?: readonly {
@@ -25,35 +25,35 @@ export interface WatchedPod extends WatchedObject {
   };
 }
 
-/** One thing that happened to an object. */
+/** A change of an object. */
 export interface Change<T extends WatchedObject> {
   readonly type: ChangeType;
   readonly object: T;
-  /** On this process's monotonic clock, in milliseconds: for how long something took. */
+  /** By this process's monotonic clock, in milliseconds: for durations. */
   readonly at: number;
-  /** In milliseconds since the Unix epoch: to be compared with times that others wrote. */
+  /** In milliseconds since the Unix epoch: for comparison with times that others wrote. */
   readonly wallMs: number;
 }
 
-/** Everything that happens to the objects of one resource, in every namespace. */
+/** All changes of the objects of one resource, in all namespaces. */
 export interface WatchedObjects<T extends WatchedObject> {
-  /** Every change of one object so far, the oldest first; a later object of the same name is in there too. */
+  /** All changes of one object so far, oldest first, including later objects of the same name. */
   history(namespace: string, name: string): readonly Change<T>[];
-  /** The object as it is now; undefined while there is none. */
+  /** The current object; undefined if there is none. */
   current(namespace: string, name: string): T | undefined;
-  /** The first change of one object that matches, be it past or still to come; `since` skips that many of the earliest. */
+  /** Resolves to the first matching change of one object, past or future; `since` skips that many of the earliest. */
   waitFor(
     namespace: string,
     name: string,
     matches: (object: T, type: ChangeType) => boolean,
     options?: { readonly since?: number; readonly timeoutMs?: number },
   ): Promise<Change<T>>;
-  /** Calls `listener` with every change of one object from now on. */
+  /** Calls `listener` with every future change of one object. */
   onChange(namespace: string, name: string, listener: (change: Change<T>) => void): void;
   stop(): void;
 }
 
-/** What is known of one object, and who waits for more: with a thousand of them, nobody is to be told of all. */
+/** The changes and listeners of one object. With a thousand objects, a listener must not be called for all. */
 interface Watched<T extends WatchedObject> {
   readonly history: Change<T>[];
   readonly listeners: Set<(change: Change<T>) => void>;
@@ -106,7 +106,7 @@ async function watchObjects<T extends WatchedObject>(
       const { history, listeners } = watched(namespace, name);
       const past = history.slice(since).find(({ object, type }) => matches(object, type));
       if (past) return Promise.resolve(past);
-      // Made here, so that its stack leads to the test that waits.
+      // Created here, so that its stack contains the waiting test.
       const late = new Error(`${namespace}/${name} did not come to be as awaited within ${timeoutMs} ms`);
       return new Promise((resolve, reject) => {
         const listener = (change: Change<T>) => {

@@ -17,7 +17,7 @@ function candidatesRequested(world: ControllerWorld): readonly string[] {
 }
 
 describe('candidates of our own group (rule 13)', () => {
-  test('are elected where the API server has none of its own', async () => {
+  test('are elected if the API server has none of its own', async () => {
     const world = await makeWorld({ isNativeServed: false });
     expect(world.controller.canElect()).toBe(true);
     world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -25,7 +25,7 @@ describe('candidates of our own group (rule 13)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('are pinged where they are', async () => {
+  test('are pinged in their own group', async () => {
     const world = await makeWorld();
     world.create('customcandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
     await world.clock.advance(100);
@@ -35,7 +35,7 @@ describe('candidates of our own group (rule 13)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('are collected where they are', async () => {
+  test('are deleted in their own group', async () => {
     const world = await makeWorld();
     world.create('customcandidates', makeCandidateObject('dead', { renewedAt: -3 * 3_600_000 }));
     await world.clock.advance(30 * 60_000);
@@ -43,7 +43,7 @@ describe('candidates of our own group (rule 13)', () => {
     expect(world.api.store.list('customcandidates')).toEqual([]);
   });
 
-  test('stand for one Lease beside native ones', async () => {
+  test('are candidates for the same Lease as native ones', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('native', { renewedAt: 0, version: '1.36.0' }));
     world.create('customcandidates', makeCandidateObject('custom', { renewedAt: 0, version: '1.35.0' }));
@@ -53,7 +53,7 @@ describe('candidates of our own group (rule 13)', () => {
   });
 });
 
-describe('two candidates of one name for one Lease (rule 13)', () => {
+describe('two candidates with the same name for one Lease (rule 13)', () => {
   test.each([
     { first: 'leasecandidates', second: 'customcandidates', pauseMs: 10, want: 'custom' },
     { first: 'customcandidates', second: 'leasecandidates', pauseMs: 10, want: 'native' },
@@ -70,7 +70,7 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
       const sources = () => world.controller.gather(KEY).candidates.map(({ candidate }) => candidate.source);
       expect(sources()).toEqual([want]);
       expect(world.told).toContain(`twins ${KEY} a`);
-      // The other one takes its place as soon as it renews.
+      // The other one replaces it as soon as it renews.
       const [other, resource] =
         want === 'native'
           ? (['custom', 'customcandidates'] as const)
@@ -82,7 +82,7 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
     },
   );
 
-  test('leave the custom one, to be asked anew, when the native one goes', async () => {
+  test('count as the custom one, after a ping, when the native one is deleted', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     world.create('customcandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
@@ -94,7 +94,7 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
     expect(candidatesRequested(world)).toContain(`us PATCH ${CUSTOM_PATH}/a`);
   });
 
-  test('leave the custom one in sight when the native one is hidden', async () => {
+  test('count as the custom one when the native one is hidden', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -107,7 +107,7 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
     expect(hiddenUntil).toBeUndefined();
   });
 
-  test('leave the native one as it is when the custom one goes', async () => {
+  test('count as the native one when the custom one is deleted', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -120,8 +120,8 @@ describe('two candidates of one name for one Lease (rule 13)', () => {
   });
 });
 
-describe('a source of candidates that goes (rules 10 and 13)', () => {
-  test('leaves a holder among them its Lease as long as it renews it, whoever else is there', async () => {
+describe('a source of candidates that disappears (rules 10 and 13)', () => {
+  test('does not cost a holder its Lease while it renews, whatever other candidates there are', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('native', { renewedAt: 0, version: '1.35.0' }));
     await world.clock.advance(2000);
@@ -138,7 +138,7 @@ describe('a source of candidates that goes (rules 10 and 13)', () => {
     expect(world.leaseSpec()['preferredHolder']).toBeUndefined();
     expect(world.decisions.at(-1)).toBe(`${KEY} HolderHidden`);
 
-    // Once it stops renewing, those who are in sight elect.
+    // When it stops renewing, the visible candidates take part in an election.
     for (let second = 0; second < 12; second++) {
       await world.clock.advance(1000);
       world.change('customcandidates', 'default/custom', { renewTime: world.wallText });
@@ -146,7 +146,7 @@ describe('a source of candidates that goes (rules 10 and 13)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'custom' });
   });
 
-  test('has them all be as they were once it is back', async () => {
+  test('leaves its candidates unchanged when it is back', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('native', { renewedAt: 0, version: '1.36.0' }));
     await world.clock.advance(2000);
@@ -171,7 +171,7 @@ describe('a source of candidates that goes (rules 10 and 13)', () => {
     expect(world.leaseSpec()['preferredHolder']).toBe('custom');
   });
 
-  test('has this replica let others elect first, and then elect among those who are left', async () => {
+  test('makes this replica let others elect first, and then elect among the remaining candidates', async () => {
     const world = await makeWorld();
     world.create('customcandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.clock.advance(0);

@@ -21,7 +21,7 @@ import { makeCandidateObject } from './make-objects.ts';
 const CANDIDATES = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
 const DROPPED: SimFate = { outcome: 'dropped' };
 
-/** As the real client does: what has not ended by then is aborted. */
+/** Like the real client: aborts requests that have not ended by then. */
 class ClosingConnection extends SimConnection {
   readonly #clock: VirtualClock;
 
@@ -40,7 +40,7 @@ class ClosingConnection extends SimConnection {
   }
 }
 
-/** A coordinator that holds the lock, and a way to its server that a test may spoil. */
+/** A coordinator that holds the lock, with a connection to its server that a test can disturb. */
 async function makeActiveCoordinator({
   labelled = undefined as string[] | undefined,
   lockNamespace = 'kube-system',
@@ -57,7 +57,7 @@ async function makeActiveCoordinator({
   const connections: ClosingConnection[] = [];
   const coordinator = assembleCoordinator({
     clock,
-    // Each client is known to the server by how many connections it may have.
+    // The server identifies each client by its maximum number of connections.
     connect(count) {
       const options = { fate: (request: ApiRequest) => spoiled.fate(request) };
       const connection = new ClosingConnection(clock, api, process, `${count}`, options);
@@ -87,7 +87,7 @@ async function makeActiveCoordinator({
   return { clock, api, coordinator, spoiled, holder, refusals, breakWatches };
 }
 
-test('the lock has connections of its own, so that load on elections cannot starve it (rule 10)', async () => {
+test('the lock has its own connections, so that load of elections cannot delay it (rule 10)', async () => {
   const { clock, api } = await makeActiveCoordinator();
   api.handle('test', {
     method: 'POST',
@@ -102,14 +102,14 @@ test('the lock has connections of its own, so that load on elections cannot star
   expect(by(ours.filter((request) => request.includes('/leasecandidates')))).toEqual(['32']);
 });
 
-test('no more connections are kept open than there may be writes under way', async () => {
+test('at most as many connections are kept open as there may be writes in flight', async () => {
   const { api } = await makeActiveCoordinator({ workers: '4' });
   const uses = api.requests.filter((request) => request === '32 GET /apis/coordination.k8s.io/v1');
   expect(uses).toHaveLength(4);
 });
 
 describe('a coordinator that stops', () => {
-  test('lets the lock go at once when nothing is under way', async () => {
+  test('releases the lock at once when no write is in flight', async () => {
     const { clock, coordinator, holder } = await makeActiveCoordinator();
     const stopped = coordinator.stop();
     await clock.advance(500);
@@ -117,7 +117,7 @@ describe('a coordinator that stops', () => {
     expect(holder()).toBe('');
   });
 
-  test('gives up what it waits for, then lets the lock go, when elections are not answered', async () => {
+  test('aborts requests, then releases the lock, when elections get no answers', async () => {
     const { clock, api, coordinator, spoiled, holder } = await makeActiveCoordinator();
     const pings: ApiRequest[] = [];
     spoiled.fate = (request) => {
@@ -141,7 +141,7 @@ describe('a coordinator that stops', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('ends within 3 s when nothing is answered any more', async () => {
+  test('ends within 3 s when no request is answered', async () => {
     const { clock, api, coordinator, spoiled } = await makeActiveCoordinator();
     spoiled.fate = () => DROPPED;
     api.handle('test', {
@@ -166,14 +166,14 @@ describe('a lock in another namespace than kube-system (rule 10)', () => {
       },
     });
 
-  test('is held where the API server has no LeaseCandidates of its own', async () => {
+  test('is held if the API server has no native LeaseCandidates', async () => {
     const { api, coordinator, holder, refusals } = await ownLock();
     expect(holder()).toMatch(/^coordinated-leader-election_/);
     expect(api.requests.filter((request) => request.includes('kube-system'))).toEqual([]);
     expect([coordinator.lockRefusal(), refusals]).toEqual([undefined, []]);
   });
 
-  test('is let go as soon as they are served, and nothing is written meanwhile', async () => {
+  test('is released as soon as they are served, and nothing is written in the meantime', async () => {
     const { clock, api, coordinator, holder, refusals } = await ownLock();
     api.candidateVersions = ['v1beta1'];
     await clock.advance(10_000);
@@ -191,7 +191,7 @@ describe('a lock in another namespace than kube-system (rule 10)', () => {
     expect(refusals).toHaveLength(1);
   });
 
-  test('is taken again once they are gone', async () => {
+  test('is taken again after they disappear', async () => {
     const { clock, api, coordinator, holder, breakWatches } = await ownLock();
     api.candidateVersions = ['v1beta1'];
     await clock.advance(60_000);
@@ -206,16 +206,16 @@ describe('a lock in another namespace than kube-system (rule 10)', () => {
 describe('leader labels', () => {
   const isAboutPods = ({ path }: ApiRequest) => path.endsWith('/pods') || path.includes('/pods/');
 
-  test('are looked for once the lock is held, over connections of their own', async () => {
+  test('are listed when the lock is acquired, over their own connections', async () => {
     const labelled: string[] = [];
     const { api } = await makeActiveCoordinator({ labelled });
     expect(labelled[0]).toMatch(/^listed/);
     const asked = api.requests.filter((request) => request.includes('/api/v1/pods'));
-    // Of the client with two connections, as the lock has, and not of that which elections have.
+    // Requests of the client with two connections, which the lock uses, not of the client for elections.
     expect(new Set(asked.map((request) => request.split(' ', 1)[0]))).toEqual(new Set(['2']));
   });
 
-  test('that are not answered hold up neither an election nor the end', async () => {
+  test('delay neither an election nor the shutdown when they get no answers', async () => {
     const { clock, api, coordinator, spoiled, holder } = await makeActiveCoordinator({ labelled: [] });
     spoiled.fate = (request) => (isAboutPods(request) ? DROPPED : {});
     const body = makeCandidateObject('a', { renewedAt: clock.now() });
@@ -228,7 +228,7 @@ describe('leader labels', () => {
     expect(holder()).toBe('');
   });
 
-  test('are not thought of where nobody wants them', async () => {
+  test('cause no requests when they are off', async () => {
     const { api } = await makeActiveCoordinator();
     expect(api.requests.filter((request) => request.includes('/pods'))).toEqual([]);
   });
@@ -283,14 +283,14 @@ describe('connections', () => {
     });
     await waitFor(() => server.requests.length === 2 * CONNECTIONS, 'all writes to be sent');
     await Promise.all(writes);
-    // On a clock that stands still: none has waited for a deadline.
+    // On a clock that stands still: no request has waited for a deadline.
     expect(server.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(CONNECTIONS);
     expect(room.limit).toBe(CONNECTIONS);
     stopping.abort();
     await done;
   });
 
-  test('are all in use at one moment, and again before the first of them would be closed', async () => {
+  test('are all used at one moment, and again before the first of them would be closed', async () => {
     const { clock, requests } = keepOpen(async () => ({}));
     await clock.advance(0);
     expect(requests).toHaveLength(4);
@@ -299,7 +299,7 @@ describe('connections', () => {
     expect(requests).toHaveLength(8);
   });
 
-  test('are tried again after the server was not there', async () => {
+  test('are retried after the server was down', async () => {
     const { clock, requests } = keepOpen(async () => {
       throw new ConnectionError('refused', { code: 'ECONNREFUSED' });
     });
@@ -307,7 +307,7 @@ describe('connections', () => {
     expect(requests).toHaveLength(8);
   });
 
-  test('are left alone once the coordinator stops', async () => {
+  test('are not used after the coordinator has stopped', async () => {
     const { clock, requests, stopping, done } = keepOpen(async () => ({}));
     await clock.advance(0);
     stopping.abort();

@@ -9,15 +9,15 @@ async function makeLedWorld(): Promise<ControllerWorld> {
   const world = await new ControllerWorld().start();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(0);
-  // The holder takes it up.
+  // The holder renews it.
   await world.clock.advance(2000);
   world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
   await world.clock.advance(0);
   return world;
 }
 
-describe('a crowd of candidates whose Lease is in good order', () => {
-  test('renews, and its leader does, without any of them being looked at for the sake of another one', async () => {
+describe('a crowd of candidates with a settled Lease', () => {
+  test('renews, and its leader does, without a decision that reads the others', async () => {
     const world = await makeLedWorld();
     for (let index = 0; index < 200; index++)
       world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
@@ -34,7 +34,7 @@ describe('a crowd of candidates whose Lease is in good order', () => {
   });
 });
 
-test('a Lease with a crowd of candidates is decided on now and then once its budget is spent, and what is put off is told', async () => {
+test('decisions about a Lease with a crowd of candidates are limited after its budget is spent, and delays are reported', async () => {
   const world = await makeLedWorld();
   for (let index = 0; index < 2000; index++)
     world.create('leasecandidates', makeCandidateObject(`b${index}`, { renewedAt: 2000 }));
@@ -44,7 +44,7 @@ test('a Lease with a crowd of candidates is decided on now and then once its bud
     world.create('leasecandidates', makeCandidateObject(`c${index}`, { renewedAt: 2000 }));
     await world.clock.advance(1);
   }
-  // Each costs 0.2 s, and there is a second in advance.
+  // Each costs 0.2 s, and one second is available in advance.
   expect(world.decisions.length - decided).toBeLessThanOrEqual(6);
   expect(world.heldBack.length - heldBack).toBeGreaterThanOrEqual(94);
 });
@@ -53,9 +53,9 @@ describe('candidates that come and go', () => {
   test.each([
     { name: 'an answer', fate: {} },
     { name: 'a refusal', fate: { outcome: 500 } },
-    { name: 'an answer that comes after they have gone', fate: { answerMs: 2000 } },
-    { name: 'a refusal that comes after they have gone', fate: { answerMs: 2000, outcome: 500 } },
-  ])('leave nothing behind, whatever came of their pings: $name', async ({ fate }) => {
+    { name: 'an answer that arrives after their deletion', fate: { answerMs: 2000 } },
+    { name: 'a refusal that arrives after their deletion', fate: { answerMs: 2000, outcome: 500 } },
+  ])('leave nothing behind, whatever the result of their pings: $name', async ({ fate }) => {
     const world = await makeLedWorld();
     let pings = 0;
     world.fate = (request) => {

@@ -14,7 +14,7 @@ async function makeLedWorld(): Promise<ControllerWorld> {
   const world = await new ControllerWorld().start();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(0);
-  // The holder takes it up.
+  // The holder renews it.
   await world.clock.advance(2000);
   world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
   await world.clock.advance(0);
@@ -22,7 +22,7 @@ async function makeLedWorld(): Promise<ControllerWorld> {
 }
 
 describe('an election', () => {
-  test('ends with a Lease as soon as a fresh candidate is there', async () => {
+  test('grants a Lease as soon as a fresh candidate exists', async () => {
     const world = await new ControllerWorld().start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.clock.advance(0);
@@ -36,7 +36,7 @@ describe('an election', () => {
     });
   });
 
-  test('settles, without a decision for each candidate that comes meanwhile (rule 6)', async () => {
+  test('settles, without a decision for each new candidate in the meantime (rule 6)', async () => {
     const world = await new ControllerWorld({ settings: { ...defaultSettings, settleMs: 1000 } }).start();
     for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {
       world.create('leasecandidates', makeCandidateObject(name, { renewedAt: index * 15 }));
@@ -49,7 +49,7 @@ describe('an election', () => {
     expect(world.ourWriteLines).toEqual(['POST leases default/scheduler 201']);
   });
 
-  test('asks a candidate that is not fresh, and waits for its answer', async () => {
+  test('pings a candidate that is not fresh, and waits for its answer', async () => {
     const world = await new ControllerWorld().start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
     await world.clock.advance(1000);
@@ -70,20 +70,20 @@ describe('an election', () => {
     expect(world.ourWrites.filter(({ resource }) => resource === 'leasecandidates')).toHaveLength(1);
   });
 
-  test('goes on without a candidate that does not answer within electionDuration', async () => {
+  test('continues without a candidate that does not answer within electionDuration', async () => {
     const world = await new ControllerWorld().start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000, version: '1.35.0' }));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
     await world.clock.advance(4999);
     expect(world.leaseSpec()).toEqual({});
     await world.clock.advance(1);
-    // By now b is fresh no longer; a round trip tells whether it still lives.
+    // By now b is not fresh any more; a round trip shows whether it is alive.
     world.renew('default/b');
     await world.clock.advance(0);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('is held for each Lease of a namespace by itself', async () => {
+  test('is independent for each Lease of a namespace', async () => {
     const world = await new ControllerWorld().start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, leaseName: 'one' }));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, leaseName: 'two' }));
@@ -97,7 +97,7 @@ describe('an election', () => {
     expect(world.leaseSpec('other/one')).toMatchObject({ holderIdentity: 'c' });
   });
 
-  test("never touches the coordinator's own Lease, whatever candidates name it (rule 10)", async () => {
+  test("never writes the coordinator's own Lease, even if candidates name it (rule 10)", async () => {
     const world = await new ControllerWorld().start();
     const fields = { renewedAt: 0, namespace: 'kube-system', leaseName: 'leader-election-controller' };
     world.create('leasecandidates', makeCandidateObject('a', fields));
@@ -106,7 +106,7 @@ describe('an election', () => {
   });
 });
 
-describe('a Lease in good order', () => {
+describe('a settled Lease', () => {
   test('costs no request while its holder renews, and a decision a minute', async () => {
     const world = await makeLedWorld();
     const [decisions, requests] = [world.decisions.length, world.ourRequests.length];
@@ -123,11 +123,11 @@ describe('a Lease in good order', () => {
     expect(world.ourRequests.length - requests).toBe(0);
   });
 
-  test('is given to another when its holder stops renewing, at the very moment of its expiry', async () => {
+  test('is given to another candidate when its holder stops renewing, at the moment of its expiry', async () => {
     const world = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(12_000);
-    // Asked ahead of the expiry (rule 6); a does not answer.
+    // Pinged before the expiry (rule 6); a does not answer.
     expect(world.candidateSpec('default/b')).toHaveProperty('pingTime');
     world.renew('default/b');
     await world.clock.advance(2999);
@@ -136,7 +136,7 @@ describe('a Lease in good order', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  test('is looked at again when its holder releases it', async () => {
+  test('is decided again when its holder releases it', async () => {
     const world = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(1000);
@@ -145,7 +145,7 @@ describe('a Lease in good order', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('that is deleted is given to nobody else while its holder may believe in it, counted from the deletion', async () => {
+  test('that is deleted is reserved while its holder may believe that it leads, counted from the deletion', async () => {
     const world = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
     await world.clock.advance(5000);
@@ -169,7 +169,7 @@ describe('a better candidate', () => {
     return world;
   }
 
-  test('is preferred on its answer, in one patch of two fields', async () => {
+  test('is preferred after its answer, in one patch of two fields', async () => {
     const world = await makePreferringWorld();
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
     expect(sentSpec(world.ourWrites.findLast(({ resource }) => resource === 'leases') ?? fail())).toEqual({
@@ -178,13 +178,13 @@ describe('a better candidate', () => {
     });
   });
 
-  test('is preferred no longer once it falls silent', async () => {
+  test('is not preferred any more after it falls silent', async () => {
     const world = await makePreferringWorld();
     await world.clock.advance(8000);
     expect(world.leaseSpec()).not.toHaveProperty('preferredHolder');
   });
 
-  test('of a Lease that everybody has left is taken off, even by a coordinator that was started since', async () => {
+  test('is removed as preferredHolder of a Lease without candidates, even by a coordinator that started later', async () => {
     const world = new ControllerWorld();
     world.api.handle('us', {
       method: 'POST',
@@ -197,7 +197,7 @@ describe('a better candidate', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('of a Lease that everybody left while nobody held the lock is taken off by whoever gets it', async () => {
+  test('is removed as preferredHolder of a Lease that lost its candidates while the lock was free, by the next holder of the lock', async () => {
     const world = await makePreferringWorld();
     world.mayWrite = false;
     world.remove('leasecandidates', 'default/a');
@@ -211,7 +211,7 @@ describe('a better candidate', () => {
 });
 
 describe('without the lock (rule 10)', () => {
-  test('nothing is written, and everything is decided once it is there', async () => {
+  test('nothing is written, and everything is decided when the lock is acquired', async () => {
     const world = new ControllerWorld();
     world.mayWrite = false;
     await world.start();
@@ -232,7 +232,7 @@ describe('without the lock (rule 10)', () => {
     expect(world.leaseSpec('default/new')).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('a Lease that is missing once it is there may have been deleted a moment ago, and is made 25 s later (rule 8)', async () => {
+  test('a Lease that is missing when the lock is acquired may have just been deleted, and is created 25 s later (rule 8)', async () => {
     const world = new ControllerWorld();
     world.mayWrite = false;
     await world.start();
@@ -248,7 +248,7 @@ describe('without the lock (rule 10)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('no Lease is looked at as all are known, and each is once the lock is there', async () => {
+  test('no Lease is decided when the first list ends, and each is when the lock is acquired', async () => {
     const world = new ControllerWorld();
     world.mayWrite = false;
     world.create('leases', makeLeaseObject('a', 0));
@@ -261,7 +261,7 @@ describe('without the lock (rule 10)', () => {
     expect(world.looks).toBe(1);
   });
 
-  test('a standby knows since when each record has been as it is', async () => {
+  test('a standby knows the age of each record', async () => {
     const world = new ControllerWorld();
     world.mayWrite = false;
     world.create('leases', makeLeaseObject('gone', 0));
@@ -276,7 +276,7 @@ describe('without the lock (rule 10)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('whoever lets go writes nothing after it has drained', async () => {
+  test('a replica that releases the lock writes nothing after it has drained', async () => {
     const world = await new ControllerWorld().start();
     world.fate = (request) => (isLeaseWrite(request) ? { requestMs: 1000, answerMs: 1000 } : {});
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -297,8 +297,8 @@ describe('without the lock (rule 10)', () => {
   });
 });
 
-describe('what is not known yet', () => {
-  test('is not decided on: the Leases are listed first', async () => {
+describe('an unknown object', () => {
+  test('prevents decisions: the Leases are listed first', async () => {
     const world = new ControllerWorld();
     world.create('leases', makeLeaseObject('a', 0));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
@@ -311,7 +311,7 @@ describe('what is not known yet', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('is not decided on: the candidates are listed first', async () => {
+  test('prevents decisions: the candidates are listed first', async () => {
     const world = new ControllerWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
     world.fate = ({ path }) => (path.endsWith('/leasecandidates') ? { answerMs: 1000 } : {});
@@ -322,7 +322,7 @@ describe('what is not known yet', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('may have been a moment ago: a Lease that is missing, though its candidates are older than 2 s, is made after 15 s (rule 8)', async () => {
+  test('may have existed a moment ago: a missing Lease with candidates older than 2 s is created after 15 s (rule 8)', async () => {
     const world = new ControllerWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
     await world.clock.advance(3000);
@@ -337,14 +337,14 @@ describe('what is not known yet', () => {
 });
 
 describe('LeaseCandidates (rule 11)', () => {
-  /** From now on the API server has them in these versions, and no others. */
+  /** From now on, the API server serves them only in these versions. */
   async function serve(world: ControllerWorld, ...versions: readonly string[]): Promise<void> {
     world.api.candidateVersions = versions;
     world.connection.breakWatches();
     await world.clock.advance(1000);
   }
 
-  test('that come in another version change nothing about a Lease, and are asked in that version from then on', async () => {
+  test('that are served in another version change nothing about a Lease, and are pinged in that version from then on', async () => {
     const world = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -60_000, version: '1.37.0' }));
     await world.clock.advance(0);
@@ -368,7 +368,7 @@ describe('LeaseCandidates (rule 11)', () => {
     ]);
   });
 
-  test('that are served no longer leave every Lease as it is, until they are served again', async () => {
+  test('that are not served any more leave every Lease unchanged, until they are served again', async () => {
     const world = await makeLedWorld();
     await serve(world);
     expect(world.told).toEqual([`synced ${V1BETA1}`, `gone ${V1BETA1}`, 'notServed']);
@@ -386,7 +386,7 @@ describe('LeaseCandidates (rule 11)', () => {
 });
 
 describe('a change of leaseName', () => {
-  test('takes the candidate from the one election to the other', async () => {
+  test('moves the candidate from one election to the other', async () => {
     const world = await makeLedWorld();
     world.create(
       'leasecandidates',
@@ -405,7 +405,7 @@ describe('a change of leaseName', () => {
 });
 
 describe('namespaces', () => {
-  test('other than those asked for are left alone', async () => {
+  test('that were not requested are ignored', async () => {
     const world = await new ControllerWorld({ namespaces: ['default', 'second'] }).start();
     for (const namespace of ['default', 'second', 'third']) {
       world.create('leasecandidates', makeCandidateObject('a', { namespace, renewedAt: 0 }));
@@ -461,7 +461,7 @@ describe('a controller can elect', () => {
     expect(sighted).toBeGreaterThan(before);
   });
 
-  test('only while its server serves LeaseCandidates, as another may', async () => {
+  test('only while its server serves LeaseCandidates, because another replica may see them', async () => {
     let sighted = 0;
     const world = new ControllerWorld({ onCanElectChange: () => sighted++ });
     world.api.candidateVersions = [];
@@ -475,8 +475,8 @@ describe('a controller can elect', () => {
   });
 });
 
-describe('a candidate that is created while we watch', () => {
-  test('is no older than the server says, whatever our own clock makes of it', async () => {
+describe('a candidate that is created during our watch', () => {
+  test('is as old as the server says, whatever our own clock shows', async () => {
     const world = await new ControllerWorld().start();
     const ageOf = (leaseName: string) =>
       world.controller.gather(`default/${leaseName}`).candidates[0]?.observation.ageAtFirstSightMs;
@@ -491,8 +491,8 @@ describe('a candidate that is created while we watch', () => {
   });
 });
 
-describe('a ping that waits for its turn (rule 9)', () => {
-  /** Another Lease has the one place that there is for such pings, for 100 ms. */
+describe('a ping that waits for a free slot (rule 9)', () => {
+  /** Another Lease uses the only slot for such pings for 100 ms. */
   async function makeBusy(world: ControllerWorld): Promise<void> {
     world.fate = (request) => (request.path.endsWith('/other') ? { answerMs: 100 } : {});
     const other = makeCandidateObject('other', { leaseName: 'busy', renewedAt: world.clock.now() - 60_000 });
@@ -500,7 +500,7 @@ describe('a ping that waits for its turn (rule 9)', () => {
     await world.clock.advance(10);
   }
 
-  test('is not sent to a candidate that renews meanwhile by itself', async () => {
+  test('is not sent to a candidate that renews in the meantime', async () => {
     const world = new ControllerWorld();
     world.create('leases', makeLeaseObject('a', 0, { leaseDurationSeconds: 3600 }));
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -516,7 +516,7 @@ describe('a ping that waits for its turn (rule 9)', () => {
     expect(world.ourWriteLines).toEqual(['PATCH leasecandidates default/other 200']);
   });
 
-  test('is not sent to a holder that takes its grant up meanwhile', async () => {
+  test('is not sent to a holder that renews its grant in the meantime', async () => {
     const world = await new ControllerWorld().start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.clock.advance(4990);
@@ -543,7 +543,7 @@ describe('a candidate that renews by itself', () => {
     return world;
   }
 
-  test('is no news while its Lease is in good order', async () => {
+  test('causes no decision while its Lease is settled', async () => {
     const world = await makeWorld(-60_000, '1.37.0');
     let looks = 0;
     world.onMayWrite = () => looks++;
@@ -555,22 +555,22 @@ describe('a candidate that renews by itself', () => {
   test.each([
     { name: 'had left a ping unanswered', renewedAt: -60_000 },
     { name: 'had not renewed for so long', renewedAt: -2_400_000 },
-  ])('is news at once if it $name, as it may be the best', async ({ renewedAt }) => {
+  ])('causes a decision at once if it $name, because it may be the best', async ({ renewedAt }) => {
     const world = await makeWorld(renewedAt, '1.35.0');
     const before = world.ourWrites.length;
     world.renew('default/b');
     await world.clock.advance(0);
-    // A renewal so late is no answer to rely on: it has to give another one.
+    // Such a late renewal does not count as an answer: the candidate must answer again.
     expect(world.ourWriteLines.slice(before)).toEqual(['PATCH leasecandidates default/b 200']);
   });
 });
 
-test('a grant that waits for its turn is not written for a candidate that goes meanwhile, however many others there are', async () => {
+test('a waiting grant is not written for a candidate that is deleted in the meantime, with any number of other candidates', async () => {
   const world = new ControllerWorld({ workers: 1 });
   world.fate = (request) => (request.path.endsWith('/other') ? { answerMs: 50 } : {});
   world.create('leasecandidates', makeCandidateObject('other', { leaseName: 'busy', renewedAt: -60_000 }));
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
-  // A Lease with so many is not decided on again within 100 ms.
+  // The coordinator does not decide again within 100 ms about a Lease with so many candidates.
   for (let index = 0; index < 1100; index++) {
     world.create('leasecandidates', makeCandidateObject(`c${index}`, { version: '1.37.0' }));
   }
@@ -583,7 +583,7 @@ test('a grant that waits for its turn is not written for a candidate that goes m
 });
 
 describe('a candidate whose clock is an hour ahead, and is then corrected', () => {
-  test('does not renew without a pause until it has caught up with the pings of that hour', async () => {
+  test('does not renew in a loop until it has caught up with the pings of that hour', async () => {
     const world = await new ControllerWorld().start();
     const process = new SimProcess(world.clock, { wallMs: 3_600_000 });
     const versions = { binaryVersion: '1.36.0', emulationVersion: '1.36.0' };
@@ -614,7 +614,7 @@ describe('a dry run', () => {
 });
 
 describe('Leases without a valid holder', () => {
-  test('are counted where they have candidates', async () => {
+  test('are counted if they have candidates', async () => {
     const world = await makeLedWorld();
     world.create('leases', makeLeaseObject('somebody', 0, {}, 'not-ours'));
     world.create(
@@ -635,7 +635,7 @@ describe('Leases without a valid holder', () => {
     });
   });
 
-  test('are not counted before Leases have been listed: those that were never seen may well be held', async () => {
+  test('are not counted before Leases are listed: unseen Leases may be held', async () => {
     const world = new ControllerWorld();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     world.create('leases', makeLeaseObject('a', 0));
@@ -650,14 +650,14 @@ describe('Leases without a valid holder', () => {
     expect(await world.controller.survey()).toMatchObject({ leases: 1, unled: [] });
   });
 
-  test('are without one since they expired, were released or deleted, by what was seen', async () => {
+  test('have no holder since their observed expiry, release or deletion', async () => {
     const world = await makeLedWorld();
     await world.clock.advance(1000);
     world.mayWrite = false;
     world.release(KEY);
     await world.clock.advance(1000);
     const releasedAt = world.clock.now() - 1000;
-    // Who released it has not ended.
+    // A holder that releases the Lease has not ended.
     world.renew('default/a');
     await world.clock.advance(0);
     expect((await world.controller.survey()).unled).toEqual([{ key: KEY, since: releasedAt }]);
@@ -670,7 +670,7 @@ describe('Leases without a valid holder', () => {
   });
 });
 
-test('the server counts as last heard of when it last sent anything in the namespace longest without news', async () => {
+test('the age of the last data is that of the quietest namespace', async () => {
   const world = new ControllerWorld({ namespaces: ['default', 'other'] });
   expect(world.controller.lastHeard('leases')).toBeUndefined();
   expect(world.controller.lastHeard('leasecandidates')).toBeUndefined();
@@ -685,7 +685,7 @@ test('the server counts as last heard of when it last sent anything in the names
   expect(world.controller.lastHeard('leasecandidates')).toBe(1000);
 });
 
-test('changes are seen once everything is watched', async () => {
+test('the watch counts as complete when all namespaces are watched', async () => {
   const world = new ControllerWorld({ namespaces: ['default', 'other'] });
   expect(world.controller.unwatchedSince()).toBeUndefined();
   world.controller.start();
@@ -694,7 +694,7 @@ test('changes are seen once everything is watched', async () => {
   expect(world.controller.unwatchedSince()).toBeUndefined();
 });
 
-test('settings reach the Lease that is written', async () => {
+test('settings appear in the written Lease', async () => {
   const world = await new ControllerWorld({
     settings: { ...defaultSettings, leaseDurationSeconds: 7 },
   }).start();

@@ -24,7 +24,7 @@ function namesOf(key: string): readonly string[] {
 }
 
 describe('the index by Lease (rule 1)', () => {
-  test('gathers the candidates of one Lease and no others', () => {
+  test('gathers only the candidates of one Lease', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.seeCandidate(makeCandidate('b').with({ leaseName: 'other' }).build(), makeNow(0));
     records.seeCandidate(makeCandidate('c').with({ namespace: 'default' }).build(), makeNow(0));
@@ -35,7 +35,7 @@ describe('the index by Lease (rule 1)', () => {
     expect([...records.contestedLeases()]).toEqual([KEY, 'kube-system/other', 'default/scheduler']);
   });
 
-  test('tells which Leases an election is about, or was', () => {
+  test('returns the Leases of present and past elections', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.seeLease(KEY, makeLease('a').build(), makeNow(0));
     records.seeLease('default/abandoned', makeLease('x').build(), makeNow(0));
@@ -48,7 +48,7 @@ describe('the index by Lease (rule 1)', () => {
     expect([...records.coordinatedLeases()]).toEqual([KEY, 'default/abandoned', 'default/preferring']);
   });
 
-  test('is the same as a scan of everything, whatever comes and goes', () => {
+  test('equals a full scan after any changes', () => {
     const step = fc.record({
       name: fc.constantFrom('a', 'b', 'c', 'd'),
       leaseName: fc.constantFrom('one', 'two'),
@@ -78,15 +78,15 @@ describe('the index by Lease (rule 1)', () => {
     );
   });
 
-  test('lists the Leases that carry a preferredHolder of ours', () => {
+  test('lists the Leases with a preferredHolder of ours', () => {
     records.seeLease(KEY, makeLease('a').preferring('b').build(), makeNow(0));
     records.seeLease('default/x', makeLease('a').preferring('b', false).build(), makeNow(0));
     expect([...records.leasesWithOwnPreference()]).toEqual([KEY]);
   });
 });
 
-describe('what was seen of a candidate', () => {
-  test('is kept as it renews, and begins anew with another uid', () => {
+describe('the observation of a candidate', () => {
+  test('stays when it renews, and starts again with another uid', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.seeCandidate(makeCandidate('a').renewedAt(1000).build(), makeNow(1000));
     const [renewed] = records.gather(KEY).candidates;
@@ -104,13 +104,13 @@ describe('what was seen of a candidate', () => {
     });
   });
 
-  test('is not dropped by the late news that its predecessor is gone', () => {
+  test('is not dropped by late news about its deleted predecessor', () => {
     records.seeCandidate(makeCandidate('a').with({ uid: 'new' }).build(), makeNow(0));
     records.dropCandidate(makeCandidate('a').with({ uid: 'old' }).build(), makeNow(0));
     expect(namesOf(KEY)).toEqual(['a']);
   });
 
-  test('is changed only where it is still about the same one', () => {
+  test('changes only if it is still the same candidate', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.updateObservation(KEY, { name: 'a', uid: 'another' }, (known) => ({
       ...known,
@@ -130,22 +130,22 @@ describe('what was seen of a candidate', () => {
 });
 
 describe('the memory of a Lease', () => {
-  test('says since when its record has been as it is', () => {
+  test('knows the age of its record', () => {
     records.seeLease(KEY, makeLease('a').build(), makeNow(100));
     records.seeLease(KEY, makeLease('a').with({ resourceVersion: '2' }).build(), makeNow(200));
     expect(records.gather(KEY).memory.record).toMatchObject({ holder: 'a', since: 100 });
     expect(records.lease(KEY)?.resourceVersion).toBe('2');
   });
 
-  test('outlives the Lease for as long as its holder may believe in it', () => {
+  test('outlives the Lease while its holder may believe that it leads', () => {
     records.seeLease(KEY, makeLease('a').build(), makeNow(0));
     records.seeLease(KEY, undefined, makeNow(1000));
-    // It may have renewed the Lease right before, for a duration of its own.
+    // The holder may have renewed the Lease right before, with its own duration.
     const { beliefs } = records.gather(KEY).memory;
     expect(reservationFor(beliefs, 1000)).toMatchObject({ holder: 'a', until: 16_000 });
   });
 
-  test('is forgotten with the Lease and its last candidate', () => {
+  test('is dropped with the Lease and its last candidate', () => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.seeLease(KEY, makeLease('').build(), makeNow(0));
     records.updateMemory(KEY, (memory) => ({ ...memory, rounds: { count: 1, lastAt: 0 } }));
@@ -169,28 +169,28 @@ describe('the memory of a Lease', () => {
       },
     },
     { grant: 'was answered', memory: { unrenewedGrant: makeUnrenewedGrant('a') } },
-  ])('outlives a Lease that was never seen, while a grant of it $grant', ({ memory }) => {
+  ])('outlives an unseen Lease while a grant of it $grant', ({ memory }) => {
     records.seeCandidate(makeCandidate('a').build(), makeNow(0));
     records.updateMemory(KEY, (known) => ({ ...known, ...memory }));
     records.dropCandidate(makeCandidate('a').build(), makeNow(1000));
-    // It may have been made and taken up, and be renewed until a list shows that it is gone.
+    // The Lease may have been created and renewed, and may be renewed until a list shows that it is gone.
     const { memory: kept } = records.gather(KEY);
     expect(reservationFor(allBeliefs(kept), 1000)).toMatchObject({ holder: 'a', until: 26_000 });
     records.seeLease('default/x', undefined, makeNow(60_000));
     expect(records.size).toBe(0);
   });
 
-  test('does not grow with Leases that come and go while they are held', () => {
+  test('does not grow with Leases that appear and disappear while they are held', () => {
     for (let node = 0; node < 1000; node++) {
       const now = makeNow(node * 1000);
       records.seeLease(`kube-node-lease/${node}`, makeLease('kubelet').build(), now);
       records.seeLease(`kube-node-lease/${node}`, undefined, now);
     }
-    // Those of the last 30 s, in which their holders may believe in them, or disturb others.
+    // The Leases of the last 30 s: their holders may believe that they lead, or disturb others.
     expect(records.size).toBe(30);
   });
 
-  test('that was reserved for a deleted Lease stays if the Lease comes back', () => {
+  test('keeps a reservation of a deleted Lease if the Lease comes back', () => {
     records.seeLease(KEY, makeLease('a').build(), makeNow(0));
     records.seeLease(KEY, undefined, makeNow(1000));
     records.seeLease(KEY, makeLease('b').with({ uid: 'another' }).build(), makeNow(2000));

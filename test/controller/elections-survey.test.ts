@@ -23,7 +23,7 @@ function survey(builder: InputBuilder, at: Instant, known?: Redundancy): Promise
   return surveyElections([{ key: KEY, input, tenure, standings, now, reason: undefined }], known);
 }
 
-/** There from one minute on, and last heard of in another. */
+/** Exists from minute one, and was last heard of in the other minute. */
 function pod(name: string, from: number, heard: number): ObservedBuilder {
   const born = makeCandidate(name)
     .createdAt(from * MINUTE)
@@ -32,7 +32,7 @@ function pod(name: string, from: number, heard: number): ObservedBuilder {
   return heard === from ? born : born.renewedAt(heard * MINUTE);
 }
 
-/** The same, and asked in vain ever since. */
+/** The same, and all pings since then were not answered. */
 function silentPod(name: string, from: number, heard: number): ObservedBuilder {
   return pod(name, from, heard).pingedAt((heard + 6) * MINUTE);
 }
@@ -57,7 +57,7 @@ describe('a Lease', () => {
       want: 1,
     },
     {
-      name: 'two of three hang, or are scaled away: nobody can tell',
+      name: 'two of three hang, or are scaled down: the difference is unknown',
       input: heldAt('a', 60).candidates(pod('a', 0, 60), silentPod('b', 0, 50), silentPod('c', 0, 50)),
       want: 1,
     },
@@ -130,11 +130,11 @@ describe('a Lease', () => {
       ),
       want: 0,
     },
-  ])('has lost its redundancy or has not: $name', async ({ input, at = 60, want }) => {
+  ])('has lost its redundancy or not: $name', async ({ input, at = 60, want }) => {
     expect((await survey(input, at * MINUTE)).withoutSuccessor).toBe(want);
   });
 
-  test('has lost its redundancy also when who was there with a candidate that hangs has gone since', async () => {
+  test('has lost its redundancy even if the other candidates beside a hanging one are gone now', async () => {
     const hung = silentPod('b', 0, 40);
     const before = await survey(heldAt('a', 50).candidates(pod('a', 0, 50), hung), 50 * MINUTE);
     const after = heldAt('c', 60).candidates(pod('c', 50, 60), hung);
@@ -144,7 +144,7 @@ describe('a Lease', () => {
     expect((await survey(last, 60 * MINUTE, before.redundancy)).withoutSuccessor).toBe(1);
   });
 
-  test('has no redundancy to lose once its last candidate has been alone since', async () => {
+  test('has no redundancy after its last candidate has been alone since then', async () => {
     const together = heldAt('a', 50).candidates(pod('a', 0, 50), pod('b', 0, 50));
     const { redundancy } = await survey(together, 50 * MINUTE);
     expect(redundancy.size).toBe(2);
@@ -154,7 +154,7 @@ describe('a Lease', () => {
     expect((await survey(replaced, 90 * MINUTE, alone.redundancy)).withoutSuccessor).toBe(0);
   });
 
-  test('with thousands of candidates is judged like one with a few', async () => {
+  test('with thousands of candidates has the same result as with a few', async () => {
     const crowd = Array.from({ length: 5000 }, (_, index) =>
       silentPod(`p${index}`, index / 100, 20 + index / 100),
     );
@@ -165,7 +165,7 @@ describe('a Lease', () => {
   });
 });
 
-describe('a Lease that nobody leads', () => {
+describe('a Lease without a leader', () => {
   const gone = (name: string) => makeCandidate(name).deleting().seenAt(0);
 
   test.for([
@@ -176,13 +176,13 @@ describe('a Lease that nobody leads', () => {
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end',
+      name: 'the only pod was asked to exit',
       input: releasedBy('a', 50).candidates(silentPod('a', 0, 48)),
       wantUnled: 0,
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end, and has not been asked since',
+      name: 'the only pod was asked to exit, and was not pinged since then',
       input: releasedBy('a', 59).candidates(pod('a', 0, 55)),
       wantUnled: 0,
       wantLost: 0,
@@ -194,13 +194,13 @@ describe('a Lease that nobody leads', () => {
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end, and another one is there',
+      name: 'the only pod was asked to exit, and another one exists',
       input: releasedBy('a', 50).candidates(silentPod('a', 0, 48), pod('b', 59.95, 59.95)),
       wantUnled: 1,
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once',
+      name: 'three pods were asked to exit at once',
       input: releasedBy('a', 50).candidates(
         silentPod('a', 0, 48),
         silentPod('b', 0, 46),
@@ -210,7 +210,7 @@ describe('a Lease that nobody leads', () => {
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once, which happened before this process started',
+      name: 'three pods were asked to exit at once, before this process started',
       input: makeInput()
         .sees(makeLease().releasedAt(40 * MINUTE), 59 * MINUTE)
         .candidates(
@@ -226,7 +226,7 @@ describe('a Lease that nobody leads', () => {
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once, and one of them had answered and was granted the Lease',
+      name: 'three pods were asked to exit at once, and one of them had answered and got the Lease',
       input: releasedBy('a', 50)
         .sees(makeLease('b').renewedAt(50.01 * MINUTE), 50.01 * MINUTE)
         .candidates(silentPod('a', 0, 48), silentPod('b', 0, 50.01), silentPod('c', 0, 45)),
@@ -234,7 +234,7 @@ describe('a Lease that nobody leads', () => {
       wantLost: 0,
     },
     {
-      name: 'three pods were told to end at once, some time after an update that had replaced three',
+      name: 'three pods were asked to exit at once, some time after an update that had replaced three',
       input: releasedBy('d', 50).candidates(
         ...['a', 'b', 'c'].map((name) => silentPod(name, 0, 20)),
         ...['d', 'e', 'f'].map((name) => silentPod(name, 20, 48)),
@@ -243,7 +243,7 @@ describe('a Lease that nobody leads', () => {
       wantLost: 0,
     },
     {
-      name: 'the only pod was told to end, some time after a crash that left another name behind',
+      name: 'the only pod was asked to exit, some time after a crash that left another name behind',
       input: releasedBy('b', 50).candidates(silentPod('a', 0, 20), silentPod('b', 21, 48)),
       wantUnled: 0,
       wantLost: 0,
@@ -255,7 +255,7 @@ describe('a Lease that nobody leads', () => {
       wantLost: 1,
     },
     {
-      name: 'the leader was drained, and whoever followed it has crashed since',
+      name: 'the leader was drained, and its successor has crashed since',
       input: releasedBy('a', 40)
         .sees(makeLease('b').renewedAt(45 * MINUTE), 45 * MINUTE)
         .candidates(silentPod('a', 0, 38), silentPod('b', 0, 40)),
@@ -269,7 +269,7 @@ describe('a Lease that nobody leads', () => {
       wantLost: 1,
     },
     {
-      name: 'somebody emptied the Lease, and nobody answers',
+      name: 'another client emptied the Lease, and no candidate answers',
       input: heldAt('a', 50)
         .sees(makeLease('').renewedAt(50 * MINUTE), 50.01 * MINUTE)
         .candidates(silentPod('a', 0, 48)),
@@ -283,12 +283,12 @@ describe('a Lease that nobody leads', () => {
       wantLost: 0,
     },
     {
-      name: 'only finalizers keep one of the candidates, and another one is there',
+      name: 'only finalizers keep one of the candidates, and another one exists',
       input: makeInput().candidates(gone('a'), pod('b', 59.95, 59.95)),
       wantUnled: 1,
       wantLost: 0,
     },
-  ])('is an outage, or has nothing to lead any more: $name', async ({ input, wantUnled, wantLost }) => {
+  ])('is an outage, or was shut down: $name', async ({ input, wantUnled, wantLost }) => {
     const { unled, withoutSuccessor } = await survey(input, 60 * MINUTE);
     expect({ unled: unled.length, withoutSuccessor }).toEqual({
       unled: wantUnled,

@@ -74,7 +74,7 @@ describe('the Lease of a holder whose container has ended (rule 17)', () => {
     expect(world.applied).toContain(`${LEASE} HolderEnded`);
   });
 
-  test('runs out where Pods are not watched', async () => {
+  test('expires if Pods are not watched', async () => {
     const world = await ledByPod(false);
     expect(world.ourRequests.filter((request) => request.includes('/pods'))).toEqual([]);
     reportEnd(world);
@@ -92,21 +92,21 @@ describe('the Lease of a holder whose container has ended (rule 17)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('runs out after a report that the kubelet has made up', async () => {
+  test('expires after a false report of the kubelet', async () => {
     const world = await ledByPod();
     reportEnd(world, 'ContainerStatusUnknown');
     await answering(world, 12_000);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('runs out when its Pod is deleted: a deletion proves nothing', async () => {
+  test('expires when its Pod is deleted: a deletion is no proof', async () => {
     const world = await ledByPod();
     world.remove('pods', 'default/a-0');
     await answering(world, 12_000);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('costs no decisions while Pods change in other ways', async () => {
+  test('costs no decisions while other fields of Pods change', async () => {
     const world = await ledByPod();
     const before = world.decisions.length;
     const object = world.api.store.get('pods', 'default/a-0');

@@ -7,7 +7,7 @@ import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 const NOTHING = { entries: 0, closed: 0, memories: 0 };
 const LEASES = 1000;
 
-/** A Lease with one candidate comes, and goes. Whatever is still remembered then has ended by time. */
+/** A Lease with one candidate appears and disappears. By then, all memories of it have expired. */
 async function flush(world: ControllerWorld): Promise<void> {
   await world.clock.advance(60_000);
   world.create('leasecandidates', makeCandidateObject('last', { leaseName: 'last' }));
@@ -15,7 +15,7 @@ async function flush(world: ControllerWorld): Promise<void> {
   await world.clock.advance(60_000);
 }
 
-describe('of a Lease that goes with its candidates nothing is remembered', () => {
+describe('the controller forgets a Lease that is deleted with its candidates', () => {
   const slow = (isSlow: (request: ApiRequest) => boolean, outcome?: number) => (request: ApiRequest) =>
     isSlow(request) ? { answerMs: 100, ...(outcome !== undefined && { outcome }) } : {};
   const cases: readonly {
@@ -47,7 +47,7 @@ describe('of a Lease that goes with its candidates nothing is remembered', () =>
     expect(world.controller.kept).toEqual(NOTHING);
   });
 
-  test('while a grant is under way that the watch shows after the answer, but what its holder may believe', async () => {
+  test('while a grant is in flight that the watch shows after the answer, except the belief of its holder', async () => {
     const world = await new ControllerWorld().start();
     world.fate = (request) => {
       if (!isLeaseWrite(request)) return {};
@@ -73,7 +73,7 @@ describe('of a Lease that goes with its candidates nothing is remembered', () =>
     expect(world.controller.kept).toEqual(NOTHING);
   });
 
-  test('where it waited for its turn, and the right to write went', async () => {
+  test('while it waited for a free slot, and the lock was lost', async () => {
     const world = await new ControllerWorld({ workers: 1 }).start();
     world.fate = (request) => (isPing(request) ? { answerMs: 3000 } : {});
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000, leaseName: 'first' }));

@@ -21,7 +21,7 @@ import { makeLeaseObject } from './make-objects.ts';
 const OURS = 'us';
 const DISCOVERY = / GET \/apis\/[^/]+(\/v\w+)?$/;
 
-/** A controller on a simulated server, with a record of all that it did; a test plays everybody else. */
+/** A controller on a simulated server, with a record of its actions. The test plays all other clients. */
 export class ControllerWorld {
   readonly clock = new VirtualClock();
   readonly api = new SimApiServer(this.clock);
@@ -34,12 +34,12 @@ export class ControllerWorld {
   /** Writes whose decision may be logged. */
   readonly applied: string[] = [];
   readonly heldBack: string[] = [];
-  /** How many due Leases were looked at, with or without a decision. */
+  /** Number of due Leases that it has handled, with or without a decision. */
   looks = 0;
   mayWrite = true;
-  /** How often it was asked whether it may write. */
+  /** How often it asked whether it may write. */
   onMayWrite: () => void = () => {};
-  /** What becomes of our requests. */
+  /** The fate of our requests. */
   fate: (request: ApiRequest) => SimFate = () => ({});
   watchDelayMs = 0;
 
@@ -108,7 +108,7 @@ export class ControllerWorld {
     return this;
   }
 
-  /** Gets the lock from another coordinator, and may write. */
+  /** Acquires the lock from another coordinator, and may write. */
   takeLock(): void {
     const lock = makeLeaseObject('ours', this.clock.now());
     this.create('leases', {
@@ -135,12 +135,12 @@ export class ControllerWorld {
     );
   }
 
-  /** Our requests of any kind, watches and discovery aside. */
+  /** Our requests of any kind, except watches and discovery. */
   get ourRequests(): readonly string[] {
     return this.api.requests.filter((request) => request.startsWith(`${OURS} `) && !DISCOVERY.test(request));
   }
 
-  /** Somebody else creates an object. */
+  /** Another client creates an object. */
   create(resource: SimResource, object: KubernetesObject): KubernetesObject {
     const { namespace = '' } = object.metadata;
     const candidates =
@@ -154,7 +154,7 @@ export class ControllerWorld {
     return this.api.handle('test', { method: 'POST', path, body: object }) as KubernetesObject;
   }
 
-  /** Somebody else changes fields of an object's spec, whatever its resourceVersion. */
+  /** Another client changes fields of an object's spec, at any resourceVersion. */
   change(resource: SimResource, key: string, spec: JsonObject): void {
     const object = this.api.store.get(resource, key);
     if (!object) throw new Error(`there is no ${resource} ${key}`);
@@ -190,7 +190,7 @@ export class ControllerWorld {
     if (object) this.api.store.remove(resource, object);
   }
 
-  /** A candidate renews: its answer, if it was pinged. */
+  /** A candidate renews. This is its answer if it was pinged. */
   renew(key: string): void {
     this.change('leasecandidates', key, { renewTime: this.wallText });
   }
@@ -224,7 +224,7 @@ export function isLeaseWrite({ method, path }: Pick<ApiRequest, 'method' | 'path
   return method !== 'GET' && path.includes('/leases');
 }
 
-/** The fields of the spec that a write sent. */
+/** The fields of the spec in a write. */
 export function sentSpec({ body }: SimWrite): JsonObject {
   const spec = body['spec'];
   return isJsonObject(spec) ? spec : {};

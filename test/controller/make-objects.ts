@@ -3,12 +3,12 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import { OLDEST, wallAt } from '../support/election-builders.ts';
 
-/** What a LeaseCandidate is made of, where it matters. */
+/** The fields of a LeaseCandidate that matter. */
 export interface CandidateFields {
   readonly namespace?: string;
   readonly leaseName?: string;
   readonly version?: string;
-  /** When it last renewed, on the virtual clock; never when absent. */
+  /** When it last renewed, on the virtual clock; absent: never. */
   readonly renewedAt?: number;
   readonly spec?: JsonObject;
 }

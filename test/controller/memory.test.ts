@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const BENCH = new URL('../../bench/memory.ts', import.meta.url).pathname;
 
-test('a Lease, and a candidate, cost less than 1.2 kB of memory each', async () => {
+test('a Lease, and a candidate, need less than 1.2 kB of memory each', async () => {
   const child = spawn(process.execPath, ['--expose-gc', BENCH, '--objects', '2000'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ControllerWorld } from './make-controller.ts';
 import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
-/** Names that could be taken for something else than a name: a path, a key, a property of every object. */
+/** Names that could be mistaken for a path, a key, or a property of every object. */
 const HOSTILE_NAMES = [
   'theirs/scheduler',
   '/theirs/scheduler',
@@ -24,7 +24,7 @@ const HOSTILE_NAMES = [
   'hasOwnProperty',
 ];
 
-/** A Lease of the namespace `theirs` that `a` leads, whose candidates `a` and `b` are as good as each other. */
+/** A Lease of the namespace `theirs` that `a` leads, with equal candidates `a` and `b`. */
 async function makeTheirWorld(): Promise<ControllerWorld> {
   const world = new ControllerWorld();
   for (const name of ['a', 'b'])
@@ -38,7 +38,7 @@ async function makeTheirWorld(): Promise<ControllerWorld> {
   return world;
 }
 
-/** Lets their holder renew for a minute, and tells what we wrote meanwhile. */
+/** Lets their holder renew for a minute, and returns our writes during that time. */
 async function ourWritesWithinAMinute(world: ControllerWorld): Promise<readonly string[]> {
   const before = world.ourRequests.length;
   for (let seconds = 0; seconds < 60; seconds += 5) {
@@ -48,7 +48,7 @@ async function ourWritesWithinAMinute(world: ControllerWorld): Promise<readonly 
   return world.ourRequests.slice(before);
 }
 
-describe('whoever may write LeaseCandidates and Leases of one namespace alone', () => {
+describe('a user with write access to the LeaseCandidates and Leases of one namespace', () => {
   test.each(HOSTILE_NAMES.map((leaseName) => ({ leaseName })))(
     'influences no other one with a candidate for $leaseName',
     async ({ leaseName }) => {
@@ -72,13 +72,13 @@ describe('whoever may write LeaseCandidates and Leases of one namespace alone', 
     },
   );
 
-  test('influences no other one with names that are theirs: of the Lease, of its holder and of its successor', async () => {
+  test('does not affect other namespaces with names of their Lease, its holder or its successor', async () => {
     const world = await makeTheirWorld();
     const inOurs = { namespace: 'ours', version: '1.0.0', renewedAt: 1000 };
     for (const name of ['a', 'b', 'best']) world.create('leasecandidates', makeCandidateObject(name, inOurs));
     await world.clock.advance(1000);
     expect(world.leaseSpec('ours/scheduler')).toMatchObject({ holderIdentity: 'a' });
-    // What it says of itself there says nothing about the one here.
+    // The candidate there does not affect the one here.
     world.change('leases', 'ours/scheduler', { holderIdentity: '', leaseDurationSeconds: 1 });
     for (const name of ['a', 'b', 'best']) world.remove('leasecandidates', `ours/${name}`);
     const requests = await ourWritesWithinAMinute(world);
@@ -86,7 +86,7 @@ describe('whoever may write LeaseCandidates and Leases of one namespace alone', 
     expect(world.leaseSpec('theirs/scheduler')).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('cannot keep the coordinator from electing elsewhere', async () => {
+  test('cannot keep the coordinator from electing in other namespaces', async () => {
     const world = await makeTheirWorld();
     for (const [index, leaseName] of HOSTILE_NAMES.entries())
       world.create(

@@ -31,25 +31,25 @@ function ping(purpose: PingPurpose): Action {
   return { kind: 'PingCandidate', source: 'native', ...candidate, pingTime: 0n, purpose };
 }
 
-describe('what is urgent', () => {
+describe('the urgency of requests', () => {
   test.each<{ name: string; action: Action; reason?: Reason; want: Urgency }>([
     {
-      name: 'making a Lease for somebody',
+      name: 'creating a Lease for a candidate',
       action: { kind: 'CreateLease', strategy: OLDEST, grant },
       want: 'grant',
     },
     {
-      name: 'giving a Lease to somebody',
+      name: 'granting a Lease to a candidate',
       action: update({ kind: 'grant', grant, leaseTransitions: 1, strategy: OLDEST }),
       want: 'grant',
     },
     {
-      name: "making a Lease for somebody else's strategy",
+      name: 'creating a Lease for a third-party strategy',
       action: { kind: 'CreateLease', strategy: 'x.io/theirs', grant: undefined },
       want: 'preference',
     },
     {
-      name: 'preferring somebody',
+      name: 'preferring a candidate',
       action: update({ kind: 'prefer', preferredHolder: 'a', strategy: OLDEST }),
       want: 'preference',
     },
@@ -78,29 +78,33 @@ describe('what is urgent', () => {
     { name: 'asking those that were silent', action: ping('revival'), want: 'vacant' },
     { name: 'asking ahead of an expiry', action: ping('expiry'), want: 'expiry' },
     {
-      name: 'asking somebody better than the holder',
+      name: 'pinging a candidate that is better than the holder',
       action: ping('preemption'),
       reason: 'AwaitingAcks',
       want: 'expiry',
     },
-    { name: 'asking who has been silent for minutes', action: ping('validity'), want: 'housekeeping' },
-    { name: 'asking who is to be deleted', action: ping('collection'), want: 'housekeeping' },
+    {
+      name: 'pinging a candidate that has been silent for minutes',
+      action: ping('validity'),
+      want: 'housekeeping',
+    },
+    { name: 'pinging a candidate that is to be deleted', action: ping('collection'), want: 'housekeeping' },
     {
       name: 'deleting a candidate',
       action: { kind: 'DeleteCandidate', source: 'native', ...candidate },
       want: 'housekeeping',
     },
-  ])('$name is of urgency $want', ({ action, reason = 'LeaseMissing', want }) => {
+  ])('$name has urgency $want', ({ action, reason = 'LeaseMissing', want }) => {
     const decision = { ...decideElection(makeInput().build(), makeNow(0)), reason };
     expect(urgencyOf(action, decision)).toBe(want);
   });
 
-  test('comes in the order of rule 9', () => {
+  test('follows rule 9', () => {
     expect(URGENCIES).toEqual(['grant', 'preference', 'vacant', 'expiry', 'housekeeping']);
   });
 });
 
-/** Everything that is left, in the order in which it comes out. */
+/** Returns all remaining keys, in order. */
 function drain(keys: FairKeys): readonly string[] {
   const order: string[] = [];
   for (let key = keys.shift(); key !== undefined; key = keys.shift()) order.push(key);
@@ -114,11 +118,11 @@ interface Entry {
   readonly since?: number;
 }
 
-describe('keys come out', () => {
+describe('keys leave the queue', () => {
   test.each<{ name: string; entries: readonly Entry[]; want: readonly string[] }>([
     { name: 'not at all when there are none', entries: [], want: [] },
     {
-      name: 'by since when they have waited, whenever they came',
+      name: 'by the start of their wait, whatever their insertion order',
       entries: [
         { key: 'late', namespace: 'a', since: 30 },
         { key: 'early', namespace: 'a', since: 10 },
@@ -147,7 +151,7 @@ describe('keys come out', () => {
       want: ['a1', 'b1', 'c1', 'a2', 'c2', 'a3'],
     },
     {
-      name: 'in the order in which they came, where nothing else tells them apart',
+      name: 'in insertion order, if all else is equal',
       entries: [
         { key: 'one', namespace: 'a' },
         { key: 'two', namespace: 'a' },
@@ -156,7 +160,7 @@ describe('keys come out', () => {
       want: ['one', 'two', 'three'],
     },
     {
-      name: 'once, where they were put last',
+      name: 'once, at their last position',
       entries: [
         { key: 'moved', namespace: 'a', since: 10 },
         { key: 'other', namespace: 'a', since: 20 },
@@ -170,7 +174,7 @@ describe('keys come out', () => {
     expect(drain(keys)).toEqual(want);
   });
 
-  test('of a namespace that comes back after those that are there', () => {
+  test('after the existing namespaces, if their namespace comes back', () => {
     const keys = new FairKeys();
     keys.set('a1', 'a', 0, 0);
     keys.set('b1', 'b', 0, 0);
@@ -179,7 +183,7 @@ describe('keys come out', () => {
     expect(drain(keys)).toEqual(['b1', 'a2']);
   });
 
-  test('without those that were taken out', () => {
+  test('without the removed ones', () => {
     const keys = new FairKeys();
     keys.set('a1', 'a', 0, 0);
     keys.set('b1', 'b', 0, 0);
@@ -197,7 +201,7 @@ beforeEach(() => {
   clock = new VirtualClock();
 });
 
-/** So many requests are sent together, and answered together so long after. */
+/** Sends this many requests together, and answers them together after this time. */
 async function round(
   limit: RequestLimit,
   requests: number,
@@ -209,13 +213,13 @@ async function round(
   for (let answers = 0; answers < requests; answers++) limit.answered(sentAt, isAnswered);
 }
 
-describe('the limit of requests under way (rule 9)', () => {
+describe('the limit of requests in flight (rule 9)', () => {
   test.each<{ name: string; tookMs: number; isAnswered?: boolean; want: number }>([
-    { name: 'stays when answers come in good time', tookMs: 10, want: 16 },
+    { name: 'stays when answers are fast', tookMs: 10, want: 16 },
     { name: 'stays when they take a while', tookMs: 1000, want: 16 },
     { name: 'shrinks by a quarter when they are slow', tookMs: 1001, want: 12 },
     { name: 'shrinks by a quarter when the server is overloaded', tookMs: 10, isAnswered: false, want: 12 },
-    { name: 'shrinks by a quarter when nothing comes back', tookMs: 5000, isAnswered: false, want: 12 },
+    { name: 'shrinks by a quarter when there is no answer', tookMs: 5000, isAnswered: false, want: 12 },
   ])('$name', async ({ tookMs, isAnswered = true, want }) => {
     const limit = new RequestLimit(clock, 16);
     expect(limit.current).toBe(16);
@@ -223,7 +227,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(want);
   });
 
-  test('shrinks once for all that was under way together, and again for what was sent after that', async () => {
+  test('shrinks once for all requests that were in flight together, and again for later ones', async () => {
     const limit = new RequestLimit(clock, 16);
     const sentAt = clock.now();
     await clock.advance(1500);
@@ -235,13 +239,13 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(9);
   });
 
-  test('never falls below eight, so that we are heard beside others who overload the server', async () => {
+  test('never falls below eight, so that we get answers although others overload the server', async () => {
     const limit = new RequestLimit(clock, 16);
     for (let rounds = 0; rounds < 20; rounds++) await round(limit, 8, 2000, false);
     expect(limit.current).toBe(8);
   });
 
-  test('never was more than it was set to, be that fewer than eight', async () => {
+  test('never exceeds its maximum, even if that is below eight', async () => {
     const limit = new RequestLimit(clock, 2);
     await round(limit, 2, 2000);
     expect(limit.current).toBe(2);
@@ -249,7 +253,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(2);
   });
 
-  test('grows by about one for each round of good answers, back to what it was', async () => {
+  test('grows by about one for each round of fast answers, back to its maximum', async () => {
     const limit = new RequestLimit(clock, 16);
     await round(limit, 16, 2000);
     const sizes: number[] = [];
@@ -270,7 +274,7 @@ describe('the limit of requests under way (rule 9)', () => {
     { tookMs: 1000, want: 12 },
     { tookMs: 1001, want: 8 },
   ])(
-    'grows by answers below 250 ms, shrinks by those above a second, and by no others: $tookMs ms',
+    'grows by answers below 250 ms, shrinks by answers above a second, and by no others: $tookMs ms',
     async ({ tookMs, want }) => {
       const limit = new RequestLimit(clock, 16);
       await round(limit, 16, 2000);
@@ -279,7 +283,7 @@ describe('the limit of requests under way (rule 9)', () => {
     },
   );
 
-  test('goes by how quick the server is when it has little to do: one that always takes long is not overloaded', async () => {
+  test('considers the latency of the idle server: a server that is always slow is not overloaded', async () => {
     const limit = new RequestLimit(clock, 16);
     for (let second = 0; second < 120; second += 2) await round(limit, limit.current, 1500);
     expect(limit.current).toBe(16);
@@ -288,7 +292,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(12);
   });
 
-  test('goes by its quickest answers, whatever the others take', async () => {
+  test('considers its fastest answers, whatever the others take', async () => {
     const limit = new RequestLimit(clock, 16);
     for (let rounds = 0; rounds < 30; rounds++) {
       await round(limit, limit.current, 1500);
@@ -299,7 +303,7 @@ describe('the limit of requests under way (rule 9)', () => {
     expect(limit.current).toBe(12);
   });
 
-  test('shrinks again for what was sent the moment after it shrank', async () => {
+  test('shrinks again for requests that were sent the moment after it shrank', async () => {
     const limit = new RequestLimit(clock, 16);
     await round(limit, 1, 1500);
     const sentAt = clock.now();

@@ -16,12 +16,12 @@ function see(locks: HeldLocks, lease: Lease, at: number, isGone = false): void {
   locks.see(leaseKey(lease.namespace, lease.name), () => (isGone ? undefined : lease), at);
 }
 
-test('a lock is held for as long as its holder renews it, by when that is seen (rule 10)', () => {
+test('a lock counts as held while its holder renews it, by the time of observation (rule 10)', () => {
   const locks = new HeldLocks();
   see(locks, lock('infra', OURS), 0);
   expect(locks.heldAt(14_999)).toEqual(['infra']);
   expect(locks.heldAt(15_000)).toEqual([]);
-  see(locks, lock('infra', OURS), 20_000); // listed again, as it was
+  see(locks, lock('infra', OURS), 20_000); // listed again, unchanged
   expect(locks.heldAt(20_000)).toEqual([]);
   see(locks, lock('infra', OURS, 20), 20_000);
   expect(locks.heldAt(20_000)).toEqual(['infra']);
@@ -30,7 +30,7 @@ test('a lock is held for as long as its holder renews it, by when that is seen (
 test.each([
   { name: 'released', seen: lock('infra', '', 1), isGone: false },
   { name: 'deleted', seen: lock('infra', OURS, 1), isGone: true },
-])('a lock that is $name is held by nobody', ({ seen, isGone }) => {
+])('a lock that is $name has no holder', ({ seen, isGone }) => {
   const locks = new HeldLocks();
   see(locks, lock('infra', OURS), 0);
   see(locks, seen, 1000, isGone);
@@ -40,9 +40,9 @@ test.each([
 test.each([
   { name: 'ours, in any namespace', lease: lock('infra', OURS), want: ['infra'] },
   { name: 'the built-in’s', lease: lock('kube-system', 'apiserver-1'), want: ['kube-system'] },
-  { name: 'somebody else’s Lease of that name', lease: lock('shop', 'web-1'), want: [] },
+  { name: 'another client’s Lease with that name', lease: lock('shop', 'web-1'), want: [] },
   { name: 'another Lease that we hold', lease: lock('infra', OURS, 0, 'web'), want: [] },
-])('a lock is told by its name and its holder: $name', ({ lease, want }) => {
+])('a lock is recognized by its name and its holder: $name', ({ lease, want }) => {
   const locks = new HeldLocks();
   see(locks, lease, 0);
   expect(locks.heldAt(0)).toEqual(want);

@@ -7,7 +7,7 @@ import { makeLeaseObject } from './make-objects.ts';
 const LEASE = 'default/scheduler';
 const HOLDER = 'web-0_5c7a';
 const ASKING = { 'coordinated-leader-election.dev/crash-evidence': 'enabled' };
-/** As an elector of client-go owns the fields of its Lease. */
+/** Field ownership of a Lease by an elector of client-go. */
 const managedFields = [
   { manager: 'web', fieldsV1: { 'f:spec': { 'f:acquireTime': {}, 'f:renewTime': {} } } },
 ];
@@ -76,7 +76,7 @@ function reportEnd(world: ControllerWorld): void {
 }
 
 describe('the Lease of a plain elector whose container has ended (rule 17)', () => {
-  test.for(['lease', 'namespace'])('is emptied as by a release, where the %s asks for it', async (asks) => {
+  test.for(['lease', 'namespace'])('is emptied as by a release, if the %s asks for it', async (asks) => {
     const world = await ledPlainly({ asks });
     reportEnd(world);
     await world.clock.advance(1900);
@@ -94,7 +94,7 @@ describe('the Lease of a plain elector whose container has ended (rule 17)', () 
     expect(world.ourWrites).toHaveLength(1);
   });
 
-  test('is left alone where nothing asks for it', async () => {
+  test('is left alone without a request for evidence', async () => {
     const world = await ledPlainly({ asks: 'nothing' });
     reportEnd(world);
     await world.clock.advance(14_000);
@@ -102,7 +102,7 @@ describe('the Lease of a plain elector whose container has ended (rule 17)', () 
     expect(world.decisions).toEqual([]);
   });
 
-  test('is emptied once the Namespace asks for it and the container ends again', async () => {
+  test('is emptied if the Namespace asks for it and the container ends again', async () => {
     const world = await ledPlainly({ asks: 'nothing' });
     const namespace = world.api.store.list('namespaces')[0];
     if (!namespace) throw new Error('there is no Namespace');
@@ -113,7 +113,7 @@ describe('the Lease of a plain elector whose container has ended (rule 17)', () 
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: '' });
   });
 
-  test('is left alone after the Namespace is no longer there to ask', async () => {
+  test('is left alone after the Namespace that asked for it is deleted', async () => {
     const world = await ledPlainly({ asks: 'namespace' });
     const namespace = world.api.store.list('namespaces')[0];
     if (namespace) world.api.store.remove('namespaces', namespace);
@@ -123,7 +123,7 @@ describe('the Lease of a plain elector whose container has ended (rule 17)', () 
     expect(world.ourWrites).toEqual([]);
   });
 
-  test('asks nothing of Namespaces where the coordinator is limited to some', async () => {
+  test('needs no Namespaces if the coordinator is limited to some', async () => {
     const world = await ledPlainly({ namespaces: ['default'] });
     expect(world.ourRequests.filter((request) => request.endsWith('/api/v1/namespaces'))).toEqual([]);
     reportEnd(world);
@@ -140,7 +140,7 @@ describe('the Lease of a plain elector whose container has ended (rule 17)', () 
     expect(world.ourWrites).toEqual([]);
   });
 
-  test('is left alone if another Pod had the hostname while it led, even if that Pod is gone', async () => {
+  test('is left alone if another Pod had the hostname while it led, even if that Pod is deleted', async () => {
     const world = await ledPlainly();
     createPod(world, { namespace: 'other', name: 'forged' }, { hostname: 'web-0' });
     await renewUntil(world, world.clock.now() + 2000);

@@ -20,8 +20,8 @@ async function makeLedWorld(): Promise<ControllerWorld> {
   return world;
 }
 
-describe('the priority of a candidate of a Lease in good order (rule 16)', () => {
-  test('is news: it is asked at once, and preferred when it answers', async () => {
+describe('the priority of a candidate of a settled Lease (rule 16)', () => {
+  test('causes a ping at once, and a preference after the answer', async () => {
     const world = await makeLedWorld();
     world.annotate('leasecandidates', 'default/b', { [PRIORITY]: '1' });
     await world.clock.advance(10);
@@ -31,7 +31,7 @@ describe('the priority of a candidate of a Lease in good order (rule 16)', () =>
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
   });
 
-  test('is given up at the moment at which it ends, and what it had begun is taken back', async () => {
+  test('is removed at the moment when it ends, with the preference that it caused', async () => {
     const world = await makeLedWorld();
     const until = formatMicroTime(wallAt(world.clock.now() + 1500));
     world.annotate('leasecandidates', 'default/b', { [PRIORITY]: '1', [UNTIL]: until });
@@ -43,7 +43,7 @@ describe('the priority of a candidate of a Lease in good order (rule 16)', () =>
     expect(world.leaseSpec()['preferredHolder']).toBeUndefined();
   });
 
-  test('is followed when it is lost: a leader whose priority was lowered gives way', async () => {
+  test('is applied when it is lowered: the leader yields', async () => {
     const world = await makeLedWorld();
     world.annotate('leasecandidates', 'default/a', { [PRIORITY]: '-1000' });
     await world.clock.advance(10);

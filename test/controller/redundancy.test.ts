@@ -12,7 +12,7 @@ interface Life {
   readonly heard: number;
 }
 
-/** Each against each other: together for ten minutes, and the other one heard of within seven minutes before. */
+/** Compares each pair: both existed for ten minutes, and the other one was seen in the seven minutes before. */
 function namesWithCompany(lives: readonly Life[]): readonly string[] {
   const isLong = ({ from, heard }: Life) => heard - from >= 10;
   return lives.flatMap((life, index) => {
@@ -46,7 +46,7 @@ const someLife = fc
   .record({ from: fc.nat(30), length: fc.integer({ min: 1, max: 40 }) })
   .map(({ from, length }): Life => ({ from, heard: from + length }));
 
-test('redundant are those whom looking at each pair would find', () => {
+test('the redundant candidates are those that a check of each pair would find', () => {
   fc.assert(
     fc.property(fc.array(someLife, { maxLength: 6 }), (lives) => {
       expect([...noted(lives.map(candidate)).keys()].sort()).toEqual(namesWithCompany(lives));
@@ -55,7 +55,7 @@ test('redundant are those whom looking at each pair would find', () => {
   );
 });
 
-test('the company of the oldest is the second oldest, and not who was heard of next', () => {
+test('the companion of the oldest is the second oldest, not the one that was last seen', () => {
   const oldest = { from: 0, heard: 30 };
   const second = { from: 19, heard: 33 };
   const third = { from: 21, heard: 32 };
@@ -63,13 +63,13 @@ test('the company of the oldest is the second oldest, and not who was heard of n
   expect([...noted([oldest, third].map(candidate)).keys()]).not.toContain('uid-of-0');
 });
 
-test('who was found redundant stays so until it is heard of again', () => {
+test('a redundant candidate stays redundant until its next renewal', () => {
   const alone = candidate({ from: 0, heard: 40 }, 0);
   expect(noted([alone], new Map([['uid-of-0', 40 * MINUTE]])).size).toBe(1);
   expect(noted([alone], new Map([['uid-of-0', 39 * MINUTE]])).size).toBe(0);
 });
 
-test('a candidate that does not say when it was created tells nothing', () => {
+test('a candidate without a creation time counts for nothing', () => {
   const lives = [0, 1].map((index) => candidate({ from: 0, heard: 40 }, index));
   const [first] = lives;
   const ageless = makeCandidate('1')

@@ -13,14 +13,14 @@ describe('a change of a Lease', () => {
     { name: 'its duration', after: { leaseDurationSeconds: 15 }, want: false },
     { name: 'its strategy', after: { strategy: undefined }, want: false },
     { name: 'its preferredHolder', after: { preferredHolder: 'b' }, want: false },
-    { name: 'who set that', after: { isPreferredHolderOurs: true }, want: false },
+    { name: 'the owner of that', after: { isPreferredHolderOurs: true }, want: false },
     { name: 'whether a note or a field has that', after: { isPreferredHolderNoted: true }, want: false },
     { name: 'the object behind its name', after: { uid: 'another' }, want: false },
-  ])('of $name is a mere renewal: $want', ({ after, want }) => {
+  ])('of $name is only a renewal: $want', ({ after, want }) => {
     expect(isRenewalOnly(before, { ...before, ...after })).toBe(want);
   });
 
-  test('that was never seen before is none', () => {
+  test('that is seen for the first time is not a renewal', () => {
     expect(isRenewalOnly(undefined, before)).toBe(false);
   });
 });
@@ -67,7 +67,7 @@ describe('a change of a candidate', () => {
       want: 'other',
     },
     {
-      name: 'what of its priority cannot be read',
+      name: 'the invalid part of its priority',
       before: { priority: { ...makeCandidate('a').build().priority, unreadable: 'priority: "x"' } },
       after: { priority: { ...makeCandidate('a').build().priority, unreadable: 'priority: "y"' } },
       want: 'other',
@@ -93,16 +93,16 @@ describe('a change of a candidate', () => {
     { name: 'that it is being deleted', after: { isDeleting: true }, want: 'other' },
     { name: 'the Lease that it is for', after: { leaseName: 'another' }, want: 'other' },
     { name: 'the object behind its name', after: { uid: 'another', renewTime: wallAt(0) }, want: 'other' },
-  ])('of $name is told as $want', ({ before: earlier = {}, after, want }) => {
+  ])('of $name counts as $want', ({ before: earlier = {}, after, want }) => {
     expect(candidateChange({ ...before, ...earlier }, { ...before, ...earlier, ...after })).toBe(want);
   });
 
-  test('that was never seen before may be anything', () => {
+  test('that is seen for the first time may be anything', () => {
     expect(candidateChange(undefined, before)).toBe('other');
   });
 });
 
-describe('a priority that cannot be read (rule 16)', () => {
+describe('an invalid priority (rule 16)', () => {
   const withUnreadable = (unreadable: string | undefined): LeaseCandidate => {
     const candidate = makeCandidate('a').build();
     return { ...candidate, priority: { ...candidate.priority, unreadable } };
@@ -113,11 +113,11 @@ describe('a priority that cannot be read (rule 16)', () => {
     { before: 'priority: "x"', after: 'priority: "x"', want: undefined },
     { before: 'priority: "x"', after: 'priority: "y"', want: 'priority: "y"' },
     { before: 'priority: "x"', after: undefined, want: undefined },
-  ])('is news once: $after, after $before', ({ before, after, want }) => {
+  ])('is reported once: $after, after $before', ({ before, after, want }) => {
     expect(newlyUnreadable(withUnreadable(before), withUnreadable(after))).toBe(want);
   });
 
-  test('is news at first sight', () => {
+  test('is reported at first sight', () => {
     expect(newlyUnreadable(undefined, withUnreadable('priority: "x"'))).toBe('priority: "x"');
   });
 });

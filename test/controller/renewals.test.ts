@@ -6,7 +6,7 @@ import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
 const KEY = 'default/scheduler';
 
-/** A controller of one Lease in good order, which lists what it tells and what it has its clock do. */
+/** A controller of one settled Lease, which records its events and timers. */
 async function makeWorld(parts: Partial<ElectionControllerParts> = {}) {
   const done: string[] = [];
   const clock: Clock = {
@@ -49,7 +49,7 @@ test.each([
   expect(world.ourRequests).toHaveLength(requests);
 });
 
-test('nor does one of a Lease where something is due that nobody does, as in a dry run', async () => {
+test('nor does a renewal of a Lease whose due action is never executed, as in a dry run', async () => {
   const { world, done } = await makeWorld({ isDryRun: true });
   const sixMinutes = 180;
   for (let renewal = 0; renewal < sixMinutes; renewal++) {
@@ -64,7 +64,7 @@ test('nor does one of a Lease where something is due that nobody does, as in a d
   expect(done.filter((what) => what === 'decided').length).toBeLessThan(2);
 });
 
-test('what is more than a renewal is looked at', async () => {
+test('a change that is not only a renewal causes a decision', async () => {
   const { world, done } = await makeWorld();
   world.change('leases', KEY, { holderIdentity: '' });
   await world.clock.advance(0);

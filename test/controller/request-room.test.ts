@@ -8,14 +8,14 @@ beforeEach(() => {
   clock = new VirtualClock();
 });
 
-/** Sends one request for each Lease that there is room for, or as many as it is told to, and writes down whose they are. */
+/** Sends one request for each Lease that has a free slot, or the given number, and records the Leases. */
 class SimSender {
   readonly room: RequestRoom;
-  /** Like `default/a`, in the order in which they were served. */
+  /** Like `default/a`, in the order of their turns. */
   readonly turns: string[] = [];
   readonly #ends = new Map<string, ((isAnswered: boolean) => void)[]>();
   readonly #urgencies = new Map<string, Urgency>();
-  /** How many requests a Lease sends at most when it is served. */
+  /** Maximum number of requests that a Lease sends per turn. */
   requests = 1;
 
   constructor(most: number) {
@@ -42,7 +42,7 @@ class SimSender {
     this.#ends.set(key, ends);
   }
 
-  /** One request of a Lease is answered. */
+  /** Answers one request of a Lease. */
   answer(key: string): void {
     const end = this.#ends.get(key)?.shift();
     if (!end) throw new Error(`${key} has nothing under way`);
@@ -50,7 +50,7 @@ class SimSender {
     this.serve();
   }
 
-  /** Answers one request after the other, each of the Lease that was served last, until nothing waits any more. */
+  /** Answers one request after the other, each of the Lease that had the last turn, until no Lease waits. */
   drain(): readonly string[] {
     for (let answered = 0; answered < this.turns.length; answered++) {
       const key = this.turns[answered];
@@ -60,8 +60,8 @@ class SimSender {
   }
 }
 
-describe('room is given (rule 9)', () => {
-  test('at once while there is room', () => {
+describe('slots for requests are given (rule 9)', () => {
+  test('at once if there is a free slot', () => {
     const sender = new SimSender(2);
     sender.want('default/a', 'grant', 0);
     sender.want('default/b', 'grant', 0);
@@ -72,7 +72,7 @@ describe('room is given (rule 9)', () => {
     expect(sender.turns).toEqual(['default/a', 'default/b', 'default/c']);
   });
 
-  test('by urgency, whoever came first and has needed it for longest', () => {
+  test('by urgency, whatever the order and the age', () => {
     const sender = new SimSender(1);
     sender.send('default/busy');
     for (const [index, urgency] of URGENCIES.toReversed().entries()) {
@@ -91,7 +91,7 @@ describe('room is given (rule 9)', () => {
     expect(sender.drain()).toEqual(['big/a', 'small/d', 'big/b', 'big/c']);
   });
 
-  test('to the Lease with the fewest requests under way, then to the one that has needed it for longest', () => {
+  test('to the Lease with the fewest requests in flight, then to the one that has needed it for longest', () => {
     const sender = new SimSender(4);
     sender.send('default/two', 2);
     sender.send('default/one');
@@ -104,7 +104,7 @@ describe('room is given (rule 9)', () => {
     expect(sender.drain()).toEqual(['default/long', 'default/short', 'default/one', 'default/two']);
   });
 
-  test('by what is under way now, not by what was when it was asked for', () => {
+  test('by the present requests in flight, not by those at the time of the request', () => {
     const sender = new SimSender(3);
     sender.send('default/a');
     sender.send('default/b', 2);
@@ -112,13 +112,13 @@ describe('room is given (rule 9)', () => {
     sender.want('default/b', 'grant', 0);
     sender.requests = 0;
     sender.answer('default/b');
-    // Both have one under way by now, and b has needed it for longer.
+    // Both have one in flight by now, and b has needed a slot for longer.
     expect(sender.turns).toEqual(['default/b', 'default/a']);
   });
 });
 
 describe('a Lease (rule 9)', () => {
-  test('has never more than eight requests in flight', () => {
+  test('never has more than eight requests in flight', () => {
     const sender = new SimSender(20);
     sender.requests = 20;
     sender.want('default/a', 'grant', 0);
@@ -132,7 +132,7 @@ describe('a Lease (rule 9)', () => {
     expect(sender.room.inFlightOf('default/a')).toBe(8);
   });
 
-  test('waits for one thing at a time, the last that it asked for', () => {
+  test('waits for one request at a time, the last one', () => {
     const sender = new SimSender(1);
     sender.send('default/busy');
     sender.want('default/a', 'housekeeping', 0);
@@ -148,7 +148,7 @@ describe('a Lease (rule 9)', () => {
     expect(sender.drain()).toEqual(['default/a']);
   });
 
-  test('that has nothing to write any more has no turn', () => {
+  test('without a pending write has no turn', () => {
     const sender = new SimSender(1);
     sender.send('default/busy');
     sender.want('default/a', 'grant', 0);
@@ -170,14 +170,14 @@ describe('of the limit (rule 9)', () => {
     { urgency: 'housekeeping', most: 16, want: 4 },
     { urgency: 'expiry', most: 1, want: 1 },
     { urgency: 'housekeeping', most: 1, want: 1 },
-  ])('requests of urgency $urgency may fill $want of $most', ({ urgency, most, want }) => {
+  ])('requests of urgency $urgency may use $want of $most slots', ({ urgency, most, want }) => {
     const sender = new SimSender(most);
     for (let lease = 0; lease < 2 * most; lease++) sender.want(`default/${lease}`, urgency, 0);
     expect(sender.room.inFlight).toBe(want);
     expect(sender.room.waiting()[urgency]).toBe(2 * most - want);
   });
 
-  test('what is left is for those that matter more, and no Lease gets more than its part of it', () => {
+  test('the remaining slots are for more urgent requests, and no Lease gets more than its share', () => {
     const sender = new SimSender(16);
     sender.requests = 16;
     sender.want('default/a', 'expiry', 0);
@@ -188,7 +188,7 @@ describe('of the limit (rule 9)', () => {
     expect(sender.turns.map((key) => sender.room.inFlightOf(key))).toEqual([8, 4, 4]);
   });
 
-  test('there is less when the server is slow', async () => {
+  test('there are fewer slots when the server is slow', async () => {
     const sender = new SimSender(16);
     sender.send('default/busy');
     await clock.advance(2000);

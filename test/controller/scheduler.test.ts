@@ -15,13 +15,13 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 const KEY = 'kube-system/scheduler';
 const BUSY = 'kube-system/busy';
 
-/** A scheduler that has one request at a time under way, and is told by a test of all that happens. */
+/** A scheduler with one request in flight at a time. The test provides all events. */
 class SchedulerWorld {
   readonly clock = new VirtualClock({ random: () => 1 });
   readonly records = new ElectionRecords(defaultSettings);
-  /** What was sent, in order. */
+  /** The sent requests, in order. */
   readonly sent: string[] = [];
-  /** The reasons of what was decided about the Lease, and when it acted. */
+  /** The reasons of the decisions about the Lease, and the times of actions. */
   readonly decided: string[] = [];
   /** Like `sending vacant 30`, `heldBack` or `decisionFailed`. */
   readonly told: string[] = [];
@@ -35,7 +35,7 @@ class SchedulerWorld {
     this.scheduler = new Scheduler({
       ...{ clock, records, settings: defaultSettings, maxInFlight: 1 },
       relist: () => {},
-      isKnown: () => true,
+      isCached: () => true,
       mayWrite: () => {
         this.onDecision();
         return true;
@@ -54,7 +54,7 @@ class SchedulerWorld {
     });
   }
 
-  /** Something about the Lease has changed. */
+  /** The Lease has changed. */
   async add(key = KEY): Promise<void> {
     this.scheduler.add(key);
     await this.clock.advance(0);
@@ -64,14 +64,14 @@ class SchedulerWorld {
     this.records.seeCandidate(candidate.build(), makeNow(this.clock.now()));
   }
 
-  /** Another Lease takes the one place that there is. */
+  /** Another Lease takes the only slot. */
   async becomeBusy(): Promise<void> {
     this.see(makeCandidate('other').with({ leaseName: 'busy' }).renewedAt(-60_000));
     await this.add(BUSY);
     expect(this.sent.splice(0)).toEqual(['busy: ping other (election)']);
   }
 
-  /** The request that is under way is answered, and whoever waits has its turn. */
+  /** The request in flight is answered, and the waiting Lease has its turn. */
   async answer(): Promise<void> {
     this.#answers.shift()?.();
     await this.clock.advance(0);
@@ -86,11 +86,11 @@ beforeEach(async () => {
 });
 
 describe('the turn of a Lease (rule 9)', () => {
-  test('is written when its turn comes soon, as it was decided', async () => {
+  test('is written with its decision if its turn comes soon', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.clock.advance(4990);
     await world.add();
-    // Meanwhile a has ceased to be fresh, by the fraction of a second that does not matter.
+    // In the meantime, a is not fresh any more, by an irrelevant fraction of a second.
     await world.clock.advance(249);
     expect(world.sent).toEqual([]);
     await world.answer();
@@ -98,7 +98,7 @@ describe('the turn of a Lease (rule 9)', () => {
     expect(world.decided).toEqual(['LeaseMissing']);
   });
 
-  test('is decided anew when a change has made it due meanwhile', async () => {
+  test('is decided again if a change has made it due in the meantime', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.add();
     world.see(makeCandidate('better').emulating('1.30.0').renewedAt(0));
@@ -107,18 +107,18 @@ describe('the turn of a Lease (rule 9)', () => {
     expect(world.sent).toEqual([`scheduler: create the Lease for better, ${OLDEST}`]);
   });
 
-  test('is decided anew when it has waited for long: what it was decided on may not hold any more', async () => {
+  test('is decided again if it has waited for long: its decision may be outdated', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.clock.advance(4990);
     await world.add();
     await world.clock.advance(250);
     await world.answer();
-    // By now a is fresh no longer.
+    // By now a is not fresh any more.
     expect(world.sent).toEqual(['scheduler: ping a (election)']);
     expect(world.decided).toEqual(['AwaitingAcks']);
   });
 
-  test('is for those who have had no leader for longest first, and last for whoever was silent before', async () => {
+  test('comes first if it has had no leader for longest, and last for pings to silent candidates', async () => {
     const leases = [
       { name: 'silent', seconds: 5, heardAt: -3_000_000 },
       { name: 'second', seconds: 15, heardAt: -60_000 },
@@ -139,7 +139,7 @@ describe('the turn of a Lease (rule 9)', () => {
     ]);
   });
 
-  test('comes first for a Lease that had a leader, unless a Lease that never had one has waited for ten seconds', async () => {
+  test('comes first for a Lease that had a leader, unless a Lease without a former leader has waited for ten seconds', async () => {
     const reconcile = async (name: string) => {
       world.see(makeCandidate(`of-${name}`).with({ leaseName: name }).renewedAt(-60_000));
       await world.add(`kube-system/${name}`);
@@ -161,7 +161,7 @@ describe('the turn of a Lease (rule 9)', () => {
     );
   });
 
-  test('is dropped when nobody needs it any more', async () => {
+  test('is dropped if it is not needed any more', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.add();
     expect(world.scheduler.room.waiting().grant).toBe(1);
@@ -175,7 +175,7 @@ describe('the turn of a Lease (rule 9)', () => {
 });
 
 describe('a due Lease', () => {
-  test('is decided on once, after all that happened together', async () => {
+  test('is decided once, after all simultaneous events', async () => {
     world.records.seeLease(KEY, makeLease('a').build(), makeNow(0));
     world.scheduler.add(KEY);
     world.see(makeCandidate('a').renewedAt(0));
@@ -185,7 +185,7 @@ describe('a due Lease', () => {
     expect([world.scheduler.depth, world.decided]).toEqual([0, ['LeaderOptimal']]);
   });
 
-  test('is decided on again at the time that its decision has named, and not once it has gone', async () => {
+  test('is decided again at the time of its last decision, but not after it is deleted', async () => {
     world = new SchedulerWorld();
     world.records.seeLease(KEY, makeLease('a').lasting(15).build(), makeNow(0));
     world.see(makeCandidate('a').renewedAt(0));
@@ -201,7 +201,7 @@ describe('a due Lease', () => {
     expect(world.decided).toHaveLength(2);
   });
 
-  test('whose decision throws is decided on again after a backoff, which doubles from 5 ms', async () => {
+  test('is decided again with a backoff that doubles from 5 ms if its decision throws', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     const at: number[] = [];
     world.onDecision = () => {
@@ -214,7 +214,7 @@ describe('a due Lease', () => {
     expect(world.told.filter((what) => what === 'decisionFailed')).toHaveLength(4);
   });
 
-  test('tells how long it waited for room, whatever was decided anew meanwhile', async () => {
+  test('reports how long it waited for a slot, whatever was decided in the meantime', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.add();
     await world.clock.advance(3000);
@@ -232,11 +232,11 @@ describe('a Lease that a client changes all the time', () => {
     { candidates: 10, wantAtOnce: 1000, wantPerSecond: 1000 },
     { candidates: 100, wantAtOnce: 100, wantPerSecond: 100 },
     { candidates: 1000, wantAtOnce: 10, wantPerSecond: 10 },
-  ])('is decided on less often, the more candidates it has: $candidates', async (row) => {
+  ])('is decided less often, the more candidates it has: $candidates', async (row) => {
     const { candidates, wantAtOnce, wantPerSecond } = row;
     world.records.seeLease(KEY, makeLease('c0').lasting(3600).build(), makeNow(0));
     for (let index = 0; index < candidates; index++) world.see(makeCandidate(`c${index}`).renewedAt(0));
-    /** How often it is decided on within so many changes, one after the other at one moment. */
+    /** Returns the number of decisions for this many changes at the same moment. */
     const decisionsWithin = async (changes: number) => {
       world.decided.length = 0;
       for (let change = 0; change < changes; change++) await world.add();
@@ -256,8 +256,8 @@ describe('a Lease that a client changes all the time', () => {
   });
 });
 
-describe('once it is closed', () => {
-  test('nothing is sent any more, and it is over when the last request is answered', async () => {
+describe('a closed scheduler', () => {
+  test('sends nothing more, and is done when the last request is answered', async () => {
     world.see(makeCandidate('a').renewedAt(0));
     await world.add();
     let isOver = false;
@@ -273,7 +273,7 @@ describe('once it is closed', () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test('it is over at once when nothing is under way', async () => {
+  test('is done at once when no request is in flight', async () => {
     await expect(new SchedulerWorld().scheduler.close()).resolves.toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ async function makeWatchedWorld() {
   return { world, seen };
 }
 
-test('the observer is told of every change that is seen, and which are renewals only', async () => {
+test('the observer gets every seen change, and whether it is only a renewal', async () => {
   const { world, seen } = await makeWatchedWorld();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(2000);
@@ -30,7 +30,7 @@ test('the observer is told of every change that is seen, and which are renewals 
   expect(seen.slice(2)).toEqual([`${KEY} renewed`, KEY, KEY, KEY]);
 });
 
-test('what is looked at is what was seen last', async () => {
+test('a read returns the latest seen state', async () => {
   const { world } = await makeWatchedWorld();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
   await world.clock.advance(2000);

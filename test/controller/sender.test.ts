@@ -26,19 +26,19 @@ import { makeLeaseObject } from './make-objects.ts';
 
 const KEY = 'kube-system/scheduler';
 
-/** What becomes of a request, and how long that takes. */
+/** The fate of a request, and its latency. */
 interface Fate {
   readonly afterMs?: number;
   readonly error?: unknown;
   readonly answer?: KubernetesObject;
 }
 
-/** A sender, and a server that does what a test says; it knows one candidate, `a`, which was heard of at instant 0. */
+/** A sender with a scripted server. It knows one candidate, `a`, last seen at instant 0. */
 class SenderWorld {
   readonly clock = new VirtualClock();
   readonly records = new ElectionRecords(defaultSettings);
   readonly gate = new WriteGate(this.clock, this.records);
-  /** What was told, in order: like `written ok`, and `ended`, or `ended without an answer`. */
+  /** The reports in order: like `written ok`, and `ended`, or `ended without an answer`. */
   readonly told: string[] = [];
   fate: Fate = {};
   mayWrite = true;
@@ -123,11 +123,11 @@ describe('a ping', () => {
     const sent = world.observation?.ping;
     expect(sent).toMatchObject({ purpose: 'election', sentAt: 0, deliveredAt: 3000 });
     expect(sent && ackDueAt(sent, defaultSettings)).toBe(3000 + 5000 + 3000);
-    // The seconds after which more are asked are counted from then on as well.
+    // The time until more candidates are pinged counts from then on as well.
     expect(world.records.gather(KEY).memory.askingSince).toBe(3000);
   });
 
-  test('of a round that failed makes the next round come in 5 s instead of a minute', async () => {
+  test('of a failed round makes the next round come after 5 s instead of a minute', async () => {
     world.records.updateMemory(KEY, (memory) => ({ ...memory, rounds: { count: 7, lastAt: -1000 } }));
     await world.send({ ...ping, purpose: 'revival' });
     expect(world.records.gather(KEY).memory.rounds).toEqual({ count: 7, lastAt: -1000 });
@@ -144,7 +144,7 @@ describe('a ping', () => {
       error: new ConnectionError('reset', { code: 'ECONNRESET' }),
       wantPing: false,
     },
-    { name: 'came too late', error: apiError(409), wantPing: false },
+    { name: 'too late', error: apiError(409), wantPing: false },
     { name: 'is refused for good', error: apiError(422), wantPing: true },
   ])('that $name counts as delivered: $wantPing', async ({ error, wantPing }) => {
     world.fate = { error };
@@ -154,8 +154,8 @@ describe('a ping', () => {
   });
 });
 
-describe('what came of an action', () => {
-  test('is told before anything else is decided about the Lease', async () => {
+describe('the result of an action', () => {
+  test('is reported before the next decision about the Lease', async () => {
     world.records.seeLease(KEY, makeLease('a').preferring('b').build(), makeNow(0));
     const answer = makeLeaseObject('a', 0);
     world.fate = { afterMs: 10, ...(isKubernetesObject(answer) && { answer }) };
@@ -163,24 +163,21 @@ describe('what came of an action', () => {
     expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(Number.POSITIVE_INFINITY);
     await world.clock.advance(10);
     expect(world.told).toEqual(['written ok', 'ended']);
-    // The cache still shows what the write was based on.
+    // The cache still shows the state before the write.
     expect(world.gate.closedUntil(KEY, writtenBy(clearPreferredHolder))).toBe(10 + 10_000);
   });
 
   test.each([
     { name: 'a candidate', action: ping },
     { name: 'the Lease', action: clearPreferredHolder },
-  ])(
-    'by the wish of the server keeps $name from being written for as long as that says',
-    async ({ action }) => {
-      world.fate = { error: apiError(429, 7000) };
-      await world.send(action);
-      expect(world.told).toEqual(['written ApiError', 'ended without an answer']);
-      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBe(7000);
-      await world.clock.advance(7000);
-      expect(world.gate.closedUntil(KEY, writtenBy(action))).toBeUndefined();
-    },
-  );
+  ])('keeps $name from being written for as long as the server asks', async ({ action }) => {
+    world.fate = { error: apiError(429, 7000) };
+    await world.send(action);
+    expect(world.told).toEqual(['written ApiError', 'ended without an answer']);
+    expect(world.gate.closedUntil(KEY, writtenBy(action))).toBe(7000);
+    await world.clock.advance(7000);
+    expect(world.gate.closedUntil(KEY, writtenBy(action))).toBeUndefined();
+  });
 
   test.each([
     { name: 'overloaded', error: apiError(429), want: 'ended without an answer' },
@@ -192,13 +189,13 @@ describe('what came of an action', () => {
     },
     { name: 'ahead of us', error: apiError(409), want: 'ended' },
     { name: 'of another opinion', error: apiError(403), want: 'ended' },
-  ])('by a server that is $name counts for the limit of requests: $want', async ({ error, want }) => {
+  ])('with a server that is $name counts for the limit of requests: $want', async ({ error, want }) => {
     world.fate = { error };
     await world.send(ping);
     expect(world.told.at(-1)).toBe(want);
   });
 
-  test('is nothing when the lock was lost meanwhile: nothing is sent, and nothing held against anybody', async () => {
+  test('is empty if the lock was lost in the meantime: nothing is sent, and nothing counts as failed', async () => {
     world.mayWrite = false;
     await world.send(ping);
     expect(world.sent).toBe(0);
@@ -234,7 +231,7 @@ interface WantedRequest {
   readonly query: Record<string, string>;
 }
 
-/** A server that answers nothing but exactly this. */
+/** A server that gives only this answer. */
 function expectRequest({ method, path, contentType, body, query }: WantedRequest): void {
   nock(SERVER, { reqheaders: { 'content-type': contentType } })
     .intercept(path, method, (sent) => {
@@ -253,7 +250,7 @@ const LEASE = `${GROUP}/v1/namespaces/default/leases/scheduler`;
 
 const leaseWrites: readonly { name: string; action: Action; want: WantedRequest }[] = [
   {
-    name: 'a Lease is made for its first holder',
+    name: 'a Lease is created for its first holder',
     action: { kind: 'CreateLease', strategy: OLDEST, grant: GRANT },
     want: {
       method: 'POST',
@@ -276,7 +273,7 @@ const leaseWrites: readonly { name: string; action: Action; want: WantedRequest 
     },
   },
   {
-    name: 'a Lease is made without a holder for somebody else to fill',
+    name: 'a Lease is created without a holder for a third party',
     action: { kind: 'CreateLease', strategy: 'example.com/custom', grant: undefined },
     want: {
       method: 'POST',
@@ -369,7 +366,7 @@ const leaseWrites: readonly { name: string; action: Action; want: WantedRequest 
 ];
 
 describe.each(leaseWrites)('$name', ({ action, want }) => {
-  test('by one request, whose answer is the object as it is now', async () => {
+  test('comes from one request, whose answer is the new object', async () => {
     expectRequest(want);
     await expect(write(action)).resolves.toMatchObject({ metadata: { resourceVersion: '8' } });
     expect(nock.isDone()).toBe(true);
@@ -382,7 +379,7 @@ describe.each([
 ])('a candidate of $apiVersion', ({ source, apiVersion }) => {
   const path = `/apis/${apiVersion}/namespaces/default/leasecandidates/My_Candidate.0`;
 
-  test('is pinged in the version that is served (rule 11)', async () => {
+  test('is pinged in the served version (rule 11)', async () => {
     expectRequest({
       method: 'PATCH',
       path,
@@ -398,7 +395,7 @@ describe.each([
     expect(nock.isDone()).toBe(true);
   });
 
-  test('is deleted only if it is still the one that was decided on', async () => {
+  test('is deleted only if it is still the same object', async () => {
     expectRequest({
       method: 'DELETE',
       path,
@@ -425,7 +422,7 @@ describe('a write', () => {
     ...leaseWrites.map(({ action }) => action),
     ping,
     { kind: 'DeleteCandidate', source: 'native', name: 'a', ...META } as const,
-  ])('ends before another replica may act, whatever it is ($kind)', async (action) => {
+  ])('ends before another replica may act, for every kind ($kind)', async (action) => {
     const client = new ScriptedClient();
     await createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(
       'default',
@@ -435,7 +432,7 @@ describe('a write', () => {
     expect(client.requests.map(({ deadlineMs }) => deadlineMs)).toEqual([LONGEST_WRITE_MS]);
   });
 
-  test('without an answer is given up at that deadline', async () => {
+  test('without an answer is aborted at that deadline', async () => {
     const clock = new VirtualClock();
     let hasArrived = false;
     nock(SERVER)
@@ -465,7 +462,7 @@ describe('a write', () => {
     expect(client.requests).toEqual([]);
   });
 
-  test('whose answer is no object resolves to nothing', async () => {
+  test('that is answered without an object resolves to undefined', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ kind: 'Status', status: 'Success' });
     const answer = createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(

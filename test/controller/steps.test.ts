@@ -9,7 +9,7 @@ import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/e
 const KEY = 'kube-system/scheduler';
 const MANY = 10_000;
 
-/** Records of a Lease with so many candidates, beside so many other Leases with one each. */
+/** Records of a Lease with this many candidates, beside this many Leases with one candidate each. */
 function makeRecords(candidates: number, others: number): ElectionRecords {
   const records = new ElectionRecords(defaultSettings);
   records.seeLease(KEY, makeLease('candidate-0').build(), makeNow(0));
@@ -24,7 +24,7 @@ function makeRecords(candidates: number, others: number): ElectionRecords {
   return records;
 }
 
-describe('what is done about one Lease takes as many steps among 10,000 others as by itself (rule 1)', () => {
+describe('the work for one Lease takes as many steps among 10,000 others as alone (rule 1)', () => {
   const later = makeNow(1000);
   test.each<[string, (records: ElectionRecords) => void]>([
     ['gathering it', (records) => records.gather(KEY)],
@@ -46,14 +46,14 @@ describe('what is done about one Lease takes as many steps among 10,000 others a
       const records = makeRecords(3, others);
       return countedSteps(() => work(records));
     };
-    // So that what is only done once has been done.
+    // So that one-time work is done.
     steps(0);
     expect(steps(MANY)).toBe(steps(0));
   });
 });
 
-describe('of a Lease with a crowd of candidates', () => {
-  test('gathering takes a number of steps in proportion to them', () => {
+describe('for a Lease with a crowd of candidates', () => {
+  test('gathering takes steps in proportion to their number', () => {
     expect(
       tooFastGrowth((count) => {
         const records = makeRecords(count, 0);
@@ -62,7 +62,7 @@ describe('of a Lease with a crowd of candidates', () => {
     ).toEqual([]);
   });
 
-  test('its holder is gathered, and a candidate is seen to come, to renew and to go, in as many steps as among a few', () => {
+  test('gathering its holder, and a new, renewed or deleted candidate, takes as many steps as with a few', () => {
     const steps = (count: number) => {
       const records = makeRecords(count, 0);
       return countedSteps(() => {
@@ -77,7 +77,7 @@ describe('of a Lease with a crowd of candidates', () => {
   });
 });
 
-/** A clock that a test sets; the timer that was set last fires when it is told to. */
+/** A clock that a test sets. The last timer fires on request. */
 class SetClock implements Clock {
   time = 0;
   fire = () => {};
@@ -99,8 +99,8 @@ class SetClock implements Clock {
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `lease-${index}`);
 
-describe('a queue takes as many steps for each of its keys however many there are, but for the logarithm', () => {
-  test('of keys to look at, now or later', () => {
+describe('a queue takes the same number of steps for each key at any size, up to a logarithm', () => {
+  test('with due keys, now or later', () => {
     expect(
       tooFastGrowth((count) => {
         const clock = new SetClock();
@@ -132,7 +132,7 @@ describe('a queue takes as many steps for each of its keys however many there ar
         const room = new RequestRoom(new SetClock(), 32);
         return () => {
           for (const [index, key] of keys.entries()) room.wait(key, 'vacant', index);
-          // Thought of anew, and more urgent.
+          // Added again, with a higher urgency.
           for (const [index, key] of keys.entries())
             room.wait(key, index % 3 === 0 ? 'grant' : 'expiry', index);
           for (const [index, key] of keys.entries()) if (index % 5 === 0) room.stopWaiting(key);
@@ -145,7 +145,7 @@ describe('a queue takes as many steps for each of its keys however many there ar
     ).toEqual([]);
   });
 
-  test('of keys served in turn among namespaces', () => {
+  test('with turns of namespaces', () => {
     expect(
       tooFastGrowth((count) => {
         const turns = new FairKeys();

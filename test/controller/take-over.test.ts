@@ -7,7 +7,7 @@ import { makeCandidateObject, makeLeaseObject } from './make-objects.ts';
 
 const LOCK = 'kube-system/leader-election-controller';
 
-/** A standby that sees a new candidate, whose Lease the coordinator before it has not made. */
+/** A standby that sees a new candidate whose Lease the previous coordinator has not created. */
 async function makeStandby(parts: Partial<ElectionControllerParts> = {}): Promise<ControllerWorld> {
   const world = new ControllerWorld(parts);
   world.mayWrite = false;
@@ -29,7 +29,7 @@ function takeLock(world: ControllerWorld): OwnLock {
 const holderOf = (world: ControllerWorld) => world.leaseSpec()['holderIdentity'];
 
 describe('a coordinator that takes over from another one (rule 8)', () => {
-  test('elects at once where its watch shows its own lock: it has seen all that the former one has done', async () => {
+  test('elects at once if its watch shows its own lock: it has seen all writes of the former one', async () => {
     const world = await makeStandby();
     const own = takeLock(world);
     await world.clock.advance(0);
@@ -39,7 +39,7 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
     expect(holderOf(world)).toBe('a');
   });
 
-  test('decides nothing until its watch shows that', async () => {
+  test('makes no decision until its watch shows its own lock', async () => {
     const world = await makeStandby();
     world.watchDelayMs = 300;
     const own = takeLock(world);
@@ -51,7 +51,7 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
     expect(holderOf(world)).toBe('a');
   });
 
-  test('takes no earlier record of its own for that', async () => {
+  test('does not accept its own earlier record', async () => {
     const world = await makeStandby();
     const { renewTime, ...own } = takeLock(world);
     await world.clock.advance(0);
@@ -63,7 +63,7 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
     expect(world.decisions).toEqual(['default/scheduler AwaitingFormerHolder']);
   });
 
-  test('takes no lock that a list shows for that', async () => {
+  test('does not accept the lock from a list', async () => {
     const world = await makeStandby();
     world.watchDelayMs = 300;
     const own = takeLock(world);
@@ -76,11 +76,11 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
   });
 
   test.each<{ name: string; parts: Partial<ElectionControllerParts>; isRelisted?: true }>([
-    { name: 'as it was listed anew after a gap', parts: {}, isRelisted: true },
+    { name: 'because it was listed again after a gap', parts: {}, isRelisted: true },
     { name: 'as the lock is in no namespace that it watches', parts: { namespaces: ['default'] } },
-    { name: 'as each namespace has a watch of its own', parts: { namespaces: ['default', 'kube-system'] } },
+    { name: 'because each namespace has its own watch', parts: { namespaces: ['default', 'kube-system'] } },
   ])(
-    'makes a missing Lease 25 s later where something may have gone unseen, $name',
+    'creates a missing Lease 25 s later if it may have missed changes, $name',
     async ({ parts, isRelisted }) => {
       const world = await makeStandby(parts);
       if (isRelisted) {
@@ -103,13 +103,13 @@ describe('a coordinator that takes over from another one (rule 8)', () => {
 
   test.each<{ name: string; isThere: boolean; leadsAfterMs: number }>([
     {
-      name: 'once one duration has passed where a coordinator has been before',
+      name: 'after one duration if a coordinator existed before',
       isThere: true,
       leadsAfterMs: 15_000,
     },
-    { name: 'at once where no coordinator has ever been', isThere: false, leadsAfterMs: 1000 },
+    { name: 'at once if no coordinator ever existed', isThere: false, leadsAfterMs: 1000 },
   ])(
-    'that has just started makes the Lease of a candidate that is as new $name',
+    'that has just started creates the Lease of a new candidate $name',
     async ({ isThere, leadsAfterMs }) => {
       const world = new ControllerWorld({ settings: { ...defaultSettings, settleMs: 1000 } });
       if (isThere) takeLock(world);

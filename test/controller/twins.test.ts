@@ -16,7 +16,7 @@ const makeTwin = (source: CandidateSource, renewedAt: number) =>
     .renewedAt(renewedAt)
     .build();
 
-/** What is known of two candidates named a, first seen at 0, that renewed so long before. */
+/** The records of two candidates named a, first seen at 0, whose last renewals were this long before. */
 function recordsOf({
   native,
   custom,
@@ -33,7 +33,7 @@ function recordsOf({
 const counting = (records: ElectionRecords) =>
   records.gather(KEY).candidates.map(({ candidate }) => candidate.source);
 
-describe('of two candidates of one name (rule 13)', () => {
+describe('of two candidates with the same name (rule 13)', () => {
   test.each([
     { name: 'the native one, if both renewed at one moment', native: -1000, custom: -1000, want: 'native' },
     { name: 'the custom one, if that has renewed later', native: -2 * HOUR, custom: -1000, want: 'custom' },
@@ -46,18 +46,18 @@ describe('of two candidates of one name (rule 13)', () => {
     expect(counting(recordsOf({ native: 2 * HOUR, custom: 2 * HOUR + 1 }))).toEqual(['custom']);
   });
 
-  test('counts the one with the later renewTime, though the other one comes into sight later, by a clock that is ahead of ours', () => {
+  test('counts the one with the later renewTime, although the other one appears later, by a clock that is ahead of ours', () => {
     const records = new ElectionRecords(defaultSettings);
     records.seeCandidate(makeTwin('custom', 2 * HOUR), makeNow(0));
     records.seeCandidate(makeTwin('custom', 2 * HOUR + 1000), makeNow(1000));
     records.seeCandidate(makeTwin('native', HOUR), makeNow(14_000));
     expect(counting(records)).toEqual(['custom']);
-    // It lives, and its clock was set back.
+    // It is alive, and its clock was set back.
     records.seeCandidate(makeTwin('native', HOUR + 1000), makeNow(15_000));
     expect(counting(records)).toEqual(['native']);
   });
 
-  test('counts the one with the later renewTime, though it looks older when it comes into sight, by a clock that is behind ours', () => {
+  test('counts the one with the later renewTime, although it looks older at first sight, by a clock that is behind ours', () => {
     const records = new ElectionRecords(defaultSettings);
     records.seeCandidate(makeTwin('custom', -HOUR / 60), makeNow(0));
     records.seeCandidate(makeTwin('custom', 1000 - HOUR / 60), makeNow(1000));
@@ -76,7 +76,7 @@ describe('of two candidates of one name (rule 13)', () => {
     expect(counting(records)).toEqual(['native']);
   });
 
-  test('counts the one that is left', () => {
+  test('counts the remaining one', () => {
     const records = recordsOf({ native: -1000, custom: -60_000 });
     records.dropCandidate(makeTwin('native', -1000), makeNow(100));
     expect(counting(records)).toEqual(['custom']);
@@ -94,7 +94,7 @@ describe('of two candidates of one name (rule 13)', () => {
 });
 
 describe('a program that moves from native candidates to our own group (rule 13)', () => {
-  test('is elected by the candidate that lives, and its dead one is collected', async () => {
+  test('is elected by its live candidate, and its dead one is deleted', async () => {
     const world = new ControllerWorld();
     world.api.hasCustomCandidates = true;
     await world.start();

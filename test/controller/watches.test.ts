@@ -36,7 +36,7 @@ class SourcesWorld extends WatchedApi {
     this.api.handle('test', { method: 'POST', path, body: makeCandidateObject(name) });
   }
 
-  /** Answers with `status` what is asked about candidates of one source. */
+  /** Answers requests for candidates of one source with `status`. */
   refuse(apiVersion: string, status: number): void {
     this.fate = ({ path }) => (path === `/apis/${apiVersion}/leasecandidates` ? { outcome: status } : {});
   }
@@ -53,14 +53,14 @@ describe('LeaseCandidates of two sources (rule 13)', () => {
     { native: true, custom: true, want: [NATIVE, CUSTOM] },
     { native: true, custom: false, want: [NATIVE] },
     { native: false, custom: true, want: [CUSTOM] },
-  ])('are known once each source that is served is read (native $native, custom $custom)', async (served) => {
+  ])('are known when each served source is listed (native $native, custom $custom)', async (served) => {
     const world = await new SourcesWorld(served).start();
     expect(world.watch.apiVersions).toEqual(served.want);
     expect(world.watch.hasSynced()).toBe(true);
     expect(world.told.filter((line) => line === 'not served')).toEqual([]);
   });
 
-  test('are told of side by side, each with where it comes from', async () => {
+  test('are reported together, each with its source', async () => {
     const world = new SourcesWorld();
     world.create(NATIVE, 'a');
     world.create(CUSTOM, 'b');
@@ -73,7 +73,7 @@ describe('LeaseCandidates of two sources (rule 13)', () => {
     expect(world.watch.apiVersionOf('custom')).toBe(CUSTOM);
   });
 
-  test('are not known before it is known whether the other source is there', async () => {
+  test('are unknown until discovery of the other source has ended', async () => {
     const world = new SourcesWorld({ native: false });
     world.fate = ({ path }) => (path === `/apis/${NATIVE}` ? { answerMs: 3000 } : {});
     await world.start();
@@ -83,7 +83,7 @@ describe('LeaseCandidates of two sources (rule 13)', () => {
     expect(world.watch.hasSynced()).toBe(true);
   });
 
-  test('are not known before the slower one is read', async () => {
+  test('are unknown until the slower one is listed', async () => {
     const world = new SourcesWorld();
     world.fate = ({ path }) => (path === `/apis/${CUSTOM}/leasecandidates` ? { answerMs: 3000 } : {});
     await world.start();
@@ -92,14 +92,14 @@ describe('LeaseCandidates of two sources (rule 13)', () => {
     expect(world.watch.hasSynced()).toBe(true);
   });
 
-  test('are told to be served by none once, when neither is', async () => {
+  test('are reported as not served once, when neither source is served', async () => {
     const world = await new SourcesWorld({ native: false, custom: false }).start();
     await world.clock.advance(60_000);
     expect(world.told).toEqual(['not served']);
     expect(world.watch.hasSynced()).toBe(false);
   });
 
-  test('of a source that comes later are found within 10 s', async () => {
+  test('of a source that appears later are found within 10 s', async () => {
     const world = await new SourcesWorld({ custom: false }).start();
     world.api.hasCustomCandidates = true;
     world.create(CUSTOM, 'b');
@@ -108,8 +108,8 @@ describe('LeaseCandidates of two sources (rule 13)', () => {
   });
 });
 
-describe('a source that may not be read', () => {
-  test('does not keep those of the other one from being known', async () => {
+describe('a forbidden source', () => {
+  test('does not delay the other one', async () => {
     const world = new SourcesWorld();
     world.refuse(CUSTOM, 403);
     await world.start();
@@ -117,7 +117,7 @@ describe('a source that may not be read', () => {
     expect(world.watch.knows('default')).toBe(true);
   });
 
-  test('is read once it may be, and counts from then on', async () => {
+  test('is listed when it is allowed, and counts from then on', async () => {
     const world = new SourcesWorld();
     world.create(CUSTOM, 'b');
     world.refuse(CUSTOM, 403);
@@ -131,14 +131,14 @@ describe('a source that may not be read', () => {
     expect(world.watch.hasSynced()).toBe(true);
   });
 
-  test('and is the only one leaves nothing to be known', async () => {
+  test('that is the only one leaves everything unknown', async () => {
     const world = new SourcesWorld({ native: false });
     world.refuse(CUSTOM, 403);
     await world.start();
     expect(world.watch.hasSynced()).toBe(false);
   });
 
-  test('for another reason is waited for', async () => {
+  test('with another error is waited for', async () => {
     const world = new SourcesWorld();
     world.refuse(CUSTOM, 500);
     await world.start();
@@ -146,8 +146,8 @@ describe('a source that may not be read', () => {
   });
 });
 
-describe('a source that goes', () => {
-  test('takes its candidates along, and others are let go first for 20 s (rule 10)', async () => {
+describe('a source that disappears', () => {
+  test('removes its candidates, and this replica lets others coordinate for 20 s (rule 10)', async () => {
     const world = new SourcesWorld();
     world.create(NATIVE, 'a');
     await world.start();
@@ -164,7 +164,7 @@ describe('a source that goes', () => {
     expect([world.watch.hasJustLostSource, world.watch.hasSynced()]).toEqual([false, true]);
   });
 
-  test('and comes back at once keeps nobody from anything', async () => {
+  test('and comes back at once has no effect', async () => {
     const world = await new SourcesWorld().start();
     world.api.candidateVersions = [];
     world.connection.breakWatches();
@@ -174,7 +174,7 @@ describe('a source that goes', () => {
     expect([world.watch.hasJustLostSource, world.watch.hasSynced()]).toEqual([false, true]);
   });
 
-  test('as soon as it is listed, again and again, is no loss: it was never known', async () => {
+  test('after each list, again and again, is no loss: it was never known', async () => {
     const world = new SourcesWorld();
     world.refuse(NATIVE, 404);
     await world.start();
@@ -186,7 +186,7 @@ describe('a source that goes', () => {
   });
 });
 
-describe('a source that went is missed', () => {
+describe('a lost source is reported', () => {
   async function lose(...names: readonly string[]): Promise<SourcesWorld> {
     const world = new SourcesWorld();
     for (const name of names) world.create(NATIVE, name);
@@ -197,7 +197,7 @@ describe('a source that went is missed', () => {
     return world;
   }
 
-  test('from when it went, where candidates were in it', async () => {
+  test('from its loss, if it had candidates', async () => {
     const world = await lose('a', 'b');
     expect(world.watch.missingSince).toEqual([expect.any(Number)]);
     expect(world.watch.missingSince[0]).toBeLessThanOrEqual(1000);
@@ -210,7 +210,7 @@ describe('a source that went is missed', () => {
     expect(world.watch.missingSince).toEqual([]);
   });
 
-  test('for a day at most, as it may have been turned off on purpose', async () => {
+  test('for a day at most, because an administrator may have turned it off', async () => {
     const world = await lose('a');
     await world.clock.advance(86_000_000);
     expect(world.watch.missingSince).toHaveLength(1);
@@ -218,7 +218,7 @@ describe('a source that went is missed', () => {
     expect(world.watch.missingSince).toEqual([]);
   });
 
-  test('not where nobody was a candidate in it any more', async () => {
+  test('not if it had no candidates any more', async () => {
     const world = await lose();
     expect(world.watch.missingSince).toEqual([]);
   });
@@ -283,8 +283,8 @@ describe.each([
   });
 });
 
-describe('while no version is served (rule 11)', () => {
-  test('that is told once, and looked for again and again', async () => {
+describe('without a served version (rule 11)', () => {
+  test('this is reported once, and discovery is repeated', async () => {
     const world = new WatchWorld();
     world.api.candidateVersions = [];
     world.watch.start();
@@ -301,7 +301,7 @@ describe('while no version is served (rule 11)', () => {
     expect(world.told).toEqual(['not served', 'added default/a', 'synced v1beta1']);
   });
 
-  test('a server that cannot tell is not taken for one that does not serve', async () => {
+  test('a discovery error is not "not served"', async () => {
     const world = new WatchWorld();
     world.fate = () => ({ outcome: 503 });
     world.watch.start();
@@ -314,7 +314,7 @@ describe('while no version is served (rule 11)', () => {
 });
 
 describe('a version that has disappeared (rule 11)', () => {
-  test('takes its candidates along; another one is found, and told of', async () => {
+  test('removes its candidates; another version is found and reported', async () => {
     const world = new WatchWorld();
     world.create('a');
     world.watch.start();
@@ -333,7 +333,7 @@ describe('a version that has disappeared (rule 11)', () => {
     expect(world.connection.openWatches).toBe(1);
   });
 
-  test('and with it all, is told once; so is its next disappearance', async () => {
+  test('and leaves none is reported once, and so is its next disappearance', async () => {
     const world = new WatchWorld();
     world.watch.start();
     await world.clock.advance(0);
@@ -351,7 +351,7 @@ describe('a version that has disappeared (rule 11)', () => {
     ]);
   });
 
-  test('after it was watched for a while is looked for again at once, whatever it took to find it', async () => {
+  test('after a watch for a while is discovered again at once, whatever the first discovery took', async () => {
     const world = new WatchWorld();
     world.fate = ({ path }) => (LIST.test(path) ? { outcome: 404 } : {});
     world.watch.start();
@@ -365,10 +365,10 @@ describe('a version that has disappeared (rule 11)', () => {
     expect(world.told.slice(1)).toEqual(['gone v1beta1', 'synced v1alpha2']);
   });
 
-  test('while discovery still lists it is no reason for a storm of requests', async () => {
+  test('while discovery still lists it causes no storm of requests', async () => {
     const world = new WatchWorld();
     const listedAt: number[] = [];
-    // During an upgrade, one API server behind the same address serves it and another does not.
+    // During an upgrade, one API server behind the address serves it and another does not.
     world.fate = ({ path }) => {
       if (!LIST.test(path)) return { answerMs: 5 };
       listedAt.push(world.clock.now());
@@ -377,7 +377,7 @@ describe('a version that has disappeared (rule 11)', () => {
     world.watch.start();
     await world.clock.advance(60_000);
     const gaps = listedAt.slice(1).map((at, index) => at - (listedAt[index] ?? 0));
-    // Each round takes 10 ms; between them the pauses double up to the interval at which it is looked for anyway.
+    // Each round takes 10 ms. The pauses in between double up to the regular interval of discovery.
     const pauses = [75, 150, 300, 600, 1200, 2400, 4800, ...Array.from({ length: 6 }, () => 7500)];
     expect(gaps).toEqual(pauses.map((ms) => ms + 10));
     world.fate = () => ({});
@@ -387,7 +387,7 @@ describe('a version that has disappeared (rule 11)', () => {
 });
 
 describe('several namespaces', () => {
-  test('are known one after the other, as they are listed', async () => {
+  test('are known one by one, as they are listed', async () => {
     const world = new WatchWorld(['one', 'two']);
     world.create('a', 'one');
     world.create('b', 'two');

@@ -33,17 +33,17 @@ function seeCandidate(resourceVersion: string): void {
 }
 
 /** A write was sent and answered. */
-function answered(object: WrittenObject, otherThan: string | undefined): void {
-  gate.expectChange(KEY, object, gate.expectAnswer(KEY, object), otherThan);
+function answered(object: WrittenObject, baseVersion: string | undefined): void {
+  gate.expectChange(KEY, object, gate.expectAnswer(KEY, object), baseVersion);
 }
 
-describe('what came of a write (rule 8)', () => {
-  test('is not waited for before anything was written', () => {
+describe('the result of a write (rule 8)', () => {
+  test('is not awaited before the first write', () => {
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
     expect(gate.giveUp(KEY, LEASE)).toBe(false);
   });
 
-  test('is waited for while the cache shows what the write was based on, and known with any other version', () => {
+  test('is awaited while the cache shows the base of the write, and known with any other version', () => {
     seeLease('7');
     answered(LEASE, '7');
     expect(gate.closedUntil(KEY, LEASE)).toBe(10_000);
@@ -54,27 +54,27 @@ describe('what came of a write (rule 8)', () => {
     expect(gate.giveUp(KEY, LEASE)).toBe(false);
   });
 
-  test('is known at once when the cache was ahead of the answer', () => {
+  test('is known at once if the cache was ahead of the answer', () => {
     seeLease('8');
     answered(LEASE, '7');
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
-  test('is known when the object is gone', () => {
+  test('is known when the object is deleted', () => {
     seeLease('7');
     answered(LEASE, '7');
     seeLease(undefined);
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
-  test('is waited for when a Lease was made to appear', () => {
+  test('is awaited after the creation of a Lease', () => {
     answered(LEASE, undefined);
     expect(gate.closedUntil(KEY, LEASE)).toBe(10_000);
     seeLease('1');
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
-  test('to a candidate has nothing to do with its Lease, or with another candidate', () => {
+  test('for a candidate does not affect its Lease, or another candidate', () => {
     seeLease('7');
     seeCandidate('3');
     answered(CANDIDATE, '3');
@@ -87,7 +87,7 @@ describe('what came of a write (rule 8)', () => {
     expect(gate.closedUntil(KEY, CANDIDATE)).toBeUndefined();
   });
 
-  test('is waited for while the write is under way, however long that takes', async () => {
+  test('is awaited while the write is in flight, for any time', async () => {
     gate.expectAnswer(KEY, LEASE);
     await clock.advance(60_000);
     expect(gate.closedUntil(KEY, LEASE)).toBe(Number.POSITIVE_INFINITY);
@@ -97,7 +97,7 @@ describe('what came of a write (rule 8)', () => {
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
-  test('is not waited for when the write has ended without an answer', () => {
+  test('is not awaited after a write without an answer', () => {
     gate.expectNothing(KEY, LEASE, gate.expectAnswer(KEY, LEASE));
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
     expect(gate.giveUp(KEY, LEASE)).toBe(false);
@@ -110,7 +110,7 @@ describe('what came of a write (rule 8)', () => {
       ends: (former: AwaitedAnswer) => gate.expectChange(KEY, CANDIDATE, former, '3'),
     },
   ])(
-    'is waited for whatever comes of a former one, which $name only now: the object was gone meanwhile',
+    'is awaited after a late answer to an earlier write, which $name only now: the object was deleted in the meantime',
     ({ ends }) => {
       const former = gate.expectAnswer(KEY, CANDIDATE);
       gate.forgetObject(KEY, CANDIDATE);
@@ -121,7 +121,7 @@ describe('what came of a write (rule 8)', () => {
     },
   );
 
-  test('is waited for though the object was gone meanwhile, where nothing was written since', () => {
+  test('is awaited although the object was deleted in the meantime, if there was no later write', () => {
     const sent = gate.expectAnswer(KEY, CANDIDATE);
     gate.forgetObject(KEY, CANDIDATE);
     seeCandidate('7');
@@ -129,12 +129,12 @@ describe('what came of a write (rule 8)', () => {
     expect(gate.closedUntil(KEY, CANDIDATE)).toBe(10_000);
   });
 
-  test('of one Lease has nothing to do with another', () => {
+  test('for one Lease does not affect another', () => {
     answered(LEASE, undefined);
     expect(gate.closedUntil('kube-system/other', LEASE)).toBeUndefined();
   });
 
-  test('is forgotten with its Lease', () => {
+  test('is dropped with its Lease', () => {
     answered(LEASE, undefined);
     answered(CANDIDATE, undefined);
     gate.forget(KEY);
@@ -147,28 +147,25 @@ describe('a stalled watch', () => {
   test.each([
     { name: 'the Lease', object: LEASE },
     { name: 'a candidate', object: CANDIDATE },
-  ])(
-    'that should tell of $name is given ten seconds; then the cache has missed something',
-    async ({ object }) => {
-      seeLease('7');
-      seeCandidate('7');
-      answered(object, '7');
-      await clock.advance(9999);
-      expect(gate.closedUntil(KEY, object)).toBe(10_000);
-      await clock.advance(1);
-      expect(gate.closedUntil(KEY, object)).toBeUndefined();
-      expect(gate.giveUp(KEY, object)).toBe(true);
-    },
-  );
+  ])('for $name is waited for for ten seconds; then the cache has missed an event', async ({ object }) => {
+    seeLease('7');
+    seeCandidate('7');
+    answered(object, '7');
+    await clock.advance(9999);
+    expect(gate.closedUntil(KEY, object)).toBe(10_000);
+    await clock.advance(1);
+    expect(gate.closedUntil(KEY, object)).toBeUndefined();
+    expect(gate.giveUp(KEY, object)).toBe(true);
+  });
 
-  test('is found out once for each write', async () => {
+  test('is detected once for each write', async () => {
     seeLease('7');
     answered(LEASE, '7');
     await clock.advance(10_000);
     expect([gate.giveUp(KEY, LEASE), gate.giveUp(KEY, LEASE)]).toEqual([true, false]);
   });
 
-  test('that has told of the write in the end has missed nothing', async () => {
+  test('that has finally shown the write has missed nothing', async () => {
     seeLease('7');
     answered(LEASE, '7');
     await clock.advance(10_000);
@@ -177,7 +174,7 @@ describe('a stalled watch', () => {
   });
 });
 
-/** Fails once more, and says after how many milliseconds it may be tried again. */
+/** Fails once more. Returns after how many milliseconds it may be retried. */
 function delayAfterFailure(floorMs: number, isConflict: boolean): number {
   gate.failed(KEY, LEASE, floorMs, isConflict);
   return (gate.closedUntil(KEY, LEASE) ?? clock.now()) - clock.now();
@@ -185,7 +182,7 @@ function delayAfterFailure(floorMs: number, isConflict: boolean): number {
 
 describe('failures', () => {
   beforeEach(() => {
-    // The longest of each delay.
+    // The maximum of each delay.
     clock = new VirtualClock({ random: () => 1 });
     gate = new WriteGate(clock, records);
   });
@@ -203,7 +200,7 @@ describe('failures', () => {
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
-  test('to write one candidate keep nothing else from being written', () => {
+  test('to write one candidate block only that candidate', () => {
     gate.failed(KEY, CANDIDATE, 0, false);
     expect(gate.closedUntil(KEY, CANDIDATE)).toBe(20);
     expect(gate.closedUntil(KEY, { ...CANDIDATE, name: 'b', uid: 'uid-of-b' })).toBeUndefined();
@@ -212,22 +209,22 @@ describe('failures', () => {
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
   });
 
-  test('that are conflicts cost nothing the first time, then as much as any other', () => {
+  test('by conflicts cost nothing the first time, then as much as any other', () => {
     expect(Array.from({ length: 4 }, () => delayAfterFailure(0, true))).toEqual([0, 20, 40, 80]);
   });
 
-  test('are spread by chance, over the second half of the delay', () => {
+  test('are randomized over the second half of the delay', () => {
     clock = new VirtualClock({ random: () => 0 });
     gate = new WriteGate(clock, records);
     expect(delayAfterFailure(0, false)).toBe(10);
   });
 
-  test('wait for as long as the server asks', () => {
+  test('wait as long as the server asks', () => {
     expect(delayAfterFailure(5000, false)).toBe(5000);
     expect(delayAfterFailure(5000, true)).toBe(5000);
   });
 
-  test('begin anew after a success', () => {
+  test('start again after a success', () => {
     gate.failed(KEY, LEASE, 0, false);
     gate.failed(KEY, LEASE, 0, false);
     gate.succeeded(KEY, LEASE);
@@ -235,7 +232,7 @@ describe('failures', () => {
     expect(delayAfterFailure(0, false)).toBe(20);
   });
 
-  test('are forgotten with their Lease', () => {
+  test('are dropped with their Lease', () => {
     gate.failed(KEY, LEASE, 0, false);
     gate.forget(KEY);
     expect(gate.closedUntil(KEY, LEASE)).toBeUndefined();
@@ -248,7 +245,7 @@ const b = { kind: 'candidate', name: 'b', uid: 'v' } as const;
 /** Of the same name, from the other source (rule 13). */
 const twin = { ...a, uid: 'w' } as const;
 
-test('an object is closed apart from another one, be it of the same name, and from those of another Lease', () => {
+test('an object is blocked separately from others, even with the same name, or of another Lease', () => {
   for (const object of [LEASE, a, b]) gate.failed(KEY, object, 1000, true);
   gate.forgetObject(KEY, a);
   gate.forgetObject(KEY, { kind: 'candidate', name: 'never', uid: 'x' });
@@ -263,7 +260,7 @@ test('an object is closed apart from another one, be it of the same name, and fr
   for (const object of [LEASE, a, b, twin]) expect(gate.closedUntil(KEY, object)).toBeUndefined();
 });
 
-test('an object that waits for nothing and whose last write succeeded is not remembered', () => {
+test('an object without a wait whose last write succeeded is not stored', () => {
   gate.failed(KEY, LEASE, 1000, false);
   const answered = gate.expectAnswer(KEY, LEASE);
   gate.succeeded(KEY, LEASE);
@@ -271,7 +268,7 @@ test('an object that waits for nothing and whose last write succeeded is not rem
   expect(gate.size).toBe(0);
 });
 
-test('a ping and a deletion write the candidate, everything else the Lease', () => {
+test('a ping and a deletion write the candidate, all other actions the Lease', () => {
   const candidate = { name: 'a', uid: 'u', resourceVersion: '1' };
   expect(
     writtenBy({

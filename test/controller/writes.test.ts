@@ -10,7 +10,7 @@ async function makeWorld(): Promise<ControllerWorld> {
   return await new ControllerWorld().start();
 }
 
-/** How far apart: each at least half and at most all of a delay that doubles from `baseMs`. */
+/** Each distance is between half and all of a delay that doubles from `baseMs`. */
 function expectDoublingGaps(times: readonly number[], baseMs: number): void {
   for (const [index, at] of times.slice(1).entries()) {
     const gapMs = at - (times[index] ?? 0);
@@ -24,27 +24,27 @@ function makeFreshCandidate(world: ControllerWorld, name = 'a', leaseName = 'sch
 }
 
 describe('after a write (rule 8)', () => {
-  test('nothing is decided until the watch has shown it', async () => {
+  test('there is no decision until the watch has shown it', async () => {
     const world = await makeWorld();
     world.watchDelayMs = 3000;
     makeFreshCandidate(world);
     await world.clock.advance(3000);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
-    // News of a candidate is reason enough to decide, but for the write whose effect is not seen yet.
+    // News of a candidate would cause a decision, if a write were not pending in the cache.
     world.watchDelayMs = 0;
     world.connection.holdWatches(true);
     await world.clock.advance(9999);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
     world.connection.holdWatches(false);
     await world.clock.advance(0);
-    // Its holder should have taken it up by then: it is asked.
+    // Its holder should have renewed it by then: it is pinged.
     expect(world.decisions.slice(0, 2)).toEqual([`${KEY} LeaseMissing`, `${KEY} LeaderOptimal`]);
     expect(world.ourWriteLines.slice(0, 1)).toEqual([`POST leases ${KEY} 201`]);
   });
 
-  test('another candidate that appears meanwhile has to wait for the watch too', async () => {
+  test('a new candidate has to wait for the watch, too', async () => {
     const world = await makeWorld();
-    // The write is done, but this process is told of it late: by now its view is out of date.
+    // The write is done, but this process learns of it late: by now its view is outdated.
     world.fate = (request) => {
       if (isLeaseWrite(request)) world.watchDelayMs = 2000;
       return {};
@@ -56,11 +56,11 @@ describe('after a write (rule 8)', () => {
     await world.clock.advance(1989);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
     await world.clock.advance(1);
-    // b is better than a, who has not taken the Lease up.
+    // b is better than a, which has not renewed the Lease.
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`, `${KEY} GrantRevised`]);
   });
 
-  test('a watch that has stalled holds decisions up for ten seconds, not for ever', async () => {
+  test('a stalled watch delays decisions for ten seconds, not for ever', async () => {
     const world = await makeWorld();
     world.fate = (request) => {
       if (isLeaseWrite(request)) world.connection.holdWatches(true);
@@ -70,12 +70,13 @@ describe('after a write (rule 8)', () => {
     await world.clock.advance(9999);
     expect(world.decisions).toEqual([`${KEY} LeaseMissing`]);
     await world.clock.advance(1);
-    // On old news: to this process the Lease was made and is gone, so that its holder may lead, and it has to answer.
+    // With old news: this process sees that the Lease was created and is gone, so its holder may lead and must
+    // answer.
     expect(world.decisions.slice(0, 2)).toEqual([`${KEY} LeaseMissing`, `${KEY} AwaitingFormerHolder`]);
     expect(world.ourWriteLines).toEqual([`POST leases ${KEY} 201`, 'PATCH leasecandidates default/a 200']);
   });
 
-  test('a Lease that came and went unseen is made anew without any news', async () => {
+  test('a Lease that appeared and disappeared unseen is created again without an event', async () => {
     const world = await makeWorld();
     world.fate = (request) => (isLeaseWrite(request) ? { requestMs: 100 } : {});
     makeFreshCandidate(world);
@@ -88,7 +89,7 @@ describe('after a write (rule 8)', () => {
     world.connection.breakWatches();
     world.connection.holdWatches(false);
     await world.clock.advance(12_000);
-    // By now a has to be asked whether it still lives.
+    // By now, a must be pinged to show that it is alive.
     expect(world.candidateSpec('default/a')).toHaveProperty('pingTime');
     expect(world.leaseSpec()).toEqual({});
     world.renew('default/a');
@@ -98,7 +99,7 @@ describe('after a write (rule 8)', () => {
 });
 
 describe('after a conflict (rule 8)', () => {
-  test('the news that explains it is awaited, and then decided on at once', async () => {
+  test('the decision waits for the event that explains it, and follows at once', async () => {
     const world = await makeWorld();
     world.create('leases', makeLeaseObject('', 0, { leaseDurationSeconds: 1 }));
     await world.clock.advance(0);
@@ -115,9 +116,9 @@ describe('after a conflict (rule 8)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 8 });
   });
 
-  test('another one is not answered at once: repeats back off', async () => {
+  test('a second conflict is followed by a backoff', async () => {
     const world = await makeWorld();
-    // Each time that we are about to write, somebody else has just done so.
+    // Each time that we are about to write, another client has just written.
     let touches = 0;
     world.fate = (request) => {
       if (isLeaseWrite(request)) world.change('leases', KEY, { leaseTransitions: ++touches });
@@ -133,7 +134,7 @@ describe('after a conflict (rule 8)', () => {
     expectDoublingGaps(times.slice(1), 20);
   });
 
-  test('over the making of a Lease that exists by now, the other one is taken for what it is', async () => {
+  test('about the creation of a Lease that exists by now, the next decision uses the existing one', async () => {
     const world = await makeWorld();
     world.watchDelayMs = 500;
     makeFreshCandidate(world);
@@ -149,7 +150,7 @@ describe('after a conflict (rule 8)', () => {
 });
 
 describe('a write without an answer', () => {
-  test('is made again, with a resourceVersion that makes that safe', async () => {
+  test('is repeated, with a resourceVersion that makes this safe', async () => {
     const world = await makeWorld();
     const { metadata } = world.create('leases', makeLeaseObject('', 0, { leaseDurationSeconds: 1 }));
     const { uid, resourceVersion } = metadata;
@@ -157,7 +158,7 @@ describe('a write without an answer', () => {
     const sent: unknown[] = [];
     world.fate = (request) => {
       if (!isLeaseWrite(request)) {
-        // As the first attempt may have been carried out, and its candidate lead, that is asked.
+        // The server may have applied the first attempt, and its candidate may lead, so it is pinged.
         if (request.method === 'PATCH') world.clock.setTimer(() => world.renew('default/a'), 1);
         return {};
       }
@@ -175,7 +176,7 @@ describe('a write without an answer', () => {
     expect(sent.slice(0, 3)).toEqual([based, based, based]);
   });
 
-  test('that was carried out all the same is found by the watch', async () => {
+  test('that was executed is found by the watch', async () => {
     const world = await makeWorld();
     world.fate = (request) => (isLeaseWrite(request) ? { outcome: 'lost' } : {});
     makeFreshCandidate(world);
@@ -187,7 +188,7 @@ describe('a write without an answer', () => {
     expect(world.decisions.slice(2)).not.toContain(`${KEY} LeaseMissing`);
   });
 
-  test('whose connection was refused was not carried out: another candidate may be elected next', async () => {
+  test('without a connection was not executed: another candidate may be elected next', async () => {
     const world = await makeWorld();
     world.fate = (request) => {
       if (isLeaseWrite(request)) world.api.isDown = true;
@@ -203,12 +204,12 @@ describe('a write without an answer', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('is made again ever more rarely while a server refuses it', async () => {
+  test('is repeated less and less often while a server refuses it', async () => {
     const world = await makeWorld();
     const times: number[] = [];
     world.fate = (request) => {
       if (!isLeaseWrite(request)) {
-        // As it cannot be told whether the Lease was made, its candidate is asked.
+        // It is unknown whether the Lease was created, so its candidate is pinged.
         if (request.method === 'PATCH') world.clock.setTimer(() => world.renew('default/a'), 1);
         return {};
       }
@@ -221,7 +222,7 @@ describe('a write without an answer', () => {
     }, 1000);
     makeFreshCandidate(world);
     await world.clock.advance(30_000);
-    // News of the candidate, which renews every second, does not bring the next attempt forward.
+    // News of the candidate, which renews every second, does not speed up the next attempt.
     expect(times.length).toBeGreaterThan(10);
     expectDoublingGaps(times, 20);
     world.fate = () => ({});
@@ -231,7 +232,10 @@ describe('a write without an answer', () => {
 });
 
 describe('a release soon after a grant by expiry (rule 8)', () => {
-  /** client-go's release empties what it finds, since 0.34: here `b` leads by now, and `a`, not knowing, lets go. */
+  /**
+   * client-go's release empties the Lease whoever holds it, since 0.34: here `b` leads by now, and `a` releases
+   * without knowing.
+   */
   async function makeDoubtfulRelease(world: ControllerWorld, grant: () => void): Promise<void> {
     world.create('leases', makeLeaseObject('a', 0));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
@@ -250,7 +254,7 @@ describe('a release soon after a grant by expiry (rule 8)', () => {
     world.renew('default/c');
   }
 
-  test('does not take the Lease from its new holder, though the answer to the grant was lost', async () => {
+  test('does not take the Lease from its new holder, although the answer to the grant was lost', async () => {
     const world = new ControllerWorld();
     const isGrant = ({ body }: ApiRequest) => JSON.stringify(body ?? {}).includes('holderIdentity');
     world.fate = (request) => (isGrant(request) ? { outcome: 'lost' } : {});
@@ -262,7 +266,7 @@ describe('a release soon after a grant by expiry (rule 8)', () => {
     expect(world.leaseSpec()['holderIdentity']).not.toBe('c');
   });
 
-  test('does not take the Lease from its new holder, though another coordinator had granted it', async () => {
+  test('does not take the Lease from its new holder, although another coordinator had granted it', async () => {
     const world = new ControllerWorld();
     world.mayWrite = false;
     await makeDoubtfulRelease(world, () => {
@@ -282,7 +286,7 @@ describe('a release soon after a grant by expiry (rule 8)', () => {
 });
 
 describe('a ping', () => {
-  test('that was refused as a conflict counts as not sent: the answer is asked for again', async () => {
+  test('that was refused because of a conflict counts as not sent: it is repeated', async () => {
     const world = await makeWorld();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
     // Between the decision and the ping, the candidate changes without renewing.
@@ -301,7 +305,7 @@ describe('a ping', () => {
     ]);
   });
 
-  test('that failed is not held against the candidate', async () => {
+  test('that failed does not count against the candidate', async () => {
     const world = await makeWorld();
     let failures = 3;
     world.fate = (request) => (isPing(request) && failures-- > 0 ? { outcome: 500 } : {});
@@ -312,9 +316,9 @@ describe('a ping', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  test('that is refused for good keeps no other candidate from being elected', async () => {
+  test('that is always refused does not keep another candidate from being elected', async () => {
     const world = await makeWorld();
-    // A candidate that a newer server's validation does not let anybody change any more.
+    // A candidate that a newer server's validation makes immutable.
     world.fate = (request) => (isPing(request) && request.path.endsWith('/old') ? { outcome: 422 } : {});
     world.create('leasecandidates', makeCandidateObject('old', { renewedAt: -60_000, version: '1.30.0' }));
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0 }));
@@ -325,10 +329,10 @@ describe('a ping', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
 
-  test('that fails does not keep a grant beside it from being told', async () => {
+  test('that fails does not keep a simultaneous grant from being reported', async () => {
     const world = new ControllerWorld();
     world.fate = (request) => (isPing(request) ? { outcome: 500 } : {});
-    // Half its validity is over, so that it is asked for a sign of life; but it could not be the leader.
+    // Half its validity is over, so it is pinged; but it cannot lead.
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: -16 * 60_000, version: '1.37.0' }));
     makeFreshCandidate(world);
     await world.start();
@@ -337,8 +341,8 @@ describe('a ping', () => {
   });
 });
 
-describe('a cache that is not in step with the server', () => {
-  test('is found out by a write, and put right, though the watch never tells', async () => {
+describe('a cache that differs from the server', () => {
+  test('is detected by a write, and corrected, although the watch never shows the change', async () => {
     const world = new ControllerWorld();
     world.create('leasecandidates', makeCandidateObject('holder', { renewedAt: 0, version: '1.20.0' }));
     world.create('leasecandidates', makeCandidateObject('lost', { renewedAt: -60_000, version: '1.30.0' }));
@@ -363,7 +367,7 @@ describe('a cache that is not in step with the server', () => {
 });
 
 describe('a deletion', () => {
-  test('that is refused for good neither holds an election up nor keeps it from being told', async () => {
+  test('that is always refused neither delays an election nor keeps it from being reported', async () => {
     const world = new ControllerWorld();
     const asked: number[] = [];
     world.fate = ({ method }) => {
@@ -389,7 +393,7 @@ describe('a deletion', () => {
   });
 });
 
-describe('the right to write (rule 10)', () => {
+describe('the permission to write (rule 10)', () => {
   test('is checked again before each single write', async () => {
     const world = new ControllerWorld();
     for (const name of ['a', 'b', 'c']) {
@@ -401,7 +405,7 @@ describe('the right to write (rule 10)', () => {
     let asked = 0;
     world.onMayWrite = () => {
       asked++;
-      // Lost after the first ping: one question comes before it, with the decision.
+      // Lost after the first ping: the check with the decision comes before it.
       if (asked > 2) world.mayWrite = false;
     };
     world.takeLock();
@@ -410,7 +414,7 @@ describe('the right to write (rule 10)', () => {
     expect(asked).toBeGreaterThanOrEqual(3);
   });
 
-  test('that was lost leaves what was not sent unrecorded: it is all sent once the right is back', async () => {
+  test('that was lost leaves unsent actions unrecorded: all are sent after the lock is back', async () => {
     const world = await makeWorld();
     let asked = 0;
     world.onMayWrite = () => {
@@ -424,8 +428,8 @@ describe('the right to write (rule 10)', () => {
   });
 });
 
-describe('what is forgotten', () => {
-  test('is told without the lock too', async () => {
+describe('a forgotten Lease', () => {
+  test('is reported without the lock, too', async () => {
     const world = await makeWorld();
     makeFreshCandidate(world);
     await world.clock.advance(0);
@@ -436,7 +440,7 @@ describe('what is forgotten', () => {
     expect(world.told).toContain(`forgotten ${KEY}`);
   });
 
-  test('is told once the Lease and its candidates are gone', async () => {
+  test('is reported when the Lease and its candidates are deleted', async () => {
     const world = await makeWorld();
     makeFreshCandidate(world);
     await world.clock.advance(0);

@@ -13,9 +13,9 @@ function decode(spec: object, annotations?: Readonly<Record<string, unknown>>) {
 
 describe('the priority of a LeaseCandidate (rule 16)', () => {
   test.each<{ name: string; spec?: object; annotations?: Readonly<Record<string, unknown>>; want: object }>([
-    { name: 'is 0 where nothing is set', want: NO_PRIORITY },
+    { name: 'is 0 if nothing is set', want: NO_PRIORITY },
     { name: 'is that of its spec', spec: { priority: 5 }, want: { value: 5 } },
-    { name: 'is 0 where that is no int32', spec: { priority: 2 ** 31 }, want: NO_PRIORITY },
+    { name: 'is 0 if that is not an int32', spec: { priority: 2 ** 31 }, want: NO_PRIORITY },
     { name: 'is that of its annotation', annotations: { [PRIORITY]: '100' }, want: { value: 100 } },
     { name: 'may be negative', annotations: { [PRIORITY]: '-1000' }, want: { value: -1000 } },
     {
@@ -41,24 +41,24 @@ describe('the priority of a LeaseCandidate (rule 16)', () => {
       want: { value: 7, end: { at: WALL_START + 1n, afterwards: 0 } },
     },
     {
-      name: 'has no end of its own in its spec',
+      name: 'has no end in its spec',
       spec: { priority: 5 },
       annotations: { [UNTIL]: TIME },
       want: { value: 5 },
     },
     ...['', 'high', '1.5', ' 1', '1e3', '2147483648', '99999999999'].map((text) => ({
-      name: `does not count where it is ${JSON.stringify(text)}`,
+      name: `does not count if it is ${JSON.stringify(text)}`,
       spec: { priority: 5 },
       annotations: { [PRIORITY]: text, [UNTIL]: TIME },
       want: { value: 5, unreadable: `${PRIORITY}: ${JSON.stringify(text)}` },
     })),
     {
-      name: 'does not count where it is very long, which is cut short',
+      name: 'does not count if it is very long, and is truncated',
       annotations: { [PRIORITY]: '9'.repeat(200_000) },
       want: { unreadable: `${PRIORITY}: "${'9'.repeat(98)}…` },
     },
     {
-      name: 'does not count where its end cannot be read, as it was to end',
+      name: 'does not count if its end is invalid, because it should be temporary',
       spec: { priority: 5 },
       annotations: { [PRIORITY]: '7', [UNTIL]: 'tomorrow' },
       want: { value: 5, unreadable: `${UNTIL}: "tomorrow"` },

@@ -10,7 +10,7 @@ const MOMENT = WALL_START + 1n;
 const metadata = { namespace: 'default', name: 'x', uid: 'u', resourceVersion: '7' };
 
 describe('a Lease', () => {
-  test('is read with all its fields', () => {
+  test('is decoded with all its fields', () => {
     const spec = {
       holderIdentity: 'a',
       preferredHolder: 'b',
@@ -61,7 +61,7 @@ describe('a Lease', () => {
         },
       },
     },
-  ])('$name is one in which nothing is set', ({ fields }) => {
+  ])('$name is one without fields', ({ fields }) => {
     expect(decodeLease({ metadata, ...fields })).toEqual({
       ...metadata,
       holderIdentity: undefined,
@@ -75,7 +75,7 @@ describe('a Lease', () => {
     });
   });
 
-  test('tells no holder from a holder that is absent', () => {
+  test('distinguishes an empty holder from an absent one', () => {
     expect(decodeLease({ metadata, spec: { holderIdentity: '' } }).holderIdentity).toBe('');
     expect(decodeLease({ metadata, spec: {} }).holderIdentity).toBeUndefined();
   });
@@ -89,7 +89,7 @@ describe('a Lease', () => {
     expect(decodeLease({ metadata: { ...metadata, annotations }, spec: {} }).asksForEvidence).toBe(want);
   });
 
-  test('takes an empty preferredHolder for none, as client-go does', () => {
+  test('treats an empty preferredHolder as absent, like client-go', () => {
     expect(decodeLease({ metadata, spec: { preferredHolder: '' } }).preferredHolder).toBeUndefined();
   });
 });
@@ -100,7 +100,7 @@ describe('the notes of a Lease (rule 14)', () => {
 
   test.each<{ name: string; annotations: unknown; spec: object; want: object }>([
     {
-      name: 'count where the fields are not set',
+      name: 'count if the fields are not set',
       annotations: { [strategyNote]: 's', [holderNote]: 'b', other: 'x' },
       spec: {},
       want: {
@@ -113,7 +113,7 @@ describe('the notes of a Lease (rule 14)', () => {
       },
     },
     {
-      name: 'do not count where the fields are set',
+      name: 'do not count if the fields are set',
       annotations: { [strategyNote]: 's', [holderNote]: 'b' },
       spec: { strategy: 'x', preferredHolder: 'y' },
       want: {
@@ -131,7 +131,7 @@ describe('the notes of a Lease (rule 14)', () => {
       want: { strategy: 'x', preferredHolder: 'b', isStrategyNoted: false, isPreferredHolderNoted: true },
     },
     {
-      name: 'are none where they are empty, or no text',
+      name: 'are absent if they are empty, or not a text',
       annotations: { [strategyNote]: '', [holderNote]: 7 },
       spec: {},
       want: { strategy: undefined, preferredHolder: undefined },
@@ -149,12 +149,12 @@ describe('preferredHolder is ours', () => {
 
   test.each([
     {
-      name: 'where our manager owns it',
+      name: 'if our manager owns it',
       managedFields: [{ manager: FIELD_MANAGER, fieldsV1: owned }],
       want: true,
     },
     {
-      name: 'where one of several entries of ours owns it',
+      name: 'if one of several entries of ours owns it',
       managedFields: [
         { manager: FIELD_MANAGER, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } },
         { manager: 'kubectl', fieldsV1: {} },
@@ -163,23 +163,23 @@ describe('preferredHolder is ours', () => {
       want: true,
     },
     {
-      name: "but not where it is another's",
+      name: 'but not if another manager owns it',
       managedFields: [{ manager: 'kube-apiserver', fieldsV1: owned }],
       want: false,
     },
     {
-      name: 'but not where we own other fields only',
+      name: 'but not if we only own other fields',
       managedFields: [{ manager: FIELD_MANAGER, fieldsV1: { 'f:spec': { 'f:strategy': {} } } }],
       want: false,
     },
     {
-      name: 'but not where a field of that name is elsewhere',
+      name: 'but not if a field with that name is in another place',
       managedFields: [{ manager: FIELD_MANAGER, fieldsV1: { 'f:preferredHolder': {} } }],
       want: false,
     },
     { name: 'but not without field ownership', managedFields: undefined, want: false },
     {
-      name: 'but not by entries that make no sense',
+      name: 'but not by invalid entries',
       managedFields: [null, 7, 'x', [], { manager: FIELD_MANAGER }],
       want: false,
     },
@@ -199,7 +199,7 @@ describe('preferredHolder is ours', () => {
 
 test.each([
   { name: 'emptied by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: true },
-  { name: 'emptied by anybody else', manager: 'kube-scheduler', holderIdentity: '', want: undefined },
+  { name: 'emptied by another client', manager: 'kube-scheduler', holderIdentity: '', want: undefined },
   { name: 'of a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: undefined },
 ])('a Lease $name is released by a participant: $want (rule 15)', ({ manager, holderIdentity, want }) => {
   const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:holderIdentity': {} } } }];
@@ -209,7 +209,7 @@ test.each([
 
 test.each([
   { name: 'by a participant', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: 'a', want: true },
-  { name: 'by anybody else', manager: 'kube-scheduler', holderIdentity: 'a', want: undefined },
+  { name: 'by another client', manager: 'kube-scheduler', holderIdentity: 'a', want: undefined },
   { name: 'with its release', manager: PARTICIPANT_FIELD_MANAGER, holderIdentity: '', want: undefined },
 ])('a Lease whose renewTime was written $name is renewed by a participant: $want (rule 15)', (row) => {
   const { manager, holderIdentity, want } = row;
@@ -218,7 +218,7 @@ test.each([
   expect(lease.isRenewedByParticipant).toBe(want);
 });
 
-describe('a grant that its holder has not taken up, by the server’s field ownership (rule 12)', () => {
+describe('a grant that its holder has not renewed, by the server’s field ownership (rule 12)', () => {
   const spec = { holderIdentity: 'a', leaseDurationSeconds: 10, acquireTime: TIME, renewTime: TIME };
   const entry = (manager: string, ...fields: readonly string[]) => ({
     manager,
@@ -230,12 +230,12 @@ describe('a grant that its holder has not taken up, by the server’s field owne
   test.each<{ name: string; spec?: object; managedFields?: readonly unknown[]; want?: true }>([
     { name: 'is as a coordinator has written it', want: true },
     {
-      name: 'is so beside what others own',
+      name: 'is provisional beside fields of others',
       managedFields: [entry('kubectl', 'strategy'), granted, entry('kubectl', 'preferredHolder')],
       want: true,
     },
     { name: 'has another renewTime once it is renewed', spec: { ...spec, renewTime: later } },
-    { name: 'is not what gives a holder its Lease back', spec: { ...spec, acquireTime: later } },
+    { name: 'is not the return of a Lease to its holder', spec: { ...spec, acquireTime: later } },
     { name: 'is not without times', spec: { holderIdentity: 'a', leaseDurationSeconds: 10 } },
     { name: 'is not without a holder', spec: { ...spec, holderIdentity: '' } },
     {
@@ -243,20 +243,20 @@ describe('a grant that its holder has not taken up, by the server’s field owne
       spec: { ...spec, holderIdentity: FENCE },
     },
     {
-      name: 'is not what somebody else has written',
+      name: 'is not a write of another client',
       managedFields: [entry('kube-apiserver', ...Object.keys(spec))],
     },
-    { name: 'is not where nobody owns anything', managedFields: [] },
+    { name: 'is not if no manager owns a field', managedFields: [] },
     ...['holderIdentity', 'leaseDurationSeconds', 'acquireTime', 'renewTime'].flatMap((field) => [
       {
-        name: `is not where somebody has written ${field} instead`,
+        name: `is not if another client has written ${field} instead`,
         managedFields: [
           entry(FIELD_MANAGER, ...Object.keys(spec).filter((other) => other !== field)),
           entry('kube-scheduler', field),
         ],
       },
       {
-        name: `is not where somebody owns ${field}, too`,
+        name: `is not if another client owns ${field}, too`,
         managedFields: [granted, entry('kube-scheduler', field)],
       },
     ]),
@@ -294,7 +294,7 @@ describe('a LeaseCandidate', () => {
       fields: { preferredStrategies: ['example.com/x', OLDEST] },
       preference: { kind: 'preferredStrategies', strategies: ['example.com/x', OLDEST] },
     },
-  ])('of $version is read with all its fields', ({ version, fields, preference }) => {
+  ])('of $version is decoded with all its fields', ({ version, fields, preference }) => {
     const object = {
       apiVersion: `coordination.k8s.io/${version}`,
       metadata: meta,
@@ -306,7 +306,7 @@ describe('a LeaseCandidate', () => {
   test.each([
     { name: 'says which it emulates', emulationVersion: '1.35.0', want: '1.35.0' },
     { name: 'does not say which it emulates', emulationVersion: undefined, want: '1.36.0' },
-  ])('of our own group that $name is read as such (rule 13)', ({ emulationVersion, want: wanted }) => {
+  ])('of our own group that $name is decoded as such (rule 13)', ({ emulationVersion, want: wanted }) => {
     const object = {
       apiVersion: 'coordinated-leader-election.dev/v1alpha1',
       metadata: meta,
@@ -330,12 +330,12 @@ describe('a LeaseCandidate', () => {
       want: { name: 'web-0', uid: 'p' },
     },
     { name: 'a Pod without a uid', ownerReferences: [{ ...pod, uid: undefined }], want: undefined },
-    { name: 'what is no list', ownerReferences: 'web-0', want: undefined },
-  ])('tells the Pod that owns it: $name', ({ ownerReferences, want }) => {
+    { name: 'a value that is not a list', ownerReferences: 'web-0', want: undefined },
+  ])('contains the Pod that owns it: $name', ({ ownerReferences, want }) => {
     expect(decodeLeaseCandidate({ metadata: { ...metadata, ownerReferences } }).pod).toEqual(want);
   });
 
-  test('keeps of its preferredStrategies what are names', () => {
+  test('keeps the valid names of its preferredStrategies', () => {
     const preferredStrategies = ['', 7, null, OLDEST, {}];
     expect(decodeLeaseCandidate({ metadata, spec: { preferredStrategies } }).preference).toEqual({
       kind: 'preferredStrategies',
@@ -343,7 +343,7 @@ describe('a LeaseCandidate', () => {
     });
   });
 
-  test('without a spec is one in which nothing is set', () => {
+  test('without a spec is one without fields', () => {
     expect(decodeLeaseCandidate({ metadata })).toEqual({
       source: 'native',
       ...metadata,
@@ -367,7 +367,7 @@ describe('a LeaseCandidate', () => {
     expect(decodeLeaseCandidate({ metadata: { ...metadata, ...fields } }).isDeleting).toBe(isDeleting);
   });
 
-  test('without a namespace or a uid is read all the same', () => {
+  test('without a namespace or a uid is decoded as well', () => {
     expect(decodeLeaseCandidate({ metadata: { name: 'x' } })).toMatchObject({
       namespace: '',
       uid: '',
@@ -376,7 +376,7 @@ describe('a LeaseCandidate', () => {
   });
 });
 
-test('long texts do not stay in memory once the objects that had them are gone', () => {
+test('long texts do not stay in memory after their objects', () => {
   const usedBytes = () => {
     // Collects garbage first.
     queryObjects(Map, { format: 'count' });
@@ -384,7 +384,7 @@ test('long texts do not stay in memory once the objects that had them are gone',
   };
   const before = usedBytes();
   for (let index = 0; index < 900; index++) {
-    // As JSON has it: a text of its own.
+    // As from JSON: a separate string.
     const long = JSON.parse(`"${`${index}`.padStart(20_000, '0')}"`) as string;
     decodeLeaseCandidate({
       metadata: { name: 'a', namespace: long },
@@ -395,10 +395,10 @@ test('long texts do not stay in memory once the objects that had them are gone',
   expect(usedBytes() - before).toBeLessThan(4_000_000);
 });
 
-describe('a state that follows another', () => {
+describe('the next state of an object', () => {
   const metadata = { name: 'a', namespace: 'b', uid: 'c' };
 
-  test('has the fields of its own alone', () => {
+  test('has only its own fields', () => {
     const object = {
       metadata,
       spec: { leaseName: 'l', binaryVersion: '1.0.0', strategy: 'S', holderIdentity: 'h' },

@@ -16,7 +16,7 @@ const grant: NonNullable<CreateLease['grant']> = {
   leaseDurationSeconds: 10,
 };
 
-/** RFC 7386, as naive as can be. */
+/** RFC 7386, in the simplest form. */
 function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
   const isObject = typeof target === 'object' && target !== null && !Array.isArray(target);
@@ -48,7 +48,7 @@ const changes: readonly {
     wantRemoved: ['preferredHolder'],
   },
   {
-    name: 'a grant that gives a holder back what it may still lead by, which is no first grant (rules 8 and 12)',
+    name: 'a grant that returns the Lease to a holder that may still lead, which is not a first grant (rules 8 and 12)',
     change: { kind: 'grant', grant: { ...grant, isReturn: true }, leaseTransitions: 4, strategy: OLDEST },
     wantSet: {
       holderIdentity: 'b',
@@ -79,13 +79,13 @@ const changes: readonly {
     wantRemoved: [],
   },
   {
-    name: 'a strategy where there is no holder field',
+    name: 'a strategy without a holder field',
     change: { kind: 'strategy', strategy: 'x/y', isHolderAbsent: true, removesPreferredHolder: false },
     wantSet: { strategy: 'x/y', holderIdentity: '' },
     wantRemoved: [],
   },
   {
-    name: 'a strategy in place of a preference of ours',
+    name: 'a strategy in place of our preference',
     change: { kind: 'strategy', strategy: 'x/y', isHolderAbsent: false, removesPreferredHolder: true },
     wantSet: { strategy: 'x/y' },
     wantRemoved: ['preferredHolder'],
@@ -145,9 +145,9 @@ describe.each(changes)('$name', ({ change, wantSet, wantRemoved }) => {
     expect(patch).toEqual({ metadata: META, spec: { ...wantSet, ...removed } });
   });
 
-  test('leaves everything else in the Lease as it was', () => {
+  test('keeps all other fields of the Lease', () => {
     const unknown = fc.dictionary(
-      // Removing what JSON calls __proto__ is beside the point.
+      // The removal of a JSON key __proto__ is not tested here.
       fc.string().filter((name) => name !== '__proto__'),
       fc.jsonValue().filter((value) => value !== null),
     );
@@ -176,11 +176,11 @@ describe('a ping', () => {
     purpose: 'election',
   });
 
-  test('sends pingTime, the uid and the resourceVersion, and nothing else', () => {
+  test('sends only pingTime, the uid and the resourceVersion', () => {
     expect(patch).toEqual({ metadata: META, spec: { pingTime: TIME } });
   });
 
-  test('leaves what the candidate says of itself as it was', () => {
+  test('keeps the candidate’s own fields', () => {
     const candidate = {
       metadata: { ...META, labels: { x: 'y' } },
       spec: { leaseName: 'x', future: { a: 1 } },
@@ -193,7 +193,7 @@ describe('a ping', () => {
 });
 
 describe('a new Lease', () => {
-  test('has its holder, who has held it no time yet', () => {
+  test('has its holder, with equal times', () => {
     expect(newLease('default', 'x', { kind: 'CreateLease', strategy: OLDEST, grant })).toMatchObject({
       metadata: { namespace: 'default', name: 'x' },
       spec: {
@@ -206,7 +206,7 @@ describe('a new Lease', () => {
     });
   });
 
-  test('without a holder says so, as the built-in controller relies on the field', () => {
+  test('without a holder has an empty one, because the built-in controller needs the field', () => {
     const lease = newLease('default', 'x', { kind: 'CreateLease', strategy: 'x/y', grant: undefined });
     expect(lease['spec']).toEqual({ holderIdentity: '', strategy: 'x/y' });
   });

@@ -51,7 +51,7 @@ test.each([
   expect(parseMicroTime(text)).toBeUndefined();
 });
 
-test('whatever the text, reading it does not throw', () => {
+test('no text makes it throw', () => {
   fc.assert(
     fc.property(fc.string(), (text) => ['bigint', 'undefined'].includes(typeof parseMicroTime(text))),
   );
@@ -72,7 +72,7 @@ describe.each([
   });
 });
 
-test('what was written is read back as it was, from year 1 to year 9999', () => {
+test('formatted times are parsed unchanged, from year 1 to year 9999', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: FIRST, max: LAST }), (time) => {
       const text = formatMicroTime(time);
@@ -94,6 +94,6 @@ test.each([
     time: parseMicroTime('0000-01-01T00:00:00.000000+23:59') ?? 0n,
     want: '0000-01-01T00:00:00.000000Z',
   },
-])('a moment $what is written as one that the server takes', ({ time, want }) => {
+])('a time $what is formatted as a valid one', ({ time, want }) => {
   expect(formatMicroTime(time)).toBe(want);
 });

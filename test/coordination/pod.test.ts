@@ -52,7 +52,10 @@ describe('a Pod (rule 17)', () => {
     ['ready', 'True', 'ContainersReady', undefined],
     ['not ready by a condition that others may change, too', 'False', 'Ready', undefined],
   ])('knows since when its containers are %s', ([, status, type, want]) => {
-    const conditions = [{ type: 'PodScheduled', status: 'True' }, { type, status, lastTransitionTime: NOW }];
+    const conditions = [
+      { type: 'PodScheduled', status: 'True' },
+      { type, status, lastTransitionTime: NOW },
+    ];
     expect(podWith({}, { conditions }).unreadySince).toBe(want);
   });
 
@@ -90,7 +93,7 @@ describe('a Pod (rule 17)', () => {
       { 'kubectl.kubernetes.io/default-container': 'main' },
       { defaultContainer: 'main' },
     ],
-  ])('says %s', ([, spec, annotations, want]) => {
+  ])('reads %s', ([, spec, annotations, want]) => {
     expect(podWith(spec, {}, annotations)).toMatchObject(want);
   });
 
@@ -103,7 +106,7 @@ describe('a Pod (rule 17)', () => {
     ],
     ['a time that is none', { containerID: 'c', startedAt: 'soon' }, { startedAt: undefined }],
     ['a missing id', { startedAt: NOW }, { id: '' }],
-  ])('takes %s for unknown', ([, terminated, want]) => {
+  ])('reads %s as unknown', ([, terminated, want]) => {
     const { containers } = podWith(
       { containers: [{ name: 'main' }] },
       { containerStatuses: [{ name: 'main', state: { terminated } }] },

@@ -13,7 +13,7 @@ function make(annotations?: JsonObject): KubernetesObject {
   return { metadata: { name: 'a', uid: 'u', ...(annotations && { annotations }) } };
 }
 
-/** The object once the server has applied the patch. */
+/** The object after the server has applied the patch. */
 function applied(object: KubernetesObject, patch: JsonObject | undefined): KubernetesObject {
   const written = isJsonObject(patch?.['metadata']) ? patch['metadata']['annotations'] : undefined;
   const before = object.metadata['annotations'];
@@ -24,7 +24,7 @@ function applied(object: KubernetesObject, patch: JsonObject | undefined): Kuber
 const annotationsOf = ({ metadata }: KubernetesObject) => metadata['annotations'];
 
 describe('what drain and transfer write (rule 16)', () => {
-  test('is the priority and its end, for the object of that uid alone', () => {
+  test('is the priority and its end, with the uid of the object', () => {
     const patch = priorityPatch(make(), DRAIN);
     expect(patch).toEqual({
       metadata: {
@@ -52,17 +52,17 @@ describe('what drain and transfer write (rule 16)', () => {
       changes: [DRAIN],
     },
     {
-      name: 'what was there before several commands',
+      name: 'the values before several commands',
       before: { [`${GROUP}/priority`]: '5' },
       changes: [DRAIN, TRANSFER, DRAIN],
     },
-  ])('is taken back to $name', ({ before, changes }) => {
+  ])('is restored to $name', ({ before, changes }) => {
     let object = make(before);
     for (const change of changes) object = applied(object, priorityPatch(object, change));
     expect(annotationsOf(applied(object, priorityRemoval(object)))).toEqual(before);
   });
 
-  test('stays where somebody has written over it, but for the mark', () => {
+  test('stays if another client has overwritten it, without the record', () => {
     const drained = applied(make(), priorityPatch(make(), DRAIN));
     const annotations = { ...(annotationsOf(drained) as JsonObject), [`${GROUP}/priority`]: '9' };
     expect(annotationsOf(applied(make(annotations), priorityRemoval(make(annotations))))).toEqual({
@@ -74,7 +74,7 @@ describe('what drain and transfer write (rule 16)', () => {
   test.each([
     { name: 'none', annotations: undefined },
     { name: 'a priority set by hand', annotations: { [`${GROUP}/priority`]: '5' } },
-  ])('is nothing to be taken back of a candidate with $name', ({ annotations }) => {
+  ])('has nothing to restore for a candidate with $name', ({ annotations }) => {
     expect(priorityRemoval(make(annotations))).toBeUndefined();
   });
 

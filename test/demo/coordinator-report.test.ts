@@ -50,7 +50,7 @@ const ping: Action = {
 
 test.each<{ name: string; fields: Partial<Decision>; want: string }>([
   {
-    name: 'grants a Lease anew',
+    name: 'grants a Lease again',
     fields: {
       reason: 'LeaseExpired',
       actions: [update({ kind: 'grant', grant, leaseTransitions: 0, strategy: OLDEST })],
@@ -71,7 +71,7 @@ test.each<{ name: string; fields: Partial<Decision>; want: string }>([
     want: 'The best candidate leads.',
   },
   {
-    name: 'prefers a candidate, and asks it',
+    name: 'prefers a candidate, and pings it',
     fields: {
       reason: 'BetterCandidate',
       actions: [update({ kind: 'prefer', preferredHolder: 'two', strategy: OLDEST }), ping],
@@ -79,7 +79,7 @@ test.each<{ name: string; fields: Partial<Decision>; want: string }>([
     },
     want: 'one is asked to yield to two under OldestEmulationVersion; asks two for a sign of life; not one (unresponsive)',
   },
-])('a decision that $name is told in words', ({ fields, want }) => {
+])('a decision that $name is described', ({ fields, want }) => {
   const input = makeInput().sees(makeLease('one'), 0).build();
   expect(describeDecision(makeDecision(fields), input, makeNow(1000))).toBe(want);
 });

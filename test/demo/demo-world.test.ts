@@ -18,7 +18,7 @@ beforeEach(async () => {
   demo.told.length = 0;
 });
 
-/** Lets time pass until something is so; throws when it does not come about in a minute. */
+/** Lets time pass until the condition is true. Throws after a minute. */
 async function lets(_what: string, isSo: () => boolean): Promise<void> {
   await demo.clock.runUntil(isSo, 60_000);
 }
@@ -38,7 +38,7 @@ function conditions(): readonly string[] {
 }
 
 describe("the demo's world", () => {
-  test('begins with an election between three candidates, of which the best leads', () => {
+  test('begins with an election between three candidates, and the best leads', () => {
     expect(state()).toMatchObject({
       leaseKey: 'default/demo',
       reason: 'LeaderOptimal',
@@ -51,12 +51,12 @@ describe("the demo's world", () => {
       },
     });
     expect(conditions()).toEqual(['sample-3 leading', 'sample-2 live', 'sample-1 live']);
-    // The first election took no pings, and led to no preemption: all of them were there.
-    const reasons = state().happenings.map(({ text }) => /^[A-Z]\w+(?=:)/.exec(text)?.[0]);
+    // The first election needed no pings, and caused no preemption: all candidates existed.
+    const reasons = state().events.map(({ text }) => /^[A-Z]\w+(?=:)/.exec(text)?.[0]);
     expect(reasons.filter(Boolean)).toEqual(['FirstElectionSettling', 'LeaseMissing', 'LeaderOptimal']);
   });
 
-  test('shows how much of the Lease is left', async () => {
+  test('shows the remaining time of the Lease', async () => {
     await demo.world.commands.killLeader();
     const { lease } = state();
     await demo.clock.advance(1000);
@@ -74,7 +74,7 @@ describe("the demo's world", () => {
     );
   });
 
-  test('starts again what was killed, which then takes over', async () => {
+  test('restarts a killed candidate, which then takes over', async () => {
     await demo.world.commands.killLeader();
     await lets('sample-2 leads', () => leaders().includes('sample-2'));
     const restarted = demo.world.commands.restartCrashed();
@@ -84,7 +84,7 @@ describe("the demo's world", () => {
     expect(leaders()).toEqual(['sample-3']);
   });
 
-  test('pauses the leader, and lets it go on as one that leads no longer', async () => {
+  test('pauses the leader, which finds out afterwards that it does not lead any more', async () => {
     await demo.world.commands.pauseOrResume();
     expect(conditions()).toContain('sample-3 paused');
     await lets('sample-2 leads', () => leaders().includes('sample-2'));
@@ -129,7 +129,7 @@ describe("the demo's world", () => {
     expect(conditions()).toHaveLength(3);
   });
 
-  test('says why nothing can be done', async () => {
+  test('reports why a command is impossible', async () => {
     const { commands } = demo.world;
     await commands.restartCrashed();
     await commands.killLeader();
@@ -143,7 +143,7 @@ describe("the demo's world", () => {
     ]);
   });
 
-  test('tells what goes wrong with a candidate', async () => {
+  test('reports problems of a candidate', async () => {
     const candidates = '/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates';
     demo.fate = ({ method, path }) =>
       method === 'GET' && path === `${candidates}/sample-4` ? { outcome: 500 } : {};
@@ -156,7 +156,7 @@ describe("the demo's world", () => {
     expect(conditions()[0]).toMatch(/^sample-4/);
   });
 
-  test('shows candidates that others have made, and tells of other Leases by their names', async () => {
+  test('shows candidates of other programs, and mentions other Leases by name', async () => {
     const stranger = makeCandidateObject('stranger', { leaseName: 'demo', version: '1.37.0', renewedAt: 0 });
     demo.api.store.create('leasecandidates', stranger);
     demo.api.store.create('leasecandidates', makeCandidateObject('else', { renewedAt: demo.clock.now() }));
@@ -167,7 +167,7 @@ describe("the demo's world", () => {
     );
   });
 
-  test('ends all that it began', async () => {
+  test('ends everything that it has started', async () => {
     await demo.world.stop();
     expect(demo.connections.map(({ openWatches }) => openWatches)).toEqual(demo.connections.map(() => 0));
     const before = demo.api.requests.length;
@@ -197,7 +197,7 @@ describe('a row of the table', () => {
     want: Condition;
   }>([
     { name: 'leads', program: leading, lease: own, want: 'leading' },
-    // Its program stops a little after it has lost the Lease.
+    // Its program stops shortly after it has lost the Lease.
     { name: 'leads on without the Lease', program: leading, lease: other, want: 'leading' },
     {
       name: 'leads while another is preferred',
@@ -207,7 +207,7 @@ describe('a row of the table', () => {
     },
     { name: 'holds the Lease and does not know yet', program: following, lease: own, want: 'elected' },
     {
-      name: 'holds a Lease that has run out',
+      name: 'holds an expired Lease',
       program: following,
       lease: { ...own, remainingMs: 0 },
       want: 'idle',
@@ -230,17 +230,17 @@ describe('a row of the table', () => {
     { name: 'is paused as the leader', program: paused, lease: own, want: 'paused' },
     { name: 'is none of the demo and holds the Lease', program: undefined, lease: own, want: 'leading' },
     {
-      name: 'is none of the demo and held a Lease that has run out',
+      name: 'is not of the demo and held an expired Lease',
       program: undefined,
       lease: { ...own, remainingMs: 0 },
       want: 'idle',
     },
-  ])('says $want of one that $name', ({ program, lease, state = 'Idle', want }) => {
+  ])('has $want for a candidate that $name', ({ program, lease, state = 'Idle', want }) => {
     const candidate = makeCandidate('sample-1').build();
     expect(candidateRow({ candidate, state }, program, lease).condition).toBe(want);
   });
 
-  test('shows what is known of a candidate, and what is not as nothing', () => {
+  test('shows known fields of a candidate, and empty cells for unknown ones', () => {
     const candidate = makeCandidate('sample-1').versions(undefined).wantsInOrder('a', 'b').build();
     expect(candidateRow({ candidate, state: 'Live' }, undefined, undefined)).toEqual({
       name: 'sample-1',
@@ -252,7 +252,7 @@ describe('a row of the table', () => {
   });
 });
 
-test('the table begins with the best candidate and ends with those that could never lead', () => {
+test('the table begins with the best candidate and ends with those that cannot lead', () => {
   const names = [
     makeCandidate('z-unreadable').emulating('new'),
     makeCandidate('newest'),

@@ -12,7 +12,7 @@ const surroundings = {
   ],
 };
 
-const beginning = makeState({ lease: undefined, candidates: [], reason: 'NoCandidates', happenings: [] });
+const beginning = makeState({ lease: undefined, candidates: [], reason: 'NoCandidates', events: [] });
 
 const preemption = makeState({
   lease: makeLease({ holder: 'sample-2', preferredHolder: 'sample-4', transitions: 1, remainingMs: 800 }),
@@ -37,7 +37,7 @@ const conflict = makeState({
     makeRow({ name: 'sample-3', condition: 'crashed' }),
     makeRow({ name: 'sample-5', strategy: 'example.com/NewestFirst', condition: 'live' }),
   ],
-  happenings: [
+  events: [
     makeHappening(9000, {
       who: 'coordinator',
       text: 'StrategyConflict: waits for agreement on OldestEmulationVersion or example.com/NewestFirst',
@@ -66,12 +66,12 @@ describe('a frame', () => {
     { name: 'while a holder is to yield', state: preemption, columns: 80, rows: 24, file: 'preemption' },
     { name: 'in a conflict', state: conflict, columns: 80, rows: 24, file: 'conflict' },
     { name: 'of more candidates than it has rows', state: crowd, columns: 80, rows: 24, file: 'crowd' },
-  ])('is drawn as it should be $name', async ({ state, columns, rows, file }) => {
+  ])('is drawn correctly $name', async ({ state, columns, rows, file }) => {
     await expect(`${draw(state, { columns, rows })}\n`).toMatchFileSnapshot(`frames/${file}.txt`);
   });
 });
 
-test('a frame cannot be disturbed by what a name contains', () => {
+test('a name cannot disturb a frame', () => {
   const lines = renderFrame(
     makeState({ lease: makeLease({ holder: '\x1b[2Jgone' }), candidates: [makeRow({ name: 'a\nb' })] }),
     surroundings,

@@ -44,7 +44,7 @@ function show({ env = {}, stopping = new AbortController() } = {}) {
   };
 }
 
-test('the live view shows the first leader at once, and does what keys ask for', async () => {
+test('the live view shows the first leader at once, and reacts to keys', async () => {
   const { demo, press, screen, end, isGivenBack, undos } = show();
   await demo.clock.advance(300);
   expect(screen()).toMatch(/holder sample-3 .*\n\[#+\.*\] {2}\d\.\d s of 4\.0 s left/);
@@ -62,7 +62,7 @@ test('the live view shows the first leader at once, and does what keys ask for',
   expect({ isGivenBack: isGivenBack(), undos: undos.size }).toEqual({ isGivenBack: true, undos: 0 });
 });
 
-test('the live view ends when the process is told to stop, even before it has begun', async () => {
+test('the live view ends when the process is told to stop, even before its start', async () => {
   const stopping = new AbortController();
   stopping.abort('SIGTERM');
   const { end, isGivenBack, demo } = show({ stopping });
@@ -73,7 +73,7 @@ test('the live view ends when the process is told to stop, even before it has be
   expect(demo.connections.map(({ openWatches }) => openWatches)).toEqual(demo.connections.map(() => 0));
 });
 
-test('the live view gives the terminal back when the process ends otherwise', async () => {
+test('the live view restores the terminal when the process ends otherwise', async () => {
   const { demo, undos, isGivenBack, terminal } = show();
   await demo.clock.advance(100);
   expect(isGivenBack()).toBe(false);
@@ -105,7 +105,7 @@ test('the live view writes nothing while nothing changes', async () => {
   expect(terminal.writes).toHaveLength(before);
 });
 
-test('the live view leaves nothing of what it showed before in a terminal that has become smaller', async () => {
+test('the live view leaves no old text in a terminal that has become smaller', async () => {
   const { demo, terminal } = show();
   await demo.clock.advance(1000);
   terminal.columns = 40;
@@ -116,7 +116,7 @@ test('the live view leaves nothing of what it showed before in a terminal that h
   expect(terminal.lines.at(-1)).toBe('q quit');
 });
 
-test('the live view skips frames while the terminal cannot keep up', async () => {
+test('the live view skips frames if the terminal is slow', async () => {
   const { demo, terminal, screen } = show();
   terminal.writableNeedDrain = true;
   await demo.clock.advance(1500);
@@ -156,7 +156,7 @@ test.each<{ text: string; name: string; want: readonly KeyCommand[] }>([
   expect((await press(text)).meanings).toEqual(want);
 });
 
-test('keys are read one by one, until they are not any more', async () => {
+test('keys are read one by one, until reading stops', async () => {
   const { keyboard, meanings, stop } = await press('k');
   expect(keyboard.isRaw).toBe(true);
   stop();

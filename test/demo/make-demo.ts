@@ -23,7 +23,7 @@ export class SimDemo {
   /** Like `sample-1 leads`, in order. */
   readonly told: string[] = [];
   readonly connections: SimConnection[] = [];
-  /** What becomes of requests. */
+  /** The fate of requests. */
   fate: (request: ApiRequest) => SimFate = () => ({});
 
   constructor() {
@@ -32,7 +32,7 @@ export class SimDemo {
       clock: this.clock,
       timing,
       settings: resolveSettings(runSettings, given, {}),
-      onHappening: ({ who, text }) => this.told.push(`${who} ${text}`),
+      onEvent: ({ who, text }) => this.told.push(`${who} ${text}`),
       connect: () => {
         const connection = new SimConnection(this.api, new SimProcess(this.clock), 'demo', {
           fate: (request) => this.fate(request),

@@ -1,4 +1,4 @@
-import type { CandidateRow, DemoState, Happening, LeaseState } from '../../src/demo/demo-state.ts';
+import type { CandidateRow, DemoEvent, DemoState, LeaseState } from '../../src/demo/demo-state.ts';
 
 const START = BigInt(Date.UTC(2026, 10, 21, 13, 24, 5, 123)) * 1000n;
 
@@ -27,8 +27,8 @@ export function makeRow(fields: Partial<CandidateRow> = {}): CandidateRow {
   };
 }
 
-/** What happened so long after the start; sample-3 leads, if not given. */
-export function makeHappening(afterMs: number, fields: Partial<Happening> = {}): Happening {
+/** Events since the start, at these times; by default sample-3 leads. */
+export function makeHappening(afterMs: number, fields: Partial<DemoEvent> = {}): DemoEvent {
   return { at: START + BigInt(afterMs * 1000), who: 'sample-3', text: 'leads', isTrouble: false, ...fields };
 }
 
@@ -48,7 +48,7 @@ export function makeState(fields: Partial<DemoState> = {}): DemoState {
       makeRow({ condition: 'awaiting' }),
     ],
     reason: 'LeaderOptimal',
-    happenings: [
+    events: [
       makeHappening(0, { who: 'sample-1', text: 'starts: version 1.36.0, emulates 1.36.0' }),
       makeHappening(2, { who: 'coordinator', text: 'holds its lock, and decides' }),
       makeHappening(40, {

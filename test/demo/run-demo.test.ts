@@ -30,13 +30,18 @@ test.each<{
     want: undefined,
   },
   { name: 'a CI', env: { CI: 'true' }, system: 'darwin', want: undefined },
-  { name: 'one who wants no browser', env: { BROWSER: 'none' }, system: 'darwin', want: undefined },
+  {
+    name: 'an operating system without a browser',
+    env: { BROWSER: 'none' },
+    system: 'darwin',
+    want: undefined,
+  },
   { name: 'another system', env: {}, system: 'aix', want: undefined },
 ])('on $name a browser is opened by $want', ({ env, system, want }) => {
   expect(openerFor(PAGE_URL, env, system)).toEqual(want);
 });
 
-/** The program as a process of its own, whose output is no terminal, with nothing in its environment. */
+/** The program in its own process, without a terminal and with an empty environment. */
 function startProgram(
   { onTestFinished }: TestContext,
   args: readonly string[] = [],
@@ -59,7 +64,7 @@ function startProgram(
     said,
     ended,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Resolves as soon as it has said something like that; rejects when it ends before. */
+    /** Resolves as soon as its output matches. Rejects if it exits before. */
     async says(what: RegExp): Promise<void> {
       const over = new AbortController();
       const end = ended.then(() => over.abort());
@@ -71,18 +76,18 @@ function startProgram(
   };
 }
 
-describe.concurrent('the program with nothing configured', { timeout: 90_000 }, () => {
+describe.concurrent('the program without configuration', { timeout: 90_000 }, () => {
   test('plays its tour to the end', async (context) => {
     const { expect } = context;
     const program = startProgram(context, ['--once']);
     expect(await program.ended).toBe(0);
     expect(program.said.err).toBe('');
     expect(program.said.out).toMatch(/\nAll 7 steps went as expected, in \d+\.\d s\.\n$/);
-    // Otherwise make a new recording for the README: `npm run docs -- recording`.
+    // If this fails, make a new recording for the README: `npm run docs -- recording`.
     expect(recordedSteps()).toEqual(stepsOf(program.said.out.split('\n')));
   });
 
-  test('ends, and says why, where it has no place for its kubeconfig', async (context) => {
+  test('exits with an error if it cannot store its kubeconfig', async (context) => {
     const { expect } = context;
     const program = startProgram(context, ['--once'], { TMPDIR: '/nowhere' });
     expect(await program.ended).toBe(1);
@@ -91,7 +96,7 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     );
   });
 
-  test('says where its tour was when it is interrupted, and fails', async (context) => {
+  test('reports the step of its tour when it is interrupted, and fails', async (context) => {
     const { expect } = context;
     const program = startProgram(context, ['--once']);
     await program.says(/observed: after/);
@@ -100,9 +105,9 @@ describe.concurrent('the program with nothing configured', { timeout: 90_000 }, 
     expect(program.said.err).toMatch(/^error: step 2 of 7, failover: ended by SIGINT\n$/);
   });
 
-  test('elects a leader and goes on until it is told to stop, and leaves nothing behind', async (context) => {
+  test('elects a leader and runs until it is told to stop, and leaves no files behind', async (context) => {
     const { expect } = context;
-    // Whatever cluster that is of, it is left alone.
+    // Any cluster in it is left alone.
     const program = startProgram(context, [], { KUBECONFIG: '/somewhere/kubeconfig' });
     await program.says(/^\d\d:\d\d:\d\d\.\d{3}Z coordinator LeaseMissing: sample-3 leads under /m);
     const [, kubeconfig = ''] = /kubectl --kubeconfig (\S+) get/.exec(program.said.out) ?? [];

@@ -5,7 +5,7 @@ import { ParticipantStage } from '../participant/participant-stage.ts';
 import { timing } from './make-demo.ts';
 
 let stage: ParticipantStage;
-/** What it told of its leading, and of what went wrong. */
+/** Its reports of leading and of errors. */
 let told: string[];
 
 beforeEach(() => {
@@ -44,7 +44,7 @@ async function leading(): Promise<SampleCandidate> {
 }
 
 describe('a sample candidate', () => {
-  test('is a participant, there as soon as it is started', async () => {
+  test('is a participant, published as soon as it is started', async () => {
     const sample = await started();
     expect(sample.life).toBe('running');
     expect(specOf(stage.api.candidate('default/one') ?? {})).toMatchObject({
@@ -54,7 +54,7 @@ describe('a sample candidate', () => {
     });
   });
 
-  test('leads until it has stopped, which takes it a while', async () => {
+  test('leads until it has stopped, which takes a while', async () => {
     const sample = await leading();
     stage.writeLease({ preferredHolder: 'two' });
     await stage.clock.advance(timing.stoppingMs - 10);
@@ -65,11 +65,11 @@ describe('a sample candidate', () => {
     expect(stage.lease['holderIdentity']).toBe('');
   });
 
-  test('does nothing while it is paused, and finds out afterwards that it leads no longer', async () => {
+  test('does nothing while it is paused, and finds out afterwards that it does not lead any more', async () => {
     const sample = await leading();
     sample.pause();
     expect(sample.life).toBe('paused');
-    // What is on its way may still arrive.
+    // Requests in flight may still arrive.
     await stage.clock.advance(0);
     const requests = stage.api.requests.length;
     stage.ping();
@@ -100,7 +100,7 @@ describe('a sample candidate', () => {
     expect(told).toEqual(['leads']);
   });
 
-  test('releases what it holds and takes its LeaseCandidate along when it leaves', async () => {
+  test('releases its Lease and deletes its LeaseCandidate when it leaves', async () => {
     const sample = await leading();
     const left = sample.leave();
     await stage.clock.advance(timing.stoppingMs + 10);
@@ -110,7 +110,7 @@ describe('a sample candidate', () => {
     expect(stage.api.candidate('default/one')).toBeUndefined();
   });
 
-  test('tells what goes wrong, and goes on', async () => {
+  test('reports problems, and continues', async () => {
     stage.fate = ({ method }) => (method === 'POST' ? { outcome: 500 } : {});
     const starting = started();
     await stage.clock.advance(100);

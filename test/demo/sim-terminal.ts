@@ -1,16 +1,16 @@
 const ESCAPE = String.fromCharCode(0x1b);
 const SEQUENCE = new RegExp(`${ESCAPE}\\[(\\??)([\\d;]*)([A-Za-z])|[^${ESCAPE}]`, 'gu');
 
-/** A terminal as far as the live view uses one: it keeps what is shown, and knows no sequence that it need not. */
+/** A terminal with the features of the live view: it keeps the shown text, and supports no other escape sequences. */
 export class SimTerminal {
   columns: number;
   rows: number;
   writableNeedDrain = false;
   isAlternate = false;
   isCursorShown = true;
-  /** Whether it wraps long lines; otherwise it cuts them. */
+  /** Whether it wraps long lines; otherwise it truncates them. */
   isWrapping = true;
-  /** Every write, as it came. */
+  /** Every write, unchanged. */
   readonly writes: string[] = [];
   #screen: string[][] = [];
   #styles = new Set<string>();
@@ -22,12 +22,12 @@ export class SimTerminal {
     this.rows = rows;
   }
 
-  /** What is shown, without the blanks at the ends of lines. */
+  /** The shown text, without blanks at the ends of lines. */
   get lines(): readonly string[] {
     return Array.from({ length: this.rows }, (_, row) => (this.#screen[row] ?? []).join('').trimEnd());
   }
 
-  /** The codes by which characters were styled. */
+  /** The style codes of characters. */
   get styles(): ReadonlySet<string> {
     return this.#styles;
   }

@@ -6,7 +6,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 import { SimDemo } from './make-demo.ts';
 import { makeLease, makeRow, makeState } from './make-state.ts';
 
-/** Runs a tour to its end, on a virtual clock; resolves to what it said, and the error that it ended with. */
+/** Runs a tour to its end on a virtual clock. Resolves to its output and its error. */
 async function tour(
   world: TourWorld,
   clock: VirtualClock,
@@ -36,7 +36,7 @@ async function tour(
   return { said, error: end?.error, tookMs: clock.now() - startedAt };
 }
 
-/** A world that does what a script tells it to at each command, and nothing by itself. */
+/** A world in which each command has a scripted effect, and nothing else happens. */
 class ScriptedWorld implements TourWorld {
   current: DemoState = makeState();
   readonly commands: DemoCommands;
@@ -65,7 +65,7 @@ function rows(...conditions: readonly (readonly [name: string, condition: Condit
 const start = async () => {};
 
 describe('the tour', () => {
-  test('goes through all its steps in the real thing', async () => {
+  test('plays all its steps in the real world', async () => {
     const demo = new SimDemo();
     const { said, error, tookMs } = await tour(
       demo.world,
@@ -84,7 +84,7 @@ describe('the tour', () => {
     ]);
     expect(said.at(-1)).toMatch(/^All 7 steps went as expected, in \d+\.\d s\.$/);
     expect(tookMs).toBeLessThan(20_000);
-    // Each reason is the coordinator's own. What it comes to between two questions may be told again after them.
+    // Each reason is the coordinator's own. The report of an event between two steps may come after them.
     const reasons = demo.told
       .flatMap((line) => /^coordinator (\w+): /.exec(line)?.[1] ?? [])
       .filter((reason) => !['LeaderOptimal', 'AwaitingAcks', 'HolderLate'].includes(reason));
@@ -104,7 +104,7 @@ describe('the tour', () => {
     await demo.world.stop();
   });
 
-  test('ends at once: it leaves no timer behind that would keep the process', async () => {
+  test('ends at once, without a timer that keeps the process alive', async () => {
     const world = new ScriptedWorld();
     const clock = new VirtualClock();
     const step = { name: 'elect', deed: '', expectation: '', act: async () => {}, isDone: () => true };
@@ -112,11 +112,11 @@ describe('the tour', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('fails at the step that does not come out, with what was seen instead', async () => {
+  test('fails at a step without the expected result, with the observed one', async () => {
     const world = new ScriptedWorld();
     world.current = makeState({ reason: 'LeaseMissing', lease: makeLease({ remainingMs: 1500 }) });
     const { said, error, tookMs } = await tour(world, new VirtualClock(), tourScript(start));
-    // Its first step comes out in this world: sample-3 leads. Its second one does not.
+    // Its first step succeeds in this world: sample-3 leads. Its second one does not.
     expect(error).toBeInstanceOf(TourError);
     expect(error).toMatchObject({
       message:
@@ -142,12 +142,12 @@ describe('the tour', () => {
       want: /elect: .* candidates: sample-3 leading, sample-2 leading; /,
     },
     {
-      name: 'nobody holds the Lease',
+      name: 'the Lease has no holder',
       state: makeState({ lease: makeLease({ holder: '', strategy: '' }) }),
       want: /elect: .* instead: no candidate holds the Lease, strategy none; /,
     },
     {
-      name: 'somebody else is preferred',
+      name: 'another candidate is preferred',
       state: makeState({ lease: makeLease({ preferredHolder: 'sample-1', remainingMs: 0 }) }),
       want: /elect: .* instead: sample-3 holds the Lease but it has expired, sample-1 is preferred, /,
     },
@@ -158,7 +158,7 @@ describe('the tour', () => {
     expect(String(error)).toMatch(want);
   });
 
-  test('fails when the Lease goes to somebody in spite of the conflict', async () => {
+  test('fails when the Lease is granted in spite of the conflict', async () => {
     const clock = new VirtualClock();
     const lost = makeLease({ holder: 'sample-4', remainingMs: 0 });
     const conflict = makeState({
@@ -169,7 +169,7 @@ describe('the tour', () => {
     const world = new ScriptedWorld({
       async killLeader() {
         world.current = conflict;
-        // Not long enough after the expiry to count as left alone.
+        // Not long enough after the expiry to count as unattended.
         clock.setTimer(() => {
           world.current = { ...conflict, lease: makeLease({ holder: 'sample-2' }) };
         }, 900);
@@ -181,7 +181,7 @@ describe('the tour', () => {
     );
   });
 
-  test('fails at once when something cannot be done', async () => {
+  test('fails at once when a command fails', async () => {
     const failing = async () => {
       throw new Error('the server is gone');
     };
@@ -190,14 +190,14 @@ describe('the tour', () => {
     expect(tookMs).toBeLessThanOrEqual(50);
   });
 
-  test('does not take what was so before for what comes of a deed that is not done yet', async () => {
+  test('does not accept an earlier state as the result of a command', async () => {
     const clock = new VirtualClock();
     const slowStart = () => new Promise<void>((resolve) => clock.setTimer(resolve, 3000));
     const { error, tookMs } = await tour(new ScriptedWorld(), clock, tourScript(slowStart).slice(0, 1));
     expect({ error, tookMs }).toEqual({ error: undefined, tookMs: 3000 });
   });
 
-  test('ends when it is told to, and says where it was', async () => {
+  test('ends on request, and reports its step', async () => {
     const clock = new VirtualClock();
     const stopping = new AbortController();
     clock.setTimer(() => stopping.abort('SIGINT'), 2010);

@@ -1,6 +1,6 @@
-// Writes what is made from the code into docs/, the chart and deploy/: `npm run docs`. `npm run docs -- NAME` writes one of them;
-// the pictures, the recording and the page about mutation are written only by name, as they need a browser, a run of the demo, and
-// the results of `npm run mutation`.
+// Writes the generated parts of docs/, the chart and deploy/: `npm run docs`. `npm run docs -- NAME` writes one of
+// them. The pictures, the recording and the page about mutation need a name, because they need a browser, a run of
+// the demo, and the results of `npm run mutation`.
 import { runNamed } from '../support/named-programs.ts';
 
 runNamed(

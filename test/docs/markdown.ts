@@ -1,12 +1,12 @@
-/** A link in a Markdown text, to wherever it leads. */
+/** A link in a Markdown text, with any target. */
 export interface MarkdownLink {
-  /** As it is written. */
+  /** As written. */
   readonly target: string;
   /** From 1 on. */
   readonly line: number;
 }
 
-/** All links of a Markdown text: inline ones, images, reference definitions, and those of HTML; not those in code. */
+/** All links of a Markdown text: inline links, images, reference definitions, and links in HTML; not those in code. */
 export function linksIn(markdown: string): readonly MarkdownLink[] {
   const text = withoutCode(markdown);
   const patterns = [
@@ -22,7 +22,7 @@ export function linksIn(markdown: string): readonly MarkdownLink[] {
   );
 }
 
-/** What links to the headings of a Markdown text have behind their `#`, as GitHub makes it. */
+/** The anchors of the headings of a Markdown text, as GitHub generates them. */
 export function anchorsIn(markdown: string): ReadonlySet<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutFences(markdown).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm)) {
@@ -42,7 +42,7 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-');
 }
 
-/** The text with its lines where they were, and no code in them. */
+/** The text without code, with its lines at the same positions. */
 function withoutCode(markdown: string): string {
   return withoutFences(markdown).replaceAll(/(`+)(?!`)[^`\n]*\1/g, '');
 }

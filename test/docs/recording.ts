@@ -35,7 +35,7 @@ async function record(): Promise<readonly Line[]> {
   return lines;
 }
 
-/** The port differs from run to run, and would change the file for nothing. */
+/** The port differs from run to run, and would change the file without need. */
 function withoutPort(text: string): string {
   return text.replace(/(?<=127\.0\.0\.1:)\d+/, '6443');
 }
@@ -73,13 +73,13 @@ function styleOf(text: string): string {
   return /^ {2}(expected|observed)/.test(text) ? 'aside' : '';
 }
 
-/** The steps and what is expected of them, as the recording shows them: the same in each run. */
+/** The steps and their expectations in the recording: the same in each run. */
 export function recordedSteps(): readonly string[] {
   const texts = readFileSync(FILE, 'utf8').matchAll(/<text [^>]*>(.*)<\/text>/g);
   return stepsOf(Array.from(texts, ([, text = '']) => text));
 }
 
-/** The steps of what a run said, as a recording would show them. */
+/** The steps of a run's output, as a recording would show them. */
 export function stepsOf(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => /^(step| {2}expected)/.test(line)).map(cut);
 }

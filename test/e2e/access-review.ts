@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 
-/** The way in to a server as the user of a kubeconfig. */
+/** Access to a server as the user of a kubeconfig. */
 export async function accessBy(server: CoordinationServer, kubeconfig: string): Promise<ApiAccess> {
   const { users } = JSON.parse(await readFile(kubeconfig, 'utf8')) as {
     readonly users: readonly { readonly user: { readonly token: string } }[];
@@ -12,8 +12,8 @@ export async function accessBy(server: CoordinationServer, kubeconfig: string): 
 }
 
 /**
- * The status of a review of what somebody may do, like a SelfSubjectAccessReview.
- * @throws Error when the server does not answer the question.
+ * Returns the status of an access review, such as a SelfSubjectAccessReview.
+ * @throws Error if the server does not answer the question
  */
 export async function review<T>(access: ApiAccess, kind: string, spec: object): Promise<T> {
   const path = `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`;

@@ -14,18 +14,21 @@ import { openShell } from './runbooks/shell.ts';
 const run = promisify(execFile);
 export const repository = join(import.meta.dirname, '../..');
 
-/** A page of docs/adopt, whose commands are followed one after the other. */
+/** A page of docs/adopt. A test follows its commands in order. */
 export interface AdoptPage {
   readonly text: string;
-  /** Follows the next commands of the page. @throws Error where they do not begin with `command`. */
+  /**
+   * Runs the next commands of the page.
+   * @throws Error if they do not begin with `command`
+   */
   follow(command: string): Promise<void>;
-  /** Runs a command that is not of the page. Returns what it has printed. */
+  /** Runs a command that is not on the page. Returns its output. */
   look(command: string): Promise<string>;
-  /** The commands that are left. */
+  /** The remaining commands. */
   remaining(): readonly string[];
 }
 
-/** Opens a page of docs/adopt, with a shell for the site's server, for as long as the test runs. */
+/** Opens a page of docs/adopt, with a shell for the site's server, for the duration of the test. */
 export async function openPage(name: string, { kubeconfig, folder }: GuideSite): Promise<AdoptPage> {
   const text = await readFile(join(repository, 'docs/adopt', `${name}.md`), 'utf8');
   const blocks: CommandBlock[] = [...commandBlocksIn(text)];
@@ -59,22 +62,25 @@ export async function openPage(name: string, { kubeconfig, folder }: GuideSite):
   };
 }
 
-/** Where pip installs what a page needs: another folder for other requirements, as pip replaces nothing there. */
+/**
+ * The folder in which pip installs the requirements of a page: one for each list of requirements, because pip
+ * replaces nothing there.
+ */
 export const pythonPackages = join(
   cacheDirectory(),
   `python-packages-${hash('sha256', readFileSync(join(repository, 'examples/kopf/requirements.txt'))).slice(0, 16)}`,
 );
 
-/** The folders of programs of this machine. */
+/** The folders of this machine's programs. */
 async function foldersOf(...programs: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
-    // Where one is missing, the page's command says so.
+    // If one is missing, the page's command reports it.
     programs.map((program) => run('sh', ['-c', `command -v ${program} || true`])),
   );
   return found.flatMap(({ stdout }) => (stdout === '' ? [] : dirname(stdout.trim())));
 }
 
-/** The command of a Java example, once it is built. */
+/** The command of a Java example, after its build. */
 export function javaExample(main: string): readonly string[] {
   const target = join(repository, 'examples/java/target');
   return ['java', '-cp', `${target}/classes:${target}/dependency/*`, `com.example.${main}`];

@@ -18,11 +18,11 @@ import { eventually } from './coordinator.ts';
 import { type GuideProgram, type GuideSite, startGuideSite } from './guide-site.ts';
 import { Ledger } from './ledger.ts';
 
-/** Fencing a former leader takes half a minute, the first download of what a page needs some minutes. */
+/** Fencing a former leader takes half a minute, and the first download of a page's requirements some minutes. */
 const timeout = 600_000;
 const strategy = 'coordinated-leader-election.dev/NewestVersion';
 
-/** One site for each test: `audit` and `status` look at all Leases. */
+/** One site for each test: `audit` and `status` read all Leases. */
 let site: GuideSite;
 
 beforeEach(async () => {
@@ -30,7 +30,7 @@ beforeEach(async () => {
   return () => site.stop();
 });
 
-/** What `audit` says of a Lease. */
+/** The output of `audit` about a Lease. */
 async function auditOf(page: AdoptPage, lease: string) {
   const { leases } = JSON.parse(await page.look('kubectl cle audit --for 3s -o json 2>/dev/null')) as {
     leases: readonly { name: string; elector: string }[];
@@ -44,17 +44,17 @@ async function candidates(page: AdoptPage): Promise<readonly string[]> {
   return [...names.matchAll(/\/(\S+)/g)].map(([, name = '']) => name);
 }
 
-/** What a Pod's program finds in its environment. */
+/** The environment variables of a Pod's program. */
 function podOf(name: string) {
   return { POD_NAME: name, POD_UID: `${name.at(-1)?.repeat(8)}-1111-4222-8333-444455556666` };
 }
 
-/** The lines of a program that tell of its work, with when they were printed. */
+/** The lines about its work in a program's output, with their times. */
 function workOf({ lines }: GuideProgram) {
   return lines.filter(({ text }) => /^works under the token /.test(text));
 }
 
-/** Starts a former copy: a plain elector of client-go that holds a Lease. */
+/** Starts an old replica: a plain elector of client-go that holds a Lease. */
 async function startFormer(lease: string): Promise<Electors> {
   const electors = await startElectors(site.kubeconfig);
   onTestFinished(() => electors.stop());
@@ -63,7 +63,7 @@ async function startFormer(lease: string): Promise<Electors> {
   return electors;
 }
 
-/** When a former copy has stopped to lead, in milliseconds since the Unix epoch. */
+/** When an old replica has stopped leading, in milliseconds since the Unix epoch. */
 async function stoppedAt(electors: Electors): Promise<number> {
   const { wallMicros } = await electors.waitFor(
     { id: 'former', event: 'stoppedLeading' },
@@ -72,7 +72,10 @@ async function stoppedAt(electors: Electors): Promise<number> {
   return wallMicros / 1000;
 }
 
-/** When a line was written to a ledger by a program that adds the time to each, in milliseconds since the Unix epoch. */
+/**
+ * When a program wrote a line into a ledger, in milliseconds since the Unix epoch. The program adds the time to each
+ * line.
+ */
 function writtenAt(file: string, index: number): number {
   return Date.parse(readFileSync(file, 'utf8').split('\n').at(index)?.split(' ')[2] ?? '');
 }
@@ -95,16 +98,16 @@ describe('the pages of docs/adopt', { timeout }, () => {
     const leader = await eventually(() => site.holders('tenants').at(-1), 'a Pod leads');
     const at = sidecars.findIndex(({ identity }) => identity === leader);
 
-    // The handlers run in the Pod that leads, and only there.
+    // The handlers run only in the Pod that leads.
     expect(await welcomed('tenant-1')).toBe(`by ${leader}, with the fencing token 0`);
-    // It stops when it is told to. The same process may lead, and run kopf, again.
+    // It stops on request. The same process may lead, and run kopf, again.
     await fetch(`http://${sidecars[at]?.address}/resign`, { method: 'POST' });
     const next = await eventually(
       () => site.holders('tenants').find((holder) => holder !== '' && holder !== leader),
       'the other Pod leads',
     );
     expect(await welcomed('tenant-2')).toMatch(`by ${next},`);
-    // What was created while nobody led is caught up with.
+    // The new leader handles objects that were created while there was no leader.
     const crashed = programs[1 - at];
     crashed?.child.kill('SIGKILL');
     expect(await welcomed('tenant-3')).toMatch(`by ${leader},`);
@@ -119,7 +122,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await page.follow('kubectl cle explain tenants');
     expect(page.remaining()).toEqual([]);
 
-    // Going back: a Pod that stops in good order ends kopf first, and leaves nothing behind but the Lease.
+    // Going back: a Pod that shuts down cleanly ends kopf first, and leaves only the Lease.
     programs[at]?.child.kill('SIGTERM');
     const [code] = (await once(programs[at]?.child ?? process, 'exit')) as [number];
     expect(code).toBe(0);
@@ -130,7 +133,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     await page.look('kubectl delete lease tenants');
   });
 
-  test('kopf.md: the Lease is released once a handler that is a plain function has ended', async () => {
+  test('kopf.md: the Lease is released after a handler that is a plain function has ended', async () => {
     await openKopf();
     const { address } = await site.startSidecar('tenants');
     const program = site.startProgram(['python3', '-c', slowOperator], {
@@ -150,7 +153,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     expect(printed('ends')).toBeDefined();
   });
 
-  test('kopf.md: copies of one priority pause each other, until the record of a crashed one expires', async () => {
+  test('kopf.md: copies with the same priority pause each other, until the record of a crashed one expires', async () => {
     await openKopf();
     const check = site.startProgram(['python3', join(import.meta.dirname, 'kopf-peering.py')], {
       PYTHONPATH: pythonPackages,
@@ -252,7 +255,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
     const formerStopped = await stoppedAt(electors);
     const ledger = new Ledger(file);
     await eventually(() => ledger.writer, 'a new copy works', 90_000);
-    // The program writes whole seconds.
+    // The program writes times in whole seconds.
     expect(writtenAt(file, 0)).toBeGreaterThanOrEqual(Math.floor(formerStopped / 1000) * 1000);
     await page.follow('kubectl cle audit');
     expect(await auditOf(page, 'reports')).toBe('participant');
@@ -294,7 +297,7 @@ describe('the pages of docs/adopt', { timeout }, () => {
 
 let kopf: Promise<void> | undefined;
 
-/** Opens the page about kopf. The first test installs kopf as it says. */
+/** Opens the page about kopf. The first test installs kopf according to the page. */
 async function openKopf(): Promise<AdoptPage> {
   const page = await openPage('kopf', site);
   kopf ??= page.follow('pip install').catch((cause: unknown) => {
@@ -321,7 +324,7 @@ async function createNamespace(name: string, labels: Readonly<Record<string, str
   await site.site.cluster.request('POST', '/api/v1/namespaces', { metadata: { name, labels } });
 }
 
-/** Creates a namespace of a tenant. Resolves to what the operator of examples/kopf has written on it. */
+/** Creates a namespace of a tenant. Resolves to the text that the operator of examples/kopf has written on it. */
 async function welcomed(name: string): Promise<string> {
   await createNamespace(name, { tenant: 'yes' });
   return eventually(

@@ -13,10 +13,10 @@ import { runPromtool } from './promtool.ts';
 const rules = await alertRules();
 const metrics = new Set(rules.flatMap(({ expr }) => readPromql(expr).selectors.map(({ metric }) => metric)));
 
-/** Each alert that has fired at any time, one line each, as promtool shows them. */
+/** Every alert that has ever fired, one line each, as promtool shows them. */
 const fired = 'group by (alertname) (max_over_time(ALERTS{alertstate="firing"}[1d]))';
 
-describe('alerts fire for what somebody has to do, and for nothing else', () => {
+describe('alerts fire only for problems that need a user’s action', () => {
   test.for(alertStories.map((story) => [story.name, story] as const))('%s', async ([, { tell, want }]) => {
     const cluster = new SimCluster(metrics);
     await tell(cluster);

@@ -17,11 +17,11 @@ import {
 import type { LogLine } from '../support/log-line.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
-// Five control planes start at once, each of which would be ready in seconds alone.
+// Five control planes start at once. Alone, each would be ready within seconds.
 const readyWithinMs = 120_000;
 const testTimeout = 300_000;
 
-/** So quick that a leader which makes way costs seconds. client-go demands duration > deadline > 1.2 x retry period. */
+/** Short, so that a yielding leader costs only seconds. client-go requires duration > deadline > 1.2 x retry period. */
 const quick = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' } as const;
 
 const isWatching =
@@ -49,7 +49,10 @@ function readyzSays(coordinator: Coordinator, status: number, line: string): Pro
   }, `/readyz says ${status} and ${line}`);
 }
 
-/** Starts an elector that holds its Lease by this name, and a LeaseCandidate in a version that NewCandidate lacks. */
+/**
+ * Starts an elector with this name as its identity, and a LeaseCandidate in a version that NewCandidate does not
+ * support.
+ */
 async function startParticipant(
   electors: Electors,
   candidates: SimCandidates,

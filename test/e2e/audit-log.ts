@@ -2,16 +2,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A request about Leases or LeaseCandidates, as the API server itself recorded it. */
+/** A request for Leases or LeaseCandidates, as the API server recorded it. */
 export interface AuditedRequest {
   readonly verb: string;
   readonly user: string;
   /**
-   * Tells apart those who share a ServiceAccount but not a token; the user's name where there is no such thing, as for
-   * the controller built into the API server (`system:apiserver`).
+   * Distinguishes clients with the same ServiceAccount but different tokens; the user's name if there is no token, as
+   * for the controller built into the API server (`system:apiserver`).
    */
   readonly client: string;
-  /** What it calls itself. */
+  /** The user agent. */
   readonly userAgent: string;
   readonly resource: string;
   /** Empty for requests across namespaces. */
@@ -22,17 +22,17 @@ export interface AuditedRequest {
   readonly status: number;
   /** When the server received the request, in milliseconds since the Unix epoch. */
   readonly receivedAt: number;
-  /** When it had answered, or begun to where the answer is a watch. */
+  /** When it answered, or began the answer to a watch. */
   readonly answeredAt: number;
   /** The body of a write. */
   readonly body: { readonly spec?: Readonly<Record<string, unknown>> } | undefined;
 }
 
-/** The audit log of one control plane's API server, across its restarts. */
+/** The audit log of one API server, across its restarts. */
 export interface AuditLog {
   /** For {@link ControlPlaneOptions.extraApiServerArgs}. */
   readonly apiServerArgs: readonly string[];
-  /** Everything recorded so far, in the order in which it was answered. */
+  /** All records so far, in the order of the answers. */
   requests(): Promise<AuditedRequest[]>;
   remove(): Promise<void>;
 }
@@ -54,11 +54,11 @@ interface AuditEvent {
   readonly requestObject?: { readonly spec?: Readonly<Record<string, unknown>> };
 }
 
-/** What is recorded of which requests about Leases and LeaseCandidates, like a rule of an audit policy. */
+/** Which requests for Leases and LeaseCandidates are recorded, like a rule of an audit policy. */
 export interface AuditRule {
   /** Only `Request` records bodies. */
   readonly level: 'Request' | 'Metadata';
-  /** Everybody's, all of them, and those in every namespace unless told otherwise. */
+  /** By default, requests of all users and in all namespaces. */
   readonly users?: readonly string[];
   readonly verbs?: readonly string[];
   readonly namespaces?: readonly string[];
@@ -70,8 +70,8 @@ const everything: readonly AuditRule[] = [
 ];
 
 /**
- * Prepares an audit log for a control plane that is yet to be started. Whoever calls this removes it. Of `rules`, the
- * first that fits a request counts; one that fits none is not recorded.
+ * Prepares an audit log for a control plane that has not started yet. The caller removes it. The first of `rules`
+ * that matches a request counts; other requests are not recorded.
  */
 export async function prepareAuditLog(rules = everything): Promise<AuditLog> {
   const directory = await mkdtemp(join(tmpdir(), 'audit-'));
@@ -91,12 +91,12 @@ export async function prepareAuditLog(rules = everything): Promise<AuditLog> {
     apiServerArgs: [
       `--audit-policy-file=${policyFile}`,
       `--audit-log-path=${logFile}`,
-      // Written before the request is answered: what is over is in the log.
+      // Written before the response: every answered request is in the log.
       '--audit-log-mode=blocking',
     ],
     async requests() {
       const text = await readFile(logFile, 'utf8');
-      // The last line may still be being written, and a server that was killed may have left half a line behind.
+      // The last line may be incomplete, and a killed server may have left a partial line.
       return text.split('\n').flatMap((line) => {
         const event = parse(line);
         return event === undefined || isEndOfWatch(event) ? [] : [requestOf(event)];
@@ -106,7 +106,7 @@ export async function prepareAuditLog(rules = everything): Promise<AuditLog> {
   };
 }
 
-/** The {@link AuditedRequest.client} that requests with a kubeconfig for a ServiceAccount will be recorded under. */
+/** The {@link AuditedRequest.client} of requests with the kubeconfig of a ServiceAccount. */
 export async function auditedClient(kubeconfig: string): Promise<string> {
   const { users } = JSON.parse(await readFile(kubeconfig, 'utf8')) as {
     readonly users: readonly { readonly user: { readonly token: string } }[];
@@ -116,7 +116,7 @@ export async function auditedClient(kubeconfig: string): Promise<string> {
   return `JTI=${jti}`;
 }
 
-/** Whether a request is one that changes something if it is granted. */
+/** Whether a request changes something if it is allowed. */
 export function isWrite({ verb }: Pick<AuditedRequest, 'verb'>): boolean {
   return !['get', 'list', 'watch'].includes(verb);
 }

@@ -10,7 +10,7 @@ test('the program is measured with the environment of the image', () => {
   });
 });
 
-/** The most that V8's space for new objects has while a process keeps some of a great many objects, in MiB. */
+/** The maximum size of V8's space for new objects while a process keeps some of very many objects, in MiB. */
 function mostMebibytes(env: Readonly<Record<string, string>>): number {
   const script = `
     import { getHeapSpaceStatistics } from 'node:v8';

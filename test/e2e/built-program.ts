@@ -3,13 +3,13 @@ import type { CoordinatorProgram } from './coordinator.ts';
 
 const dockerfile = new URL('../../Dockerfile', import.meta.url);
 
-/** The program as users run it: what the build makes, with the environment that the image gives it. */
+/** The built program, with the environment of the image. */
 export const builtProgram: CoordinatorProgram = {
   main: new URL('../../dist/main.js', import.meta.url),
   env: environmentOf(readFileSync(dockerfile, 'utf8')),
 };
 
-/** What the last stage of a Dockerfile sets by ENV, apart from PATH, which is about the image's own files. */
+/** The ENV instructions in the last stage of a Dockerfile, without PATH, which is for the image's own files. */
 export function environmentOf(text: string): Readonly<Record<string, string>> {
   const lastStage = text.slice(text.lastIndexOf('\nFROM '));
   const settings = [...lastStage.matchAll(/^ENV (.*)$/gm)].flatMap(([, line = '']) => line.split(' '));

@@ -28,8 +28,8 @@ const { spec: definition } = parse(
 };
 
 /**
- * On the newest and the oldest version, every case; on those between, which have never judged one otherwise, those in which
- * the groups differ, or a candidate changes.
+ * All cases on the newest and the oldest version. On the versions in between, which have never had other results:
+ * only the cases in which the groups differ, or a candidate changes.
  */
 const inFull: readonly KubernetesVersion[] = ['1.36.3', '1.31.4'];
 const inPart = candidateCases.filter(
@@ -65,7 +65,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
   test.for(isInFull ? candidateCases : inPart)('$name', (each) => judge.expectCase(each));
 
   if (isInFull)
-    test('a program emulates no version that comes after its own, as semver compares them', async () => {
+    test('a program emulates no version after its own, by semver’s order', async () => {
       const identifier = fc.constantFrom(
         '0',
         '1',
@@ -89,7 +89,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
       const release = fc.tuple(fc.option(dotted), fc.option(dotted, { freq: 1 }));
       const written = (start: string, [before, build]: readonly [string | null, string | null]) =>
         `${start}${before === null ? '' : `-${before}`}${build === null ? '' : `+${build}`}`;
-      // Half of the pairs have the same numbers: what follows those decides.
+      // Half of the pairs have the same numbers, so that their suffixes decide.
       const pair = fc
         .tuple(core, fc.option(core), release, release)
         .map(
@@ -105,7 +105,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
       );
     });
 
-  test('ours has what is left out by default, and nothing more', async () => {
+  test('our group adds only the documented defaults', async () => {
     const spec = { leaseName: 'web', renewTime: null, holder: 'a' };
     const body = { apiVersion: ownGroup.apiVersion, kind: 'LeaseCandidate', metadata: { name: 'a' }, spec };
     const { text } = await ask('POST', `${ownGroup.path}?dryRun=All`, body);
@@ -116,7 +116,7 @@ describe.each(kubernetesVersions)('LeaseCandidates of both groups, on Kubernetes
     });
   });
 
-  test('kubectl finds ours by short name, category and Lease, and shows what decides', async () => {
+  test('kubectl finds ours by short name, category and Lease, and shows the deciding fields', async () => {
     for (const [name, leaseName, priority] of [
       ['web-0', 'web', 5],
       ['web-1', 'web', undefined],

@@ -55,7 +55,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     return stdout.trim();
   }
 
-  /** The uid of the definition: another one would be another definition, without the objects of the first. */
+  /** The uid of the definition: a new definition would have another uid, and would not have the objects. */
   async function definition(): Promise<string> {
     return runKubectl(
       'get',
@@ -67,7 +67,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     );
   }
 
-  /** Creates candidates in two namespaces, once they are served. */
+  /** Creates candidates in two namespaces, when they are served. */
   async function createCandidates(): Promise<void> {
     await runKubectl('wait', '--for=condition=Established', `crd/${definitionName}`);
     const apiVersion = 'coordinated-leader-election.dev/v1alpha1';
@@ -80,7 +80,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     }
   }
 
-  /** After a change of the definition, a kube-apiserver answers 429 until it has read all of them anew. */
+  /** After a change of the definition, a kube-apiserver answers 429 until it has read all objects again. */
   async function candidates(): Promise<readonly Candidate[]> {
     const lists = ['team-a', 'team-b'].map((namespace) =>
       eventually(
@@ -95,7 +95,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     return (await Promise.all(lists)).flatMap(({ items }) => items);
   }
 
-  test('no candidate is lost by an upgrade that changes the definition', async () => {
+  test('no candidate is lost in an upgrade that changes the definition', async () => {
     const older = await mkdtemp(join(tmpdir(), 'older-chart-'));
     onTestFinished(() => rm(older, { recursive: true }));
     await cp(chartFolder, older, { recursive: true });
@@ -119,7 +119,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     await uninstall();
   });
 
-  test('no candidate is lost by an upgrade, an uninstall, or an install over what was left', async () => {
+  test('no candidate is lost in an upgrade, an uninstall, or an install over the rest', async () => {
     await install();
     await createCandidates();
     const before = { definition: await definition(), candidates: await candidates() };
@@ -141,7 +141,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the chart and LeaseCandidates, on 
     await untouched();
   });
 
-  test('the definition goes with the release where it is not to be kept, and all candidates with it', async () => {
+  test('the definition is deleted with the release if it should not be kept, with all candidates', async () => {
     await install('--set', 'crds.keep=false');
     await createCandidates();
     await uninstall();

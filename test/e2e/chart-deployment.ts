@@ -5,7 +5,7 @@ import type { RunSettings } from '../../src/settings/run-settings.ts';
 import { watchChild } from './child-output.ts';
 import type { ChartObject } from './helm.ts';
 
-/** The chart's Deployment, as much as these tests look at. */
+/** The parts of the chart's Deployment that these tests read. */
 export interface ChartDeployment extends ChartObject {
   readonly spec: {
     readonly replicas: number;
@@ -43,15 +43,15 @@ export function containerOf({ spec }: ChartDeployment): ChartContainer {
   return container;
 }
 
-/** What the program makes of a container's arguments. */
+/** The program's parse of a container's arguments. */
 export interface ReadArguments {
-  /** Undefined when it refuses them. */
+  /** Undefined if it refuses them. */
   readonly settings: RunSettings | undefined;
-  /** What it says when it refuses them. */
+  /** The error message if it refuses them. */
   readonly complaint: string;
 }
 
-/** Has the program's own command line read a container's arguments, and run nothing. */
+/** Parses a container's arguments with the program's own command line, without running it. */
 export async function readArguments({ args: [name, ...args] }: ChartContainer): Promise<ReadArguments> {
   let settings: RunSettings | undefined;
   const entry = commands.find((one) => one.name === 'run');
@@ -71,15 +71,15 @@ export async function readArguments({ args: [name, ...args] }: ChartContainer): 
 
 /** A container's program, running as a process. */
 export interface RunningContainer {
-  /** What it has printed so far. */
+  /** Its output so far. */
   output(): string;
-  /** Status and body of a page on the container's port; undefined while nobody listens there. */
+  /** Status and body of a page on the container's port; undefined while no process listens. */
   get(path: string): Promise<{ readonly status: number; readonly body: string } | undefined>;
   /** SIGTERM, as the kubelet sends it; resolves to the exit code. */
   stop(): Promise<number | null>;
 }
 
-/** Starts the program with a container's arguments and variables, and what leads it to the cluster, and no others. */
+/** Starts the program with only a container's arguments and variables, and the access to the cluster. */
 export function runContainer(container: ChartContainer, kubeconfig: string): RunningContainer {
   const main = new URL('../../src/main.ts', import.meta.url).pathname;
   const given = (container.env ?? []).map(({ name, value }) => [name, value]);

@@ -5,7 +5,7 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { startHelm } from './helm.ts';
 import { kubectlFor } from './kubectl.ts';
 
-/** Installs the roles and the ServiceAccount that the chart has for some values. Resolves to a kubeconfig of that account. */
+/** Installs the chart's roles and ServiceAccount for some values. Resolves to a kubeconfig of that account. */
 export async function installChartRoles(plane: ControlPlane, values: unknown): Promise<string> {
   const [helm, kubectl] = await Promise.all([startHelm(), kubectlFor(plane.kubeconfig)]);
   const objects = await helm.render(values);

@@ -2,19 +2,19 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 
-/** A process whose output is kept, and that ends with this one at the latest. */
+/** A process with recorded output, which ends with this one. */
 export interface WatchedChild {
-  /** What it has printed so far, on both streams. */
+  /** Its output so far, on both streams. */
   output(): string;
   /** Resolves to its exit code. */
   readonly ended: Promise<number | null>;
 }
 
-/** Watches a process that has pipes for its output. */
+/** Records the output of a process with pipes. */
 export function watchChild(
   child: ChildProcess & { readonly stdout: Readable; readonly stderr: Readable },
 ): WatchedChild {
-  // A test that crashes must leave nothing behind.
+  // A crashed test must leave no process behind.
   process.once('exit', () => child.kill('SIGKILL'));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -25,13 +25,13 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe('the program on a cluster whose elections nobody else holds', () => {
+describe('the program on a cluster without another coordinator', () => {
   let plane: ControlPlane;
   let audit: AuditLog;
   beforeAll(async () => {
     audit = await prepareAuditLog();
     plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
-    // Whoever holds the lock coordinates: held by somebody who does nothing, it keeps the next server's built-in idle.
+    // The lock is held by a process that does nothing, so that the next server's built-in coordinator stays idle.
     await eventually(
       () => plane.request('GET', leasePath(coordinatorLease)).catch(() => undefined),
       'the built-in has its lock',
@@ -47,7 +47,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     await audit?.remove();
   });
 
-  /** Starts it with a token of its own, by which the audit log knows it. */
+  /** Starts it with its own token, which identifies it in the audit log. */
   async function start(...args: readonly string[]): Promise<{
     readonly replica: Coordinator;
     readonly requests: () => Promise<readonly AuditedRequest[]>;
@@ -68,7 +68,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
     ({ msg, lease: about }: LogLine) =>
       msg === 'Would act' && about === lease;
 
-  test('looks at no other namespace than those given with --namespace', async () => {
+  test('reads no other namespace than those given with --namespace', async () => {
     const namespaces = ['only-a', 'only-b', 'other'];
     await createNamespaces(plane, ...namespaces);
     const { replica, requests } = await start('--dry-run', '--namespace', 'only-a,only-b');
@@ -99,7 +99,7 @@ describe('the program on a cluster whose elections nobody else holds', () => {
       },
       want: /ECONNREFUSED/,
     },
-  ])('says what is wrong, is not ready and goes on trying when $name', async ({ access, want }) => {
+  ])('reports the problem, is not ready and retries when $name', async ({ access, want }) => {
     const replica = await startCoordinator(await access());
     onTestFinished(() => replica.kill());
     const complains = (about: string) =>

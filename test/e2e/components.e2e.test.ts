@@ -4,12 +4,12 @@ import { type ControlPlane, startControlPlane } from '../control-plane/control-p
 import type { ElectingComponent } from '../control-plane/electing-component.ts';
 import { type Coordinator, eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
-/** What Kubernetes's own components write into a Lease that they hold. */
+/** The fields that Kubernetes's own components write into a Lease that they hold. */
 const componentLeaseMs = 15_000;
-/** What they and a slow machine may add: a component looks at its Lease every 2 s or so. */
+/** Extra time for the components and a slow machine: a component reads its Lease about every 2 s. */
 const slackMs = 8_000;
 
-/** Each component's tests are one story; the components' stories run side by side. */
+/** The tests of each component depend on each other. Different components run in parallel. */
 const inOrder = { concurrent: false } as const;
 
 let plane: ControlPlane;
@@ -33,13 +33,13 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
   let leader: ElectingComponent;
   let upgraded: ElectingComponent;
 
-  /** Starts an instance that emulates Kubernetes 1.35, or is what it is: 1.36. */
+  /** Starts an instance that emulates Kubernetes 1.35, or that has its own version 1.36. */
   function start(name: string, emulatedVersion?: '1.35'): Promise<ElectingComponent> {
     const options = { name: `${kind}-${name}`, ...(emulatedVersion && { emulatedVersion }) };
     return kind === 'kube-scheduler' ? plane.startScheduler(options) : plane.startControllerManager(options);
   }
 
-  /** Waits until this coordinator has given it the Lease and it has renewed it, as only a program that leads does. */
+  /** Waits until this coordinator has granted it the Lease and it has renewed the Lease, as only a leader does. */
   async function untilLeads(component: ElectingComponent, timeoutMs: number): Promise<void> {
     const identity = await component.identity(60_000);
     await coordinator.waitForLog(
@@ -61,7 +61,7 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
     );
   }
 
-  /** Waits until the coordinator has taken a new candidate into account without any change to the Lease coming of it. */
+  /** Waits until the coordinator has handled a new candidate without changing the Lease. */
   async function expectNoChange(startedAt: number, newcomer: ElectingComponent): Promise<void> {
     const before = (await readLease(plane, lease))?.spec;
     await newcomer.identity(60_000);
@@ -75,14 +75,18 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
     expect(preferredHolder).toBeUndefined();
   }
 
-  test('gets the instance of the older emulation as its leader when a newer one leads', inOrder, async () => {
-    const newer = await start('newer');
-    await untilLeads(newer, 60_000);
-    leader = await start('older', '1.35');
-    await untilLeads(leader, 60_000);
-    // As a component does that has lost its Lease; kubelet would start it again.
-    await newer.exited;
-  });
+  test(
+    'gets the instance with the older emulation as its leader when a newer one leads',
+    inOrder,
+    async () => {
+      const newer = await start('newer');
+      await untilLeads(newer, 60_000);
+      leader = await start('older', '1.35');
+      await untilLeads(leader, 60_000);
+      // Like a component that has lost its Lease. The kubelet would restart it.
+      await newer.exited;
+    },
+  );
 
   test('stays with the older emulation when its leader is upgraded', inOrder, async () => {
     const otherStartedAt = Date.now();
@@ -108,10 +112,10 @@ describe.concurrent.each(['kube-scheduler', 'kube-controller-manager'] as const)
   });
 });
 
-test('never was anybody else the coordinator', async () => {
+test('never had another coordinator', async () => {
   const lock = await readLease(plane, coordinatorLease);
   expect(lock?.spec.holderIdentity).toMatch(/^coordinated-leader-election_/);
-  // Taken from it and taken back would count two.
+  // A Lease that is taken away and taken back would count as two.
   expect(lock?.spec.leaseTransitions).toBe(lockAtFirst?.spec.leaseTransitions);
   expect(lock?.spec.holderIdentity).toBe(lockAtFirst?.spec.holderIdentity);
 });

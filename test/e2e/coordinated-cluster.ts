@@ -5,10 +5,10 @@ import { type WatchedLease, type WatchedObjects, watchLeases } from '../control-
 import { startCoordinationSite } from './coordination-site.ts';
 import { type Coordinator, startCoordinator, untilActive } from './coordinator.ts';
 
-/** A control plane whose Leases our coordinator coordinates, and eyes on them. */
+/** A control plane whose Leases our coordinator coordinates, with observers of them. */
 export interface CoordinatedCluster {
   readonly plane: CoordinationPlane;
-  /** Of the coordinator's ServiceAccount. */
+  /** For the coordinator's ServiceAccount. */
   readonly kubeconfig: string;
   readonly coordinator: Coordinator;
   readonly leases: WatchedObjects<WatchedLease>;
@@ -17,7 +17,7 @@ export interface CoordinatedCluster {
   stop(): Promise<void>;
 }
 
-/** Starts a server and a coordinator on it; resolves when that is active. */
+/** Starts a server and a coordinator. Resolves when the coordinator is active. */
 export async function startCoordinatedCluster(): Promise<CoordinatedCluster> {
   const { plane, coordinatorKubeconfig: kubeconfig } = await startCoordinationSite();
   try {

@@ -2,7 +2,7 @@ import { startControlPlane } from '../control-plane/control-plane.ts';
 import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import { installRole } from './coordinator.ts';
 
-/** A kube-apiserver, and a kubeconfig with just the rights that the coordinator needs on it. */
+/** A kube-apiserver, and a kubeconfig with exactly the permissions that the coordinator needs. */
 export interface CoordinationSite {
   readonly plane: CoordinationPlane;
   readonly coordinatorKubeconfig: string;

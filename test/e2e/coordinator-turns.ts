@@ -1,27 +1,27 @@
 import { coordinatorLease } from '../control-plane/cluster-objects.ts';
 import { type AuditedRequest, isWrite } from './audit-log.ts';
 
-/** One time that somebody held the coordinators' lock, and what it wrote about elections because of that. */
+/** A period in which a process held the coordinators' lock, with its writes for elections in that time. */
 export interface CoordinatorTurn {
   /** As in {@link AuditedRequest}. */
   readonly client: string;
-  /** By what identity it held the lock. */
+  /** Its identity in the lock. */
   readonly identity: string;
-  /** When the claim had been answered, in milliseconds since the Unix epoch. */
+  /** When the claim was answered, in milliseconds since the Unix epoch. */
   readonly from: number;
-  /** When it had let go, or somebody else had claimed the lock; Infinity while it lasts. */
+  /** When it released the lock, or when another process claimed it; Infinity while it holds the lock. */
   readonly until: number;
   readonly wasReleased: boolean;
-  /** Every attempt to write, granted or not, from its claim on and until it claims the lock again. */
+  /** Every attempted write, allowed or not, from its claim until its next claim. */
   readonly writes: readonly AuditedRequest[];
 }
 
-/** The name that the controller built into kube-apiserver goes by, whatever its lock's identity. */
+/** The name of the controller built into kube-apiserver, whatever its identity in the lock. */
 export const builtIn = 'system:apiserver';
 
 /**
- * Retells an audit log as the coordinators' turns. Whoever ever held the lock is a coordinator; what it wrote before its
- * first turn is in `early`.
+ * Converts an audit log to the coordinators' turns. Every process that ever held the lock is a coordinator; `early`
+ * contains its writes before its first turn.
  */
 export function coordinatorTurns(requests: readonly AuditedRequest[]): {
   readonly turns: readonly CoordinatorTurn[];
@@ -51,12 +51,12 @@ export function coordinatorTurns(requests: readonly AuditedRequest[]): {
   return { turns, early };
 }
 
-/** What a coordinator wrote, or tried to, after its turn. */
+/** The writes that a coordinator attempted after its turn. */
 export function lateWrites({ writes, until }: CoordinatorTurn): readonly AuditedRequest[] {
   return writes.filter(({ receivedAt }) => receivedAt > until);
 }
 
-/** Pairs of turns, the earlier first, that both wrote at the same time: never may there be one. */
+/** Pairs of turns, the earlier one first, that both wrote at the same time. There must be none. */
 export function overlaps(turns: readonly CoordinatorTurn[]): (readonly [string, string])[] {
   const written = turns.filter(({ writes }) => writes.length > 0);
   return written.slice(1).flatMap((turn, index) => {
@@ -74,7 +74,7 @@ function isGrantedLockWrite(request: AuditedRequest): boolean {
 
 function isElectionWrite(request: AuditedRequest): boolean {
   if (!isWrite(request) || isLock(request)) return false;
-  // Every API server renews a Lease of its own, which nobody is a candidate for.
+  // Every API server renews its own Lease, which has no candidates.
   return request.resource === 'leasecandidates' || !request.name.startsWith('apiserver-');
 }
 

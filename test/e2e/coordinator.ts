@@ -10,20 +10,20 @@ import type { LogLine } from '../support/log-line.ts';
 /** The ServiceAccount of deploy/rbac.yaml. */
 const serviceAccount = { namespace: 'kube-system', name: 'coordinated-leader-election' } as const;
 
-/** A replica of the coordinator, running as a process of its own, from `src/main.ts` unless told otherwise. */
+/** A replica of the coordinator in its own process, by default from `src/main.ts`. */
 export interface Coordinator {
   readonly pid: number;
-  /** Everything logged so far. */
+  /** Its log so far. */
   readonly log: readonly LogLine[];
-  /** Standard error and whatever was printed that is no log line. */
+  /** Standard error, and printed text that is not a log line. */
   readonly output: () => string;
   /** Body and status of its HTTP endpoint, like `/readyz`. */
   get(path: string): Promise<{ readonly status: number; readonly body: string }>;
-  /** The first log line that matches, be it past or still to come. */
+  /** The first matching log line, past or future. */
   waitForLog(matches: (line: LogLine) => boolean, timeoutMs?: number): Promise<LogLine>;
-  /** SIGTERM, then waits for its end; resolves to the exit code. */
+  /** Sends SIGTERM and waits for the exit. Resolves to the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL, then waits for its end. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
 }
@@ -40,7 +40,7 @@ export async function installRole(plane: ControlPlane): Promise<string> {
   return plane.kubeconfigFor({ serviceAccount });
 }
 
-/** Creates what is in deploy/rbac.yaml, by `request`. */
+/** Creates the objects in deploy/rbac.yaml, by `request`. */
 export async function createRole(
   request: (method: string, path: string, body: unknown) => Promise<unknown>,
 ): Promise<void> {
@@ -54,12 +54,12 @@ export async function createRole(
   }
 }
 
-/** What runs a replica. */
+/** The program of a replica. */
 export interface CoordinatorProgram {
   readonly main: URL;
   /** Options of Node. */
   readonly nodeArgs?: readonly string[];
-  /** Beside the environment of this process. */
+  /** In addition to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -87,7 +87,7 @@ export async function startCoordinator(
     ],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } },
   );
-  // A test that crashes must leave nothing behind.
+  // A crashed test must leave no process behind.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   child.once('exit', () => process.off('exit', kill));
@@ -170,7 +170,7 @@ export async function untilActive(coordinator: Coordinator, timeoutMs = 40_000):
   await coordinator.waitForLog(({ msg }) => msg === 'Watching LeaseCandidates', timeoutMs);
 }
 
-/** Asks `probe` again and again until it gives something; rejects with what `describe` says when it does not in time. */
+/** Polls `probe` until it returns a value. Rejects with the text of `describe` if it does not in time. */
 export async function eventually<T>(
   probe: () => Promise<T | undefined> | T | undefined,
   describe: string,

@@ -12,7 +12,7 @@ import { type Coordinator, eventually, startCoordinator, untilActive } from './c
 import { type PodCluster, startPodCluster } from './pod-cluster.ts';
 import { makeParticipantsNamespace } from './runbooks/deployed-component.ts';
 
-/** With the annotation, and without it. */
+/** With and without the annotation. */
 const NAMESPACES = ['asked', 'unasked'] as const;
 type Namespace = (typeof NAMESPACES)[number];
 
@@ -24,12 +24,14 @@ const TIMINGS = {
 type Name = keyof typeof TIMINGS;
 
 /**
- * Ends at its first run. The kubelet restarts a container at once after its first crash, and after 10 s from then on. If it runs
- * again in the second of the last renewal, the status does not show which of the two runs has renewed.
+ * Exits at its first run. The kubelet restarts a container at once after its first crash, and after 10 s from then
+ * on. If it runs again in the second of the last renewal, the status does not show which of the two runs has renewed.
  */
 const endsOnce = 'if mkdir "$0/$HOSTNAME"; then exit 1; fi; exec "$@"';
 
-/** Deployments of client-go's plain elector, two replicas each. Their leaders are killed as soon as all of them lead. */
+/**
+ * Deployments of client-go's plain elector, two replicas each. Their leaders are killed as soon as all of them lead.
+ */
 describe('a plain elector whose container has ended (rule 17)', () => {
   let cluster: PodCluster;
   let plane: ControlPlane;
@@ -82,7 +84,7 @@ describe('a plain elector whose container has ended (rule 17)', () => {
   const holderOf = async (namespace: Namespace, name: Name): Promise<string> =>
     (await readLease(plane, { namespace, name }))?.spec.holderIdentity ?? '';
 
-  /** Kills the leader, and resolves to the seconds until another identity holds the Lease. */
+  /** Kills the leader. Resolves to the seconds until another identity holds the Lease. */
   async function crash(namespace: Namespace, name: Name): Promise<number> {
     const former = await eventually(
       async () => (await holderOf(namespace, name)) || undefined,
@@ -111,7 +113,7 @@ describe('a plain elector whose container has ended (rule 17)', () => {
     return (performance.now() - killedAt) / 1000;
   }
 
-  test('costs a few seconds where its Namespace asks for evidence, and its whole Lease where it does not', async () => {
+  test('costs a few seconds if its Namespace asks for evidence, and its whole Lease otherwise', async () => {
     const found = await Promise.all(
       NAMESPACES.flatMap((namespace) =>
         (Object.keys(TIMINGS) as Name[]).map(async (name) => [
@@ -128,7 +130,7 @@ describe('a plain elector whose container has ended (rule 17)', () => {
     );
     expect(seconds['asked quick']).toBeLessThan(12);
     expect(seconds['unasked quick']).toBeGreaterThan(12);
-    // The next elector looks up to 57 s later.
+    // The next elector reads up to 57 s later.
     expect(seconds['asked patient']).toBeLessThan(75);
     expect(seconds['unasked patient']).toBeGreaterThan(100);
     const { body } = await coordinator.get('/metrics');

@@ -80,7 +80,7 @@ describe('a leader whose container has ended (rule 17)', () => {
     await eventually(isRenewed, `${times} renewals`, 60_000, 250);
   }
 
-  test('is succeeded before its Lease has run out', async () => {
+  test('has a successor before its Lease expires', async () => {
     // The kubelet restarts a container at once after its first crash, and after 10 s from then on.
     for (const pod of await web.pods()) web.kill(pod);
     await eventually(areRunning, 'both run again', 60_000, 250);

@@ -20,7 +20,7 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
     { on: 'Kubernetes 1.31.4', version: '1.31.4' },
     { on: 'the embedded server' },
   ])(
-    'are elected, replaced when they die, and when they release, on $on without the feature gate',
+    'are elected, replaced when they crash and when they release, on $on without the feature gate',
     { timeout: testTimeout },
     async ({ version }, context) => {
       const { expect } = context;
@@ -42,7 +42,7 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
       const [first, second] = programs;
       await electors.waitFor({ id: 'first', event: 'startedLeading' });
 
-      // It dies: its Lease runs out, and the next one has been asked by then.
+      // It crashes: its Lease expires, and the next one has been pinged by then.
       await electors.crash('first');
       first?.silence();
       await electors.waitFor({ id: 'second', event: 'startedLeading' });
@@ -56,7 +56,7 @@ describe.concurrent('candidates of our own group (rule 13)', () => {
     },
   );
 
-  test('stand beside native ones as soon as the feature gate is on', {
+  test('are candidates beside native ones as soon as the feature gate is on', {
     timeout: testTimeout,
   }, async (context) => {
     const { expect } = context;

@@ -4,11 +4,13 @@ import { embeddedLike, startEmbeddedTarget } from '../conformance/embedded-targe
 import { realApi, startRealTarget } from '../conformance/real-target.ts';
 import { kubernetesVersions } from '../control-plane/kubernetes-versions.ts';
 
-// Longer searches, and those for another day's luck: CONFORMANCE_RUNS=5000 CONFORMANCE_SEED=$RANDOM
+// For longer searches with other seeds: CONFORMANCE_RUNS=5000 CONFORMANCE_SEED=$RANDOM
 const seed = Number(process.env['CONFORMANCE_SEED'] ?? 4355);
 const runs = Number(process.env['CONFORMANCE_RUNS'] ?? 150);
 
-/** A sequence takes a tenth of a second, shorter ones are looked for among hundreds, and 1.31 waits before it lists. */
+/**
+ * A sequence takes a tenth of a second, the search for a shorter one tries hundreds, and 1.31 waits before it lists.
+ */
 const timeout = 120_000 + runs * 1_000;
 
 for (const version of kubernetesVersions) {

@@ -14,8 +14,8 @@ interface Finding {
   readonly advice?: string;
 }
 
-/** One server that lacks something, and step by step does not. */
-describe('doctor says what is missing', () => {
+/** A server that lacks several things, which are added step by step. */
+describe('doctor reports problems', () => {
   let plane: ControlPlane;
   let coordinator: string;
 
@@ -28,7 +28,7 @@ describe('doctor says what is missing', () => {
   });
   afterAll(() => plane?.stop());
 
-  /** What it finds, by check. */
+  /** Its findings, by check. */
   async function examine(kubeconfig: string, ...args: readonly string[]): Promise<Map<string, Finding[]>> {
     const { stdout, stderr } = await runProgram(
       ['doctor', '-o', 'json', '--kubeconfig', kubeconfig, ...args],
@@ -47,7 +47,7 @@ describe('doctor says what is missing', () => {
     await Promise.all([helm.remove(), kubectl.remove()]);
   }
 
-  test('with LeaseCandidates of our own that the coordinator may not read', async () => {
+  test('with our own LeaseCandidates that the coordinator may not read', async () => {
     await installCandidateResource(plane);
     const found = await examine(coordinator);
     expect(found.get('APIServed')).toMatchObject([
@@ -58,7 +58,7 @@ describe('doctor says what is missing', () => {
     expect(rights?.advice).toContain('kubectl apply -f deploy/rbac.yaml');
   });
 
-  test('with kube-system closed, and how to do without it', async () => {
+  test('with a closed kube-system, and what to do instead', async () => {
     await grant({ config: { lockNamespace: 'infra' } });
     const rights = async (...args: readonly string[]) =>
       (await examine(coordinator, ...args)).get('Permissions')?.[0];
@@ -73,7 +73,7 @@ describe('doctor says what is missing', () => {
     });
   });
 
-  test('with leaders to be labelled, of which nothing is said unless it is asked for', async () => {
+  test('with leader labels, only on request', async () => {
     const rights = async (...args: readonly string[]) =>
       (await examine(coordinator, '--lock-namespace', 'infra', ...args)).get('Permissions') ?? [];
     expect(await rights()).toMatchObject([{ severity: 'ok' }]);
@@ -92,7 +92,7 @@ describe('doctor says what is missing', () => {
     );
   });
 
-  test('with both groups served, which is in order but for a lock elsewhere', async () => {
+  test('with both groups served, which is fine except for a lock in another namespace', async () => {
     await plane.restartApiServer({ coordinatedLeaderElection: true });
     const found = await examine(plane.kubeconfig, '--lock-namespace', 'infra');
     expect(found.get('APIServed')).toMatchObject([

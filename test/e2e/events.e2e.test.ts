@@ -20,7 +20,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** The lines of `kubectl describe lease` below "Events:", spaces evened out. */
+/** The lines of `kubectl describe lease` below "Events:", with single spaces. */
 async function described(): Promise<readonly string[]> {
   const { code, stdout, stderr } = await kubectl.run(['describe', 'lease', LEASE, '--namespace', NAMESPACE]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -36,7 +36,7 @@ function untilDescribed(pattern: RegExp): Promise<string> {
 }
 
 describe('kubectl describe lease', () => {
-  test('shows who was elected, and why', async () => {
+  test('shows the elected candidate and the reason', async () => {
     await cluster.candidates.start({ namespace: NAMESPACE, lease: LEASE, name: 'web-1' });
     await cluster.leases.waitFor(NAMESPACE, LEASE, (lease) => lease.spec.holderIdentity === 'web-1');
     const line = await untilDescribed(/LeaderElected/);
@@ -56,7 +56,7 @@ describe('kubectl describe lease', () => {
     }
   });
 
-  test('leaves the metrics to tell how many there were', async () => {
+  test('leaves the total number to the metrics', async () => {
     const { body } = await cluster.coordinator.get('/metrics');
     expect(body).toMatch(/^cle_events_total\{result="written"\} (?:[5-9]|\d\d)$/m);
     expect(body).toContain('cle_events_total{result="failed"} 0\n');

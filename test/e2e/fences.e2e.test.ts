@@ -16,7 +16,7 @@ const timeout = 400_000;
 interface Site extends GatelessCluster {
   readonly electors: Electors;
   readonly leases: WatchedObjects<WatchedLease>;
-  /** Starts `<lease>.<name>`, a candidate of our own group, and beside it client-go's coordinated elector. */
+  /** Starts `<lease>.<name>`, a candidate of our own group, with client-go's coordinated elector beside it. */
   start(name: string, emulationVersion?: string): Promise<void>;
   untilLeads(name: string): Promise<void>;
   untilFenced(lease: string): Promise<void>;
@@ -84,7 +84,7 @@ describe.concurrent('a server that drops strategy and preferredHolder (rule 14)'
       expect((fenced?.at ?? 0) - toldAt).toBeGreaterThan(9_900);
       expect(fenced?.object.spec).toMatchObject({ leaseDurationSeconds: 15, leaseTransitions: 1 });
 
-      // In the middle of a fence, its Lease is deleted.
+      // Its Lease is deleted during a fence.
       await site.untilFenced('deleted');
       await plane.request('DELETE', leasePath({ namespace, name: 'deleted' }));
       await site.untilLeads('deleted.older');
@@ -100,7 +100,7 @@ describe.concurrent('a server that drops strategy and preferredHolder (rule 14)'
     },
   );
 
-  test('has a fence outlast the coordinator that put it up', { timeout }, async (context) => {
+  test('keeps a fence longer than the coordinator that wrote it', { timeout }, async (context) => {
     const site = await startSite('1.36.3', context);
     const { coordinator, electors, kubeconfig } = site;
     await site.start('web.newer');
@@ -117,7 +117,7 @@ describe.concurrent('a server that drops strategy and preferredHolder (rule 14)'
     expect(findOverlaps(electors.events, leaseOf)).toEqual([]);
   });
 
-  test('tells by the field again once its feature gate is on', { timeout }, async (context) => {
+  test('uses the field again after its feature gate is on', { timeout }, async (context) => {
     const site = await startSite('1.36.3', context);
     const { coordinator, electors, leases, plane } = site;
     await site.start('web.newer');

@@ -6,7 +6,7 @@ import { distributionOf } from './figures/statistics.ts';
 import { toMarkdown } from './figures/table.ts';
 import { writeTable } from './figures/written-figures.ts';
 
-// Enough for a median that can be trusted. `node bench/figures.ts` measures at full scale.
+// Enough for a reliable median. `node bench/figures.ts` measures at full scale.
 const leaseCount = 20;
 const scale: Scale = {
   firstElections: [leaseCount],
@@ -34,24 +34,24 @@ describe('this controller beside the built-in one, measured in the same run', ()
     return measured;
   }
 
-  test('fills Leases sooner after they expire, as half of them go', () => {
+  test('gives half of the Leases a new holder sooner after they expire', () => {
     const [theirs, own] = [builtIn, ours].map(
       (each) => distributionOf(handOvers(each).afterExpiry.waits).p50,
     );
     expect(own).toBeLessThan(theirs ?? Number.NaN);
   });
 
-  test('fills Leases sooner after a clean release, as half of them go', () => {
+  test('gives half of the Leases a new holder sooner after a clean release', () => {
     const [theirs, own] = [builtIn, ours].map(
       (each) => distributionOf(handOvers(each).afterRelease.waits).p50,
     );
     expect(own).toBeLessThan(theirs ?? Number.NaN);
   });
 
-  test('makes fewer API calls per election, whatever its cause', () => {
+  test('makes fewer API calls per election, for any cause', () => {
     for (const cause of ['afterExpiry', 'afterRelease'] as const) {
       const { callsPerElection } = handOvers(ours)[cause];
-      // No call at all would be a count that does not work.
+      // A count of 0 would mean that counting does not work.
       expect(callsPerElection).toBeGreaterThanOrEqual(1);
       expect(callsPerElection).toBeLessThan(handOvers(builtIn)[cause].callsPerElection);
     }
@@ -71,30 +71,31 @@ describe('this controller beside the built-in one, measured in the same run', ()
     expect(waits.filter((wait) => !Number.isFinite(wait))).toEqual([]);
   });
 
-  test('never gives a Lease away before its expiry, nor to two at once', () => {
+  test('never gives a Lease away before its expiry, or to two at once', () => {
     const { afterExpiry, afterYielding, overlaps } = handOvers(ours);
     expect([...afterExpiry.waits, ...afterYielding].filter((wait) => wait < 0)).toEqual([]);
     expect(overlaps).toEqual([]);
   });
 
-  test('has the best candidate of a new component lead sooner, as half of them go', () => {
+  test('makes the best candidate of a new component lead sooner, for half of the components', () => {
     const [theirs, own] = [builtIn, ours].map(
       ({ firstStarts: [run] }) => distributionOf(run?.untilBestLeads ?? []).p50,
     );
     expect(own).toBeLessThan(theirs ?? Number.NaN);
   });
 
-  test('writes a new Lease at most once for each candidate that comes, where no holder was told to yield', () => {
+  test('writes a new Lease at most once for each candidate that appears, if no holder was asked to yield', () => {
     for (const { candidates, writes, yields } of ours.firstStarts) {
-      // None at all would be a count that does not work.
+      // A count of 0 would mean that counting does not work.
       expect(Math.min(...writes)).toBeGreaterThanOrEqual(1);
-      // On a busy machine a holder may have looked before the best candidate came: then it has to be told.
+      // On a busy machine, a holder may have read the Lease before the best candidate appeared: then it must be asked
+      // to yield.
       const undisturbed = writes.filter((_, index) => yields[index] === 0);
       expect(undisturbed.filter((count) => count > candidates)).toEqual([]);
     }
   });
 
-  test('tells fewer holders of new Leases to yield, and leaves none without a leader, or with two', () => {
+  test('asks fewer holders of new Leases to yield, and leaves none without a leader, or with two', () => {
     const [theirs, own] = [builtIn, ours].map(({ firstStarts }) =>
       firstStarts.flatMap(({ yields }) => yields).reduce((sum, count) => sum + count, 0),
     );
@@ -115,28 +116,28 @@ describe('this controller beside the built-in one, measured in the same run', ()
       return measured.afterExpiry;
     }
 
-    test('fills the last Lease sooner than the built-in one fills half of them', () => {
+    test('gives the last Lease a new holder sooner than the built-in one gives half of them', () => {
       const own = distributionOf(afterExpiry(ours).waits).max;
       expect(own).toBeLessThan(distributionOf(afterExpiry(builtIn).waits).p50);
     });
 
-    test('fills none of them before its expiry', () => {
+    test('gives none of them a new holder before its expiry', () => {
       expect(afterExpiry(ours).waits.filter((wait) => wait < 0)).toEqual([]);
     });
 
-    test('makes fewer API calls, and forces fewer acks out of candidates', () => {
+    test('makes fewer API calls, and needs fewer acks from candidates', () => {
       expect(afterExpiry(ours).callsPerElection).toBeLessThan(afterExpiry(builtIn).callsPerElection);
       expect(afterExpiry(ours).acksPerElection).toBeLessThan(afterExpiry(builtIn).acksPerElection);
     });
   });
 
-  describe('beside a Lease that many silent candidates crowd', () => {
+  describe('beside a Lease with many silent candidates', () => {
     function crowded({ crowdedLeases: [measured] }: Figures): CrowdedLease {
       if (!measured) throw new Error('not measured');
       return measured;
     }
 
-    test('fills the last of the other Leases sooner than the built-in one fills half of them without the crowd', () => {
+    test('gives the last of the other Leases a new holder sooner than the built-in one gives half of them without the crowd', () => {
       const own = distributionOf(crowded(ours).beside.waits).max;
       expect(own).toBeLessThan(distributionOf(crowded(builtIn).alone.waits).p50);
     });

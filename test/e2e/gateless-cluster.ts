@@ -10,15 +10,15 @@ import { type Coordinator, installRole, startCoordinator, untilActive } from './
 
 const READY_WITHIN_MS = 120_000;
 
-/** A cluster without the feature gate, whose candidates are of our own group. */
+/** A cluster without the feature gate, with candidates of our own group. */
 export interface GatelessCluster<Plane extends CoordinationPlane = ControlPlane> {
   readonly plane: Plane;
-  /** Of the coordinator's ServiceAccount. */
+  /** For the coordinator's ServiceAccount. */
   readonly kubeconfig: string;
   readonly coordinator: Coordinator;
 }
 
-/** Starts one for as long as a test runs; resolves when the coordinator is active. */
+/** Starts one for the duration of a test. Resolves when the coordinator is active. */
 export async function startGatelessCluster(
   version: KubernetesVersion,
   context: TestContext,
@@ -33,7 +33,7 @@ export async function startGatelessCluster(
   return coordinated(plane, await installRole(plane), context);
 }
 
-/** The same with the embedded server, `serve`, in the place of a whole control plane. */
+/** The same with the embedded server, `serve`, instead of a control plane. */
 export async function startGatelessServe(context: TestContext): Promise<GatelessCluster<EmbeddedPlane>> {
   const plane = await startEmbeddedPlane({ leaseCandidateVersions: [CUSTOM_API_VERSION] });
   context.onTestFinished(() => plane.stop());
@@ -53,7 +53,7 @@ async function coordinated<Plane extends CoordinationPlane>(
   return { plane, kubeconfig, coordinator };
 }
 
-/** Candidates of our own group, for as long as a test runs. */
+/** Candidates of our own group, for the duration of a test. */
 export async function startCustomCandidates(
   plane: CoordinationPlane,
   { onTestFinished }: TestContext,

@@ -17,18 +17,18 @@ import { eventually } from './coordinator.ts';
 export interface GuideSidecar {
   readonly address: string;
   readonly identity: string;
-  /** As SIGTERM ends it; resolves when it has ended. */
+  /** Stops it like SIGTERM. Resolves when it has stopped. */
   stop(): Promise<unknown>;
 }
 
-/** A program of a guide, as a process of its own. */
+/** A program of a guide, in its own process. */
 export interface GuideProgram {
   readonly child: ChildProcess;
-  /** What it has printed so far, to both of its streams. */
+  /** Its output so far, on both streams. */
   readonly lines: readonly PrintedLine[];
 }
 
-/** A line, with when it was printed, in milliseconds of this process's clock. */
+/** A line of output, with its time in milliseconds of this process's clock. */
 export interface PrintedLine {
   readonly text: string;
   readonly at: number;
@@ -41,7 +41,7 @@ export interface GuideSite {
   readonly kubeconfig: string;
   /** All holders of a Lease so far, in order; '' for none. */
   holders(lease: string): readonly string[];
-  /** Starts a sidecar that a program leads by, for as long as the test runs at most. */
+  /** Starts a sidecar by which a program leads, at most for the duration of the test. */
   startSidecar(lease: string, flags?: Readonly<Record<string, string>>): Promise<GuideSidecar>;
   /** Starts a program for as long as the test runs at most. It finds the cluster by KUBECONFIG. */
   startProgram(command: readonly string[], env?: Readonly<Record<string, string>>): GuideProgram;

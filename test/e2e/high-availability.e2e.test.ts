@@ -33,7 +33,7 @@ interface Site {
   readonly plane: ControlPlane;
   readonly audit: AuditLog;
   readonly replicas: readonly Coordinator[];
-  /** Starts a replica with a token, and so an audit trail, of its own. */
+  /** Starts a replica with its own token, and so with its own audit trail. */
   startReplica(...args: readonly string[]): Promise<Coordinator>;
   stop(): Promise<void>;
 }
@@ -64,15 +64,15 @@ async function startSite(): Promise<Site> {
 }
 
 /**
- * Creates a candidate for a new Lease again and again, so that whoever is the coordinator has something to write: without
- * that, nobody could tell whether it acts.
+ * Creates candidates for new Leases repeatedly, so that the active coordinator has something to write and its
+ * activity is visible.
  */
 function holdElections(plane: ControlPlane): () => Promise<void> {
   const stopping = new AbortController();
   const running = (async () => {
     for (let index = 0; !stopping.signal.aborted; index += 1) {
       await createCandidate(plane, { lease: `lease-${index}`, name: `candidate-${index}` }).catch(() => {});
-      // Before its Lease, which nobody renews, expires: there is to be one write per candidate, not ever more.
+      // Before its Lease, which is never renewed, expires: each candidate must cause one write, not more and more.
       await plane.request('DELETE', `${candidatesPath({})}/candidate-${index - 20}`).catch(() => {});
       await sleep(250, undefined, { signal: stopping.signal }).catch(() => {});
     }
@@ -83,7 +83,7 @@ function holdElections(plane: ControlPlane): () => Promise<void> {
   };
 }
 
-/** The first election that a replica held after `since`, in milliseconds since the Unix epoch. */
+/** The first election by a replica after `since`, in milliseconds since the Unix epoch. */
 async function untilElects(replica: Coordinator, since: number, timeoutMs: number): Promise<number> {
   const isElection = ({ msg, time }: LogLine) => msg === 'Changed a Lease' && Date.parse(time) > since;
   return Date.parse((await replica.waitForLog(isElection, timeoutMs)).time);
@@ -110,7 +110,7 @@ async function untilBuiltInHoldsTheLock(plane: ControlPlane): Promise<string> {
   );
 }
 
-/** When the built-in first held an election after `since`, in milliseconds since the Unix epoch. */
+/** The first election by the built-in coordinator after `since`, in milliseconds since the Unix epoch. */
 function untilBuiltInElects(audit: AuditLog, since: number): Promise<number> {
   return eventually(async () => {
     const { turns } = coordinatorTurns(await audit.requests());
@@ -122,7 +122,7 @@ function untilBuiltInElects(audit: AuditLog, since: number): Promise<number> {
   }, 'the built-in coordinator elects somebody');
 }
 
-/** What a replica's /readyz says of its lock; undefined when it does not answer at once. */
+/** The state of the lock in a replica's /readyz; undefined if it does not answer at once. */
 async function lockLine(replica: Coordinator): Promise<string | undefined> {
   const answer = replica.get('/readyz').then(
     ({ body }) => body.split('\n').find((line) => line.includes('coordinator-lock')),
@@ -131,7 +131,7 @@ async function lockLine(replica: Coordinator): Promise<string | undefined> {
   return Promise.race([answer, sleep(500, undefined)]);
 }
 
-/** Asks all replicas all the time which of them are the coordinator, and keeps every time that two were. */
+/** Polls all replicas for whether they are the coordinator, and records every time that two were. */
 function watchForTwo({ replicas }: Site) {
   const stopping = new AbortController();
   const offences: string[] = [];
@@ -148,7 +148,7 @@ function watchForTwo({ replicas }: Site) {
       await sleep(50);
       const now = await ask();
       samples += 1;
-      // Answers of one round are not given at the same instant: only who says so twice was it all the time between.
+      // The answers of one round have different times: only a replica that reports it twice was active in between.
       const both = now.filter((pid) => before.includes(pid));
       if (both.length > 1) offences.push(`${both.join(' and ')} at ${new Date().toISOString()}`);
       before = now;
@@ -163,11 +163,12 @@ function watchForTwo({ replicas }: Site) {
   };
 }
 
-/** What must be true of every cluster's past. */
+/** The properties of every cluster's history. */
 function expectOneCoordinatorAtATime(turns: readonly CoordinatorTurn[]): void {
   expect(overlaps(turns)).toEqual([]);
   for (const turn of turns) {
-    // The built-in may act until its renew deadline has passed, which is what our pause after a take-over is for.
+    // The built-in coordinator may act until its renew deadline has passed. Our pause after a take-over covers that
+    // time.
     if (turn.client !== builtIn) expect(lateWrites(turn)).toEqual([]);
   }
 }
@@ -190,7 +191,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
   });
 
   test(
-    'take over, and wait until the built-in has certainly stopped before the first election',
+    'take over, and wait until the built-in coordinator has certainly stopped before the first election',
     inOrder,
     async () => {
       const startedAt = Date.now();
@@ -220,12 +221,12 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
           client === builtIn && name === coordinatorLease.name && verb === 'update' && status === 200,
       )?.receivedAt;
       const firstWriteAt = Math.min(...(turns[1]?.writes ?? []).map(({ receivedAt }) => receivedAt));
-      // What counts is what the ousted one may believe: that it holds the lock, for as long as its last renewal said.
+      // The belief of the former holder counts: that it holds the lock for the duration of its last renewal.
       expect(firstWriteAt - (lastRenewalAt ?? firstWriteAt)).toBeGreaterThanOrEqual(lockDurationMs);
     },
   );
 
-  test("replace one that is killed within the lock's duration", inOrder, async () => {
+  test("replace a killed one within the lock's duration", inOrder, async () => {
     if (!active || !standby) throw new Error('there is no coordinator to kill');
     const killedAt = Date.now();
     await active.kill();
@@ -235,7 +236,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     active = standby;
   });
 
-  test('replace one that is stopped within 3 s', inOrder, async () => {
+  test('replace a stopped one within 3 s', inOrder, async () => {
     if (!active) throw new Error('there is no coordinator to stop');
     standby = await site.startReplica();
     await untilWarm(standby);
@@ -260,7 +261,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     expect(await untilBuiltInHoldsTheLock(site.plane)).not.toContain('coordinated-leader-election_');
   });
 
-  test('never were two coordinators, and no leader noticed any of this', inOrder, async () => {
+  test('never were two coordinators, and no leader noticed the changes', inOrder, async () => {
     const { offences, samples } = await watch.stop();
     expect(offences).toEqual([]);
     expect(samples).toBeGreaterThan(100);
@@ -268,7 +269,7 @@ describe.concurrent('two replicas beside the built-in coordinator', () => {
     const { turns, early } = coordinatorTurns(requests);
     expect(early).toEqual([]);
     expectOneCoordinatorAtATime(turns);
-    // The role that all of them ran with was enough.
+    // The role of all replicas was sufficient.
     const ofOurs = requests.filter(({ user }) => user.endsWith(`:${coordinatorAccount.name}`));
     expect(ofOurs.length).toBeGreaterThan(0);
     expect(ofOurs.filter(({ status }) => status === 403)).toEqual([]);
@@ -287,7 +288,7 @@ describe.concurrent('a replica that does not take over', () => {
   });
 
   test(
-    'waits visibly while the built-in holds the lock, and acts once its claim has expired',
+    'reports that it waits while the built-in coordinator holds the lock, and acts after its claim has expired',
     inOrder,
     async () => {
       const holder = await untilBuiltInHoldsTheLock(site.plane);
@@ -299,11 +300,11 @@ describe.concurrent('a replica that does not take over', () => {
       const { status, body } = await replica.get('/readyz');
       expect(body).toContain(`coordinator-lock not ok, not required: waiting, held by ${holder}`);
       expect(status).toBe(200);
-      // It leaves the built-in to its work meanwhile.
+      // In the meantime, it does not disturb the built-in coordinator.
       await untilBuiltInElects(site.audit, Date.now());
 
-      // The next API server's built-in has another identity and must wait for the last one's claim to expire, too; but it
-      // sees that claim only once it runs.
+      // The next API server's built-in coordinator has another identity and must also wait for the last one's claim
+      // to expire; but it sees that claim only after its start.
       await site.plane.restartApiServer();
       await untilState(replica, 'active', startedAt, 60_000);
       await untilElects(replica, startedAt, 10_000);

@@ -50,7 +50,7 @@ describe('the image', () => {
     );
   });
 
-  test('says what it is', () => {
+  test('has the labels of the program', () => {
     const { Labels } = image.config;
     expect(Labels).toMatchObject({
       'org.opencontainers.image.title': 'coordinated-leader-election',
@@ -59,11 +59,11 @@ describe('the image', () => {
     });
   });
 
-  test('has Node, the program and what that needs, and weighs less than 200 MB', async () => {
+  test('contains Node, the program and its dependencies, and has less than 200 MB', async () => {
     const all = await files();
     const megabytes = all.reduce((sum, { size }) => sum + size, 0) / 1e6;
     console.log(`the image, on a base of nothing but C libraries: ${megabytes.toFixed(0)} MB`);
-    // 25 MB are for what a distroless base has beside those libraries.
+    // 25 MB for the parts of a distroless base other than these libraries.
     expect(megabytes).toBeLessThan(175);
     const lock = JSON.parse(await readFile(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
       readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -77,7 +77,7 @@ describe('the image', () => {
     ).toEqual([]);
   });
 
-  test('has nothing that its user could write to', async () => {
+  test('has no files that its user can write', async () => {
     expect((await files()).filter(({ isOpen }) => isOpen).map(({ path }) => path)).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ describe('the image', () => {
       await plane?.stop();
     });
 
-    /** Starts it, with where it listens and how long it took until it was ready, in milliseconds. */
+    /** Starts it. Returns its address and the time until it was ready, in milliseconds. */
     async function start(...args: readonly string[]): Promise<{
       readonly running: RunningImage;
       readonly url: string;
@@ -115,7 +115,7 @@ describe('the image', () => {
       return { running, url, readyAfterMs: performance.now() - started };
     }
 
-    test('coordinates on a root file system that nobody can write to, and ends as process 1 when told to', async () => {
+    test('coordinates on a read-only root file system, and exits as process 1 on request', async () => {
       const { running } = await start();
       const holder = async () => {
         const held = (await readLease(plane, coordinatorLease))?.spec.holderIdentity;
@@ -142,7 +142,7 @@ describe('the image', () => {
         await running.stop();
       }
       console.log(`from start to ready: ${times.map((each) => each.toFixed(0)).join(', ')} ms`);
-      // The quickest says what the image needs; the others, what else the machine was doing.
+      // The fastest start shows what the image needs; the others also show other load of the machine.
       expect(Math.min(...times)).toBeLessThan(2_000);
     });
   });

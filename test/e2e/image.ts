@@ -10,7 +10,7 @@ import { eventually } from './coordinator.ts';
 const execute = promisify(execFile);
 const repository = new URL('../../', import.meta.url).pathname;
 
-/** What an image says of how it is run. */
+/** The image's configuration of its process. */
 export interface ImageConfig {
   readonly User: string;
   readonly Entrypoint: readonly string[];
@@ -19,17 +19,18 @@ export interface ImageConfig {
   readonly Labels: Readonly<Record<string, string>>;
 }
 
-/** An image built from the Dockerfile, and unpacked. */
+/** An image that was built from the Dockerfile and unpacked. */
 export interface UnpackedImage {
   readonly config: ImageConfig;
-  /** The folder that is its root. */
+  /** The folder of its root. */
   readonly root: string;
   remove(): Promise<void>;
 }
 
 /**
- * Builds the Dockerfile with buildah, on bases made of this machine's own files: a registry is not needed. Needs root.
- * @throws Error with what buildah says, or that it is missing.
+ * Builds the Dockerfile with buildah, on bases made of this machine's own files, so that no registry is needed. Needs
+ * root.
+ * @throws Error with buildah's message, or if buildah is missing
  */
 export async function buildImage(): Promise<UnpackedImage> {
   const folder = await mkdtemp(join(tmpdir(), 'image-'));
@@ -55,7 +56,7 @@ export async function buildImage(): Promise<UnpackedImage> {
     }
   }
   async function remove(): Promise<void> {
-    // Also what a build that failed left behind; the store is this test's own.
+    // Also the remains of a failed build; the store belongs to this test.
     await buildah('rm', '--all').catch(() => {});
     await rm(folder, { recursive: true, force: true });
   }
@@ -103,20 +104,20 @@ async function npmConfig(name: string): Promise<string> {
   return (await execute('npm', ['config', 'get', name])).stdout.trim();
 }
 
-/** The registry that this machine uses, which is asked only for what `npm ci` has not left in the cache here. */
+/** This machine's registry, which is used only for packages that are not in the cache of `npm ci`. */
 async function settingsOfNpm(): Promise<string> {
   return `registry=${await npmConfig('registry')}\nprefer-offline=true\nupdate-notifier=false\n`;
 }
 
-/** Links to where the build finds this machine's shell and npm. */
+/** Links to this machine's shell and npm for the build. */
 async function withMachinesPrograms(root: string): Promise<void> {
   for (const name of ['bin', 'lib', 'lib64']) await symlink(`usr/${name}`, join(root, name));
   for (const name of ['usr', 'etc', 'tmp', 'root']) await mkdir(join(root, name));
-  // Says where npm finds its settings and its cache.
+  // The locations of npm's settings and cache.
   await writeFile(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n');
 }
 
-/** The shared libraries that Node is linked to, where it looks for them. */
+/** The shared libraries of Node, at the paths where it searches them. */
 async function withLibrariesOfNode(root: string): Promise<void> {
   const { stdout } = await execute('ldd', [join(repository, 'node_modules/node/bin/node')]);
   for (const [library] of stdout.matchAll(/\/[^ ]+/g)) {
@@ -125,10 +126,10 @@ async function withLibrariesOfNode(root: string): Promise<void> {
   }
 }
 
-/** An image's program, running as process 1 of a PID namespace, on a root file system that nobody can write to. */
+/** An image's program, running as process 1 of a PID namespace, on a read-only root file system. */
 export interface RunningImage {
   output(): string;
-  /** SIGTERM to the program; resolves to its exit code. */
+  /** Sends SIGTERM to the program. Resolves to its exit code. */
   stop(): Promise<number | null>;
 }
 

@@ -3,7 +3,7 @@ import { createCandidate, createLease, leasePath, leasesPath } from '../control-
 import { type EmbeddedPlane, startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { type Informer, startInformer } from './informer.ts';
 
-// In this order, as each goes on from what the last one left.
+// In this order, because each uses the state that the last one left.
 describe("client-go's informers on the embedded server", () => {
   const namespace = 'default';
   let plane: EmbeddedPlane;
@@ -20,7 +20,7 @@ describe("client-go's informers on the embedded server", () => {
     await plane?.stop();
   });
 
-  test('see what is there and know when they have seen all of it', async () => {
+  test('see all existing objects and know when they have seen all', async () => {
     await informer.waitFor({ event: 'synced' });
     const seen = informer.lines.map(
       ({ event, resource, name }) => `${event} ${resource ?? ''} ${name ?? ''}`,
@@ -45,7 +45,7 @@ describe("client-go's informers on the embedded server", () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  test('go on where they were after the server was killed, and see what they missed', async () => {
+  test('resume after the server was killed, and see the missed changes', async () => {
     await createLease(plane, { namespace, name: 'kept' }, { holderIdentity: 'a' });
     const before = await informer.waitFor({ event: 'added', name: 'kept' });
     await plane.restart();
@@ -57,7 +57,7 @@ describe("client-go's informers on the embedded server", () => {
       leasesPath(namespace),
     );
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['after', 'kept', 'there-before']);
-    // Nothing that was kept looks deleted on the way.
+    // No stored object looks deleted in the meantime.
     expect(informer.lines.filter(({ event, name }) => event === 'deleted' && name !== 'changing')).toEqual(
       [],
     );

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { binary } from '../control-plane/binaries.ts';
 
-/** What client-go's informers have seen. */
+/** The events of client-go's informers. */
 export interface InformerLine {
   readonly event: 'added' | 'modified' | 'deleted' | 'synced';
   readonly resource?: 'leases' | 'leasecandidates' | 'events';
@@ -15,7 +15,7 @@ export interface InformerLine {
 /** A Go program that watches with client-go's shared informers. */
 export interface Informer {
   readonly lines: readonly InformerLine[];
-  /** The first line that has all these fields, be it past or still to come. */
+  /** The first line with all these fields, past or future. */
   waitFor(pattern: Partial<InformerLine>, timeoutMs?: number): Promise<InformerLine>;
   stop(): Promise<void>;
 }

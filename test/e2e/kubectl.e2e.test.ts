@@ -70,7 +70,7 @@ spec:
   priority: ${priority}
 `;
 
-/** What differs between any two servers: what they draw by chance, when it was, and where they are. */
+/** Values that differ between two servers: random values, times and addresses. */
 function normalized({ code, stdout, stderr }: KubectlRun, plane: { readonly url: string }): string {
   return `exit ${code}\n${stdout}\n${stderr}`
     .replaceAll(plane.url, 'https://server')
@@ -86,7 +86,7 @@ function normalized({ code, stdout, stderr }: KubectlRun, plane: { readonly url:
     .replaceAll(/[ \t]+/g, ' ');
 }
 
-/** Of a failure, the exit code, the reason and the invalid fields. Each server has its own words. */
+/** The exit code, the reason and the invalid fields of a failure. Each server has its own messages. */
 function withoutProse(output: string): readonly string[] {
   const facts =
     /^exit \d+|Error from server \(\w+\)|Apply failed with \d+ conflicts?|is invalid|^\* [\w.<>]+: [A-Z]\w+ value/gm;
@@ -98,7 +98,7 @@ async function onBoth(args: readonly string[], options: Parameters<Kubectl['run'
   return { wanted: normalized(wanted, real), got: normalized(got, embedded), code: got.code };
 }
 
-// In this order, as each goes on from what the last one left.
+// In this order, because each uses the state that the last one left.
 describe('kubectl prints the same as with a kube-apiserver', () => {
   test.each<{ args: string; input?: string; fails?: true }>([
     { args: 'create namespace drill' },
@@ -175,7 +175,7 @@ describe('kubectl prints the same as with a kube-apiserver', () => {
     expect(code !== 0).toBe(fails);
   });
 
-  test('edit, with whatever editor', async () => {
+  test('edit, with any editor', async () => {
     const editor = join(embedded.directory, 'editor.sh');
     await writeFile(editor, '#!/bin/sh\nsed -i "s/holderIdentity: one/holderIdentity: edited/" "$1"\n');
     await chmod(editor, 0o755);

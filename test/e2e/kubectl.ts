@@ -4,21 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { binary } from '../control-plane/binaries.ts';
 
-/** What a kubectl printed, and how it ended. */
+/** The output and exit code of a kubectl. */
 export interface KubectlRun {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Kubernetes' own kubectl, with one kubeconfig and a cache of its own. */
+/** Kubernetes' own kubectl, with one kubeconfig and its own cache. */
 export interface Kubectl {
-  /** Runs it to its end. `input` is its standard input. */
+  /** Runs it until it exits. `input` is its standard input. */
   run(
     args: readonly string[],
     options?: { input?: string; env?: Record<string, string> },
   ): Promise<KubectlRun>;
-  /** Runs it until `stop` is called, which resolves to what it has printed. */
+  /** Runs it until `stop` is called, which resolves to its output. */
   start(args: readonly string[]): { readonly stdout: () => string; stop(): Promise<string> };
   /** Removes its cache. */
   remove(): Promise<void>;
@@ -39,7 +39,7 @@ export async function kubectlFor(kubeconfig: string): Promise<Kubectl> {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
     });
-    // One that ends before it has read its input has said why.
+    // A process that exits before it has read its input has printed the reason.
     child.stdin.on('error', () => {});
     const ended = new Promise<KubectlRun>((resolve, reject) => {
       child.once('error', reject);

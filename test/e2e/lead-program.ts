@@ -1,23 +1,23 @@
-// A program beside a sidecar that leads by a connection (rule 18): it writes into a ledger while it leads. The tests of
-// lead-site.ts start it as a process of its own.
+// A program beside a sidecar that leads by a connection (rule 18). It writes into a ledger while it leads. The tests
+// of lead-site.ts start it in its own process.
 import { appendFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How the program is started, as JSON in its first argument. */
+/** The program's options, as JSON in its first argument. */
 export interface LeadProgramOptions {
   readonly name: string;
   readonly ledger: string;
-  /** Where the sidecar listens. */
+  /** The address of the sidecar. */
   readonly at: { readonly host: string; readonly port: number } | { readonly socketPath: string };
   /** How long it takes to stop, in milliseconds. */
   readonly stopMs: number;
-  /** Whether it goes on when it is told to stop, for as long as it may lead. */
+  /** Whether it ignores the stop for as long as it may lead. */
   readonly isDeaf: boolean;
 }
 
-/** What the program prints, one line each. */
+/** The program's output, one line each. */
 export interface LeadProgramReport {
   readonly event: 'leads' | 'isToStop' | 'hasStopped';
   /** In milliseconds since the Unix epoch. */
@@ -59,7 +59,7 @@ async function lead(): Promise<void> {
       if (!options.isDeaf) break;
     }
   } catch {
-    // The sidecar is gone. What it has told still holds.
+    // The sidecar is gone. Its last promise is still valid.
   }
   if (told) await sleep(options.stopMs);
   clearInterval(writing);

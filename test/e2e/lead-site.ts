@@ -12,20 +12,20 @@ import type { LeadProgramOptions, LeadProgramReport } from './lead-program.ts';
 import { Ledger } from './ledger.ts';
 import { type ParticipateProcess, startParticipate } from './participate-process.ts';
 
-/** A program beside a sidecar, as a process of its own. */
+/** A program beside a sidecar, in its own process. */
 export interface LeadProgram {
   readonly name: string;
   readonly reports: readonly LeadProgramReport[];
-  /** The first report of a kind since `from`, in milliseconds since the Unix epoch; be it past or still to come. */
+  /** The first report of a kind since `from`, in milliseconds since the Unix epoch, past or future. */
   reported(event: LeadProgramReport['event'], from?: number): Promise<LeadProgramReport>;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<unknown>;
 }
 
 /** An embedded server with a coordinator in this process. */
 export interface LeadSite {
-  /** Whoever takes part in the election of one Lease. */
+  /** The members of the election of one Lease. */
   stage(lease: string): LeadStage;
   stop(): Promise<void>;
 }
@@ -118,7 +118,7 @@ function spawnProgram(options: LeadProgramOptions): LeadProgram {
   const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  // A test that crashes must leave nothing behind.
+  // A crashed test must leave no process behind.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   child.once('exit', () => process.off('exit', kill));

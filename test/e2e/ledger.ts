@@ -7,7 +7,7 @@ export interface LedgerLine {
   readonly writer: string;
 }
 
-/** What leaders of one Lease have written, one after the other: a file that only a leader may append to. */
+/** The lines of all leaders of one Lease, in order: a file to which only a leader may append. */
 export class Ledger {
   readonly #file: string;
 
@@ -15,7 +15,7 @@ export class Ledger {
     this.#file = file;
   }
 
-  /** @throws Error where a line is not as a program writes it. */
+  /** @throws Error if a line does not have a program's format */
   lines(): readonly LedgerLine[] {
     if (!existsSync(this.#file)) return [];
     return readFileSync(this.#file, 'utf8')
@@ -29,22 +29,22 @@ export class Ledger {
       });
   }
 
-  /** How many lines there are. */
+  /** The number of lines. */
   get length(): number {
     return this.lines().length;
   }
 
-  /** Under how many tokens. */
+  /** The number of different tokens. */
   get terms(): number {
     return new Set(this.lines().map(({ token }) => token)).size;
   }
 
-  /** Who has written last. */
+  /** The last writer. */
   get writer(): string | undefined {
     return this.lines().at(-1)?.writer;
   }
 
-  /** What is wrong with all of it, in words: tokens that go back, and two writers with one token. */
+  /** Describes all violations: decreasing tokens, and two writers with the same token. */
   violations(lease: string): readonly string[] {
     const invariant = new FencedWrites();
     return this.lines().flatMap(({ token, writer: who }, at) =>

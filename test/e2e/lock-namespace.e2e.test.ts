@@ -20,8 +20,8 @@ const apiVersion = CUSTOM_API_VERSION;
 const lock = { ...coordinatorLease, namespace: 'infra' };
 const args = ['--lock-namespace', lock.namespace];
 
-/** One story on one server: the gate is off, is turned on, and off again. */
-describe('a lock in a namespace of its own', () => {
+/** One sequence on one server: the gate is off, is turned on, and off again. */
+describe('a lock in its own namespace', () => {
   let plane: ControlPlane;
   let kubeconfig: string;
   let coordinator: Coordinator;
@@ -30,7 +30,7 @@ describe('a lock in a namespace of its own', () => {
     plane = await startControlPlane({ readyWithinMs: 120_000, coordinatedLeaderElection: false });
     await installCandidateResource(plane);
     await createNamespaces(plane, lock.namespace);
-    // Nothing in kube-system.
+    // No object in kube-system.
     kubeconfig = await installChartRoles(plane, { config: { lockNamespace: lock.namespace } });
     coordinator = await startCoordinator(kubeconfig, args);
   });
@@ -44,7 +44,7 @@ describe('a lock in a namespace of its own', () => {
   const metric = async (name: string) =>
     new RegExp(`^${name} (\\d+)$`, 'm').exec((await coordinator.get('/metrics')).body)?.[1];
 
-  test('is held, and leaders are elected, with no right in kube-system', async () => {
+  test('is held, and leaders are elected, without permissions in kube-system', async () => {
     await untilActive(coordinator);
     expect(await holderOf(lock)).toMatch(/^coordinated-leader-election_/);
     expect(await readLease(plane, coordinatorLease)).toBeUndefined();
@@ -52,7 +52,7 @@ describe('a lock in a namespace of its own', () => {
     await eventually(() => holderOf({ namespace: 'default', name: 'web' }), 'web has a holder');
   });
 
-  test('is found by doctor, which says where it is if it looks elsewhere', async () => {
+  test('is found by doctor, which reports it if it looks in another namespace', async () => {
     const doctor = (...more: readonly string[]) =>
       runProgram(['doctor', '--kubeconfig', plane.kubeconfig, ...more], {});
     expect((await doctor(...args)).stdout).toMatch(/OK +CoordinatorLock\n +coordinated-leader-election_/);
@@ -61,7 +61,7 @@ describe('a lock in a namespace of its own', () => {
     );
   });
 
-  test('is told apart from that of another coordinator, which metrics count while it is renewed', async () => {
+  test('is distinguished from that of another coordinator, which metrics count while it is renewed', async () => {
     expect(await metric('cle_other_locks_held')).toBe('0');
     const other = { ...coordinatorLease, namespace: 'default' };
     const holderIdentity = 'coordinated-leader-election_other_1';
@@ -71,7 +71,7 @@ describe('a lock in a namespace of its own', () => {
     await plane.request('DELETE', leasePath(other));
   });
 
-  test('is let go when the API server comes to serve LeaseCandidates of its own: the built-in coordinates alone', async () => {
+  test('is released when the API server begins to serve native LeaseCandidates: only the built-in coordinator elects', async () => {
     await plane.restartApiServer({ coordinatedLeaderElection: true });
     await coordinator.waitForLog(({ msg }) => /^Nothing is elected: .* --lock-namespace/.test(msg), 60_000);
     await eventually(
@@ -91,7 +91,7 @@ describe('a lock in a namespace of its own', () => {
     expect(await holderOf({ namespace: 'default', name: 'late' })).toBeUndefined();
   });
 
-  test('is refused at the start from then on', async () => {
+  test('is then refused at the start', async () => {
     const { code, stderr } = await runProgram(
       ['run', '--kubeconfig', kubeconfig, '--listen', 'off', ...args],
       {},
@@ -102,7 +102,7 @@ describe('a lock in a namespace of its own', () => {
     );
   });
 
-  test('is taken again when they are gone', async () => {
+  test('is taken again when they are not served any more', async () => {
     await plane.restartApiServer({ coordinatedLeaderElection: false });
     await eventually(() => holderOf(lock), 'the lock is taken again', 90_000);
     await createCandidate(plane, { apiVersion, lease: 'last', name: 'last-1' });

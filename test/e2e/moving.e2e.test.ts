@@ -31,12 +31,12 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-/** The program, as somebody with the administrator's kubeconfig runs it. */
+/** The program, run with the administrator's kubeconfig. */
 function cle(...args: string[]) {
   return runProgram([...args, '--kubeconfig', plane.kubeconfig], {}, 90_000);
 }
 
-/** What is annotated to a candidate about its priority. */
+/** The priority annotations of a candidate. */
 async function prioritiesOf(name: string): Promise<Readonly<Record<string, string>>> {
   const { metadata } = await plane.request<{ metadata: { annotations?: Record<string, string> } }>(
     'GET',
@@ -53,7 +53,7 @@ async function startElector(lease: string, id: string, version = '1.36.0'): Prom
 }
 
 describe('leaders of client-go’s own electors, on a real kube-apiserver', () => {
-  test('go to the candidate that a Lease is transferred to, which is said', async () => {
+  test('go to the candidate of a transfer, which reports it', async () => {
     await startElector('web', 'web-a', '1.35.0');
     await electors.waitFor({ id: 'web-a', event: 'startedLeading' });
     await startElector('web', 'web-b');
@@ -73,7 +73,7 @@ describe('leaders of client-go’s own electors, on a real kube-apiserver', () =
     expect(status.stdout).toMatch(/PRIORITY.*\n.*1 at 1 until 20\d\d-/);
   });
 
-  test('are moved off what is drained by its labels, and stay where nobody else is', async () => {
+  test('are moved off candidates that are drained by labels, and stay if there is no other', async () => {
     await startElector('solo', 'solo-a');
     await electors.waitFor({ id: 'solo-a', event: 'startedLeading' });
     const zone = 'topology.kubernetes.io/zone=b';
@@ -94,7 +94,7 @@ describe('leaders of client-go’s own electors, on a real kube-apiserver', () =
     expect(await prioritiesOf('web-c')).toMatchObject({ priority: '-1000' });
   });
 
-  test('are their own again once it is undrained: what was set by hand comes back', async () => {
+  test('are restored when it is undrained: priorities set by hand come back', async () => {
     const { code, stdout } = await cle('undrain', '-A', '--all');
     expect(code).toBe(0);
     expect(stdout.trim().split('\n').sort()).toEqual([
@@ -109,7 +109,7 @@ describe('leaders of client-go’s own electors, on a real kube-apiserver', () =
     });
   });
 
-  test('are moved off a node, as the candidate’s Pod tells', async () => {
+  test('are moved off a node, by the candidate’s Pod', async () => {
     await startElector('db', 'db-a', '1.35.0');
     await electors.waitFor({ id: 'db-a', event: 'startedLeading' });
     await startElector('db', 'db-b');

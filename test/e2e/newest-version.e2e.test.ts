@@ -20,7 +20,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-test('client-go’s electors that ask for NewestVersion: the newest gets a free Lease, and no leader gives way for a version', async () => {
+test('client-go’s electors that ask for NewestVersion: the newest gets a free Lease, and no leader yields because of a version', async () => {
   const electors = await plane.startElectors();
   const start = async (id: string, version: string) => {
     const timing = { leaseDuration: '5s', renewDeadline: '3s', retryPeriod: '1s' };

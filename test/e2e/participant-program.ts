@@ -1,4 +1,5 @@
-// A program that takes part in an election, as its first argument says in JSON, and tells in lines of JSON what becomes of it.
+// A program that takes part in an election. Its first argument contains its options in JSON, and it reports events in
+// lines of JSON.
 import { participate, TermOver } from '../../src/index.ts';
 
 interface Settings {

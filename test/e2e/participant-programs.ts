@@ -16,18 +16,18 @@ export interface ProgramEvent {
   readonly holder?: string;
 }
 
-/** A participant that runs as a process of its own. */
+/** A participant in its own process. */
 export interface ParticipantProgram {
   readonly events: readonly ProgramEvent[];
-  /** The first event that matches from the `from`-th on, be it past or still to come. */
+  /** The first matching event from the `from`-th on, past or future. */
   waitFor(event: ProgramEvent['event'], from?: number): Promise<ProgramEvent>;
-  /** SIGTERM; resolves when it has ended. */
+  /** Sends SIGTERM. Resolves when it has exited. */
   stop(): Promise<void>;
 }
 
 const WITHIN_MS = 60_000;
 
-/** Starts one for as long as a test runs at most. */
+/** Starts one, at most for the duration of a test. */
 export function startParticipantProgram(
   options: ParticipateOptions,
   { stopsInMs = 0 }: { readonly stopsInMs?: number },
@@ -68,7 +68,7 @@ async function endWith(child: ChildProcess, signal: NodeJS.Signals): Promise<voi
   await ended;
 }
 
-/** Each time that two of these led at once, described: from the first moment of a term until its program has stopped. */
+/** Describes each time that two of these led at once: from the start of a term until its program has stopped. */
 export function overlapsOf(programs: readonly ParticipantProgram[]): readonly string[] {
   const terms = programs.flatMap(({ events }) =>
     events

@@ -20,7 +20,7 @@ interface Cluster {
   start(args: readonly string[]): ParticipateProcess;
 }
 
-/** A cluster as most are: without the feature gate, and with programs that may do what the chart lets a participant do. */
+/** A typical cluster: without the feature gate, with programs that have the chart's permissions of a participant. */
 async function startCluster(context: TestContext): Promise<Cluster> {
   const { plane } = await startGatelessCluster('1.36.3', context);
   const kubeconfig = await participantKubeconfig(plane);
@@ -46,7 +46,7 @@ async function candidatesOf(plane: ControlPlane): Promise<readonly string[]> {
 }
 
 describe('participate with a command', () => {
-  test('never has two of them run, whatever happens to those who run them', {
+  test('never runs two at once, whatever happens to the wrappers', {
     timeout: testTimeout,
   }, async (context) => {
     const { plane, start } = await startCluster(context);
@@ -62,7 +62,7 @@ describe('participate with a command', () => {
 
     let leader = await eventually(() => ledger.writer, 'one of them leads');
 
-    // Its wrapper is killed: nobody could tell the command to end, which ends all the same.
+    // Its wrapper is killed: it cannot stop the command, which exits nevertheless.
     programs[leader]?.signal('SIGKILL');
     const killedAt = ledger.length;
     await programs[leader]?.ended;
@@ -72,10 +72,10 @@ describe('participate with a command', () => {
     programs[other(leader)] = wrap(other(leader));
     await programs[other(leader)]?.logged('Stands as candidate');
 
-    // For as long as the former leader could still believe in its Lease, a release would have to wait (rule 8).
+    // A release would have to wait while the former leader could still believe that it leads (rule 8).
     await sleep(LEASE_MS);
 
-    // It is stopped in good order: the other one need not wait for its Lease to run out.
+    // It is stopped cleanly: the other one need not wait until its Lease expires.
     programs[leader]?.signal('SIGTERM');
     const toldAt = performance.now();
     expect(await programs[leader]?.ended).toBe(143);
@@ -85,7 +85,7 @@ describe('participate with a command', () => {
     programs[other(leader)] = wrap(other(leader));
     await programs[other(leader)]?.logged('Stands as candidate');
 
-    // It does not run for longer than its Lease lasts, and finds itself replaced.
+    // It stops before its Lease expires, and finds itself replaced.
     programs[leader]?.signal('SIGSTOP');
     const frozen = leader;
     leader = other(leader);
@@ -95,7 +95,7 @@ describe('participate with a command', () => {
     await sleep(1000);
     expect(ledger.writer).toBe(leader);
 
-    // It stands again, and leads again when it is its turn.
+    // It becomes a candidate again, and leads again in its turn.
     programs[leader]?.signal('SIGTERM');
     await leads(frozen);
     programs[frozen]?.signal('SIGTERM');
@@ -111,7 +111,7 @@ describe('participate with a command', () => {
 });
 
 describe('participate without a command', () => {
-  test('tells a program who leads, and does as the program says', {
+  test('tells a program who leads, and follows the program’s state', {
     timeout: testTimeout,
   }, async (context) => {
     const { plane, start } = await startCluster(context);
@@ -129,7 +129,7 @@ describe('participate without a command', () => {
     ]);
     const isLeading = async () => (await sidecar.ask('/leader')).status === 200 || undefined;
 
-    // It is no candidate before the program is well.
+    // It is no candidate before the program is healthy.
     await sidecar.logged('Standing');
     await sleep(3000);
     expect(await candidatesOf(plane)).toEqual([]);
@@ -139,7 +139,7 @@ describe('participate without a command', () => {
     expect(await sidecar.ask('/')).toEqual({ status: 200, body: '{"name":"first"}\n' });
     expect((await sidecar.ask('/metrics')).body).toContain('leader_election_master_status');
 
-    // It yields when the program is not well.
+    // It yields when the program is unhealthy.
     isWell = false;
     await eventually(async () => ((await isLeading()) ? undefined : true), 'it does not lead');
     await eventually(
@@ -150,7 +150,7 @@ describe('participate without a command', () => {
     isWell = true;
     await eventually(isLeading, 'it leads again');
 
-    // The program gives up the lead: a second candidate is there to take it.
+    // The program gives up the lead: a second candidate can take it.
     const second = start(['web', '--identity', 'second', '--listen', '127.0.0.1:0', ...quick]);
     await second.logged('Stands as candidate');
     expect(await sidecar.ask('/resign', 'POST')).toMatchObject({ status: 200 });
@@ -165,7 +165,7 @@ describe('participate without a command', () => {
     expect(await holderOf(plane, 'web')).toBe('');
   });
 
-  test('is the candidate of a program with an elector of its own', {
+  test('is the candidate of a program with its own elector', {
     timeout: testTimeout,
   }, async (context) => {
     const { plane, start } = await startCluster(context);
@@ -183,7 +183,7 @@ describe('participate without a command', () => {
     candidate.signal('SIGTERM');
     expect(await candidate.ended).toBe(0);
     expect(await candidatesOf(plane)).toEqual([]);
-    // What the program leads is its own affair.
+    // The program's work is its own.
     expect(await holderOf(plane, 'web')).toBe('go-1');
     expect(electors.leading()).toEqual(['go-1']);
   });

@@ -10,21 +10,21 @@ import { eventually } from './coordinator.ts';
 const ROLE = 'coordinated-leader-election:participant';
 const account = { namespace: 'default', name: 'web' } as const;
 
-/** `participate`, running as a process of its own from `src/main.ts`. */
+/** `participate` in its own process, from `src/main.ts`. */
 export interface ParticipateProcess {
   readonly pid: number;
-  /** Everything logged so far. */
+  /** Its log so far. */
   readonly log: readonly LogLine[];
-  /** Resolves to its exit code, or to null when a signal has ended it. */
+  /** Resolves to its exit code, or to null after a signal. */
   readonly ended: Promise<number | null>;
-  /** The first log line with this message, be it past or still to come. */
+  /** The first log line with this message, past or future. */
   logged(msg: string): Promise<LogLine>;
-  /** GET, unless another method is given, of a sidecar's endpoint. */
+  /** Sends a request, by default GET, to an endpoint of a sidecar. */
   ask(path: string, method?: string): Promise<{ readonly status: number; readonly body: string }>;
   signal(signal: NodeJS.Signals): void;
 }
 
-/** A kubeconfig of a ServiceAccount that may do what a participant of the chart may do, in its own namespace. */
+/** A kubeconfig of a ServiceAccount with the chart's permissions of a participant, in its own namespace. */
 export async function participantKubeconfig(plane: ControlPlane): Promise<string> {
   const manifests = loadAllYaml(
     await readFile(new URL('../../deploy/coordinator.yaml', import.meta.url), 'utf8'),
@@ -43,7 +43,7 @@ export async function participantKubeconfig(plane: ControlPlane): Promise<string
   return plane.kubeconfigFor({ serviceAccount: account });
 }
 
-/** Starts it with arguments of `participate`, in its environment nothing but a PATH. */
+/** Starts it with arguments of `participate`, and only PATH in its environment. */
 export function startParticipate(kubeconfig: string, args: readonly string[]): ParticipateProcess {
   const main = new URL('../../src/main.ts', import.meta.url).pathname;
   const [lease = '', ...more] = args;
@@ -51,7 +51,7 @@ export function startParticipate(kubeconfig: string, args: readonly string[]): P
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'] },
   });
-  // A test that crashes must leave nothing behind.
+  // A crashed test must leave no process behind.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   child.once('exit', () => process.off('exit', kill));

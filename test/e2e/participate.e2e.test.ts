@@ -46,7 +46,7 @@ describe.each([
 
   const spec = (lease: string) => leases.current(namespace, lease)?.spec;
 
-  test('take a grant up at once, and hand over to a better one in the time that they need to stop', {
+  test('renew a grant at once, and yield to a better one in the time that they need to stop', {
     timeout,
   }, async (context) => {
     const lease = 'planned';
@@ -78,7 +78,7 @@ describe.each([
   });
 });
 
-test('participants are elected by the coordinator built into kube-apiserver, too, under numbers of their own', {
+test('participants are also elected by the coordinator built into kube-apiserver, with their own fencing tokens', {
   timeout: 240_000,
 }, async (context) => {
   const plane = await startControlPlane();

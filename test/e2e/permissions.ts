@@ -1,4 +1,4 @@
-/** As much of an RBAC object as says who may do what, where. */
+/** The parts of an RBAC object that grant permissions. */
 export interface RbacObject {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -17,9 +17,9 @@ export interface RbacObject {
 }
 
 /**
- * All that the objects' bindings allow, one line each, sorted:
- * `ServiceAccount a/b in all namespaces: create leases.coordination.k8s.io`.
- * @throws Error for a binding whose role is not among the objects.
+ * Lists all permissions of the objects' bindings, one line each, sorted: `ServiceAccount a/b in all namespaces:
+ * create leases.coordination.k8s.io`.
+ * @throws Error for a binding whose role is not among the objects
  */
 export function permissionsOf(objects: readonly RbacObject[]): readonly string[] {
   const allowed = objects.flatMap((binding) => {
@@ -39,7 +39,7 @@ export function permissionsOf(objects: readonly RbacObject[]): readonly string[]
   return [...new Set(allowed)].sort();
 }
 
-/** All that the rules allow: `create leases.coordination.k8s.io`. */
+/** Lists all permissions of the rules: `create leases.coordination.k8s.io`. */
 export function permissionsIn({
   rules = [],
 }: {

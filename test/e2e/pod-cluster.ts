@@ -19,7 +19,7 @@ import {
 /** A cluster that runs pods: a real control plane with real controllers and a real scheduler, and process kubelets. */
 export interface PodCluster {
   readonly plane: ControlPlane;
-  /** A candidate for its Lease, led by whoever coordinates; without the feature gate, with a plain elector. */
+  /** A candidate for its Lease, led by the active coordinator; without the feature gate, with a plain elector. */
   readonly controllerManager: ElectingComponent;
   readonly kubelets: readonly ProcessKubelet[];
   stop(): Promise<void>;
@@ -29,15 +29,15 @@ export interface PodClusterOptions {
   readonly plane?: ControlPlaneOptions;
   /** Default: one. */
   readonly nodes?: readonly ProcessKubeletOptions[];
-  /** False where a node's static pods bring the schedulers; default true. */
+  /** False if a node's static pods contain the schedulers; default true. */
   readonly hasScheduler?: boolean;
 }
 
-/** What pods, Services and releases of Helm need of a kube-controller-manager. */
+/** The controllers that pods, Services and releases of Helm need in a kube-controller-manager. */
 const controllers = [
   'deployment-controller',
   'disruption-controller',
-  // What the API server's own proxy goes by.
+  // The resources that the API server's own proxy uses.
   'endpoints-controller',
   'endpointslice-controller',
   'garbage-collector-controller',
@@ -50,15 +50,17 @@ const controllers = [
   'serviceaccount-controller',
 ];
 
-/** Either ends when it cannot renew, and nothing starts it again: a restart of the API server takes its time on a busy machine. */
+/**
+ * Either exits when it cannot renew, and is not restarted: a restart of the API server takes long on a busy machine.
+ */
 const patience = { leaseDuration: '90s', renewDeadline: '60s' } as const;
 
 const controllersLease = { namespace: 'kube-system', name: 'kube-controller-manager' } as const;
 
 /**
- * Starts it all, and waits until the controller built into the API server coordinates: pods are scheduled, and controllers
- * act, as soon as that, or whoever takes over from it, has elected their leaders. Without the feature gate, they elect
- * each other.
+ * Starts everything, and waits until the controller built into the API server coordinates. Pods are scheduled, and
+ * controllers act, as soon as that controller, or its successor, has elected their leaders. Without the feature gate,
+ * they use plain election.
  */
 export async function startPodCluster({
   plane: planeOptions,

@@ -9,7 +9,7 @@ import { readLease } from '../control-plane/cluster-objects.ts';
 import { eventually } from './coordinator.ts';
 import { startGatelessServe } from './gateless-cluster.ts';
 
-/** Leaves behind a process that ends soon, of which only process 1 can take leave, and one that does not want to end. */
+/** Leaves two child processes: one exits soon, so that only process 1 can reap it, and the other ignores signals. */
 const SCRIPT = `
 /bin/sh -c '/bin/true & exit 0'
 /bin/sh -c 'trap "" TERM; while :; do sleep 0.1; done' &
@@ -27,7 +27,7 @@ const stateOf = (pid: number): string =>
     .replace(/^.*\) /s, '')
     .charAt(0);
 
-test('as process 1 of a container the wrapper ends its command at SIGTERM, and what that leaves behind', {
+test('as process 1 of a container, the wrapper ends its command at SIGTERM, and the command’s remaining processes', {
   timeout: 120_000,
 }, async (context) => {
   const { plane } = await startGatelessServe(context);
@@ -49,7 +49,7 @@ test('as process 1 of a container the wrapper ends its command at SIGTERM, and w
   await eventually(() => existsSync(up) || undefined, `the command is up: ${log}`);
   const [first = 0] = childrenOf(container.pid ?? 0);
 
-  // Node waits for its own children only: the one that was left behind is a zombie, which holds nothing up.
+  // Node reaps only its own children: the other one is a zombie, which blocks nothing.
   await eventually(
     () => childrenOf(first).some((pid) => stateOf(pid) === 'Z') || undefined,
     'a zombie, without which this test shows nothing',
@@ -68,7 +68,7 @@ test('as process 1 of a container the wrapper ends its command at SIGTERM, and w
   expect(left).toEqual([]);
 });
 
-/** Sends itself SIGTERM when it begins to load what reads the command line: that takes most of its start. */
+/** Sends itself SIGTERM when it begins to load the command-line parser, which takes most of its start. */
 const EARLY_SIGNAL = `data:text/javascript,${encodeURIComponent(`
 import { registerHooks } from 'node:module';
 registerHooks({
@@ -90,7 +90,7 @@ test.each([
   { command: 'participate', args: ['web', '--', 'sleep', '60'] },
   { command: 'run', args: ['--listen', 'off'] },
 ])(
-  'as process 1 of a container $command ends by a signal that comes while it starts',
+  'as process 1 of a container, $command is ended by a signal that arrives during its start',
   async ({ command, args }) => {
     const folder = await mkdtemp(join(tmpdir(), 'process-one-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -106,7 +106,7 @@ test.each([
     );
     onTestFinished(() => void container.kill('SIGKILL'));
     const [code] = await once(container, 'exit', { signal: AbortSignal.timeout(30_000) });
-    // As a signal ends a process, or as its command stops when asked to: whichever is there first.
+    // Either a signal ends the process, or its command stops on request, whichever is first.
     expect([0, 143]).toContain(code);
   },
 );

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** How the program ended, and what it said. */
+/** The exit code and the output of the program. */
 export interface ProgramEnd {
   readonly code: number | null;
   readonly stdout: string;
@@ -9,8 +9,8 @@ export interface ProgramEnd {
 }
 
 /**
- * Runs the program with a command line and nothing of this process's environment but what is given, until it ends by
- * itself; one that does not is killed, and its `code` is null.
+ * Runs the program with a command line and only the given environment until it exits by itself. Kills it after a
+ * timeout; `code` is then null.
  */
 export async function runProgram(
   args: readonly string[],

@@ -4,7 +4,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** Reads the series of the metric called `name` out of Prometheus's text format. */
+/** Returns the series of the metric called `name` in Prometheus's text format. */
 export function samplesOf(text: string, name: string): readonly Sample[] {
   return text.split('\n').flatMap((line) => {
     const [, metric, labels = '', value] = /^([a-zA-Z_:]\w*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];

@@ -10,13 +10,13 @@ import { type Reaper, startReaper } from '../control-plane/reaper.ts';
 import { type ServerProcess, startServer } from '../control-plane/server-process.ts';
 import { eventually } from './coordinator.ts';
 
-/** The rules that are shipped. */
+/** The shipped rules. */
 export const shippedRules = new URL(
   '../../charts/coordinated-leader-election/files/alerts.yaml',
   import.meta.url,
 ).pathname;
 
-/** Something to scrape. */
+/** A target to scrape. */
 export interface ScrapeTarget {
   /** `127.0.0.1:8080` */
   readonly address: string;
@@ -26,13 +26,13 @@ export interface ScrapeTarget {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** One series of an answer, at the moment of the query. */
+/** A series in an answer, at the time of the query. */
 export interface QueryResult {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** An alert that is not inactive. */
+/** A pending or firing alert. */
 export interface ActiveAlert {
   readonly name: string;
   readonly state: 'pending' | 'firing';
@@ -44,34 +44,43 @@ export interface ActiveAlert {
 export interface Prometheus {
   readonly url: string;
   readonly server: ServerProcess;
-  /** Scrapes these from now on, and no others. */
+  /** Scrapes only these targets from now on. */
   setTargets(targets: readonly ScrapeTarget[]): Promise<void>;
-  /** An instant query. @throws Error with what Prometheus says to an expression that it cannot evaluate. */
+  /**
+   * Runs an instant query.
+   * @throws Error with Prometheus' message for an invalid expression
+   */
   query(expression: string): Promise<readonly QueryResult[]>;
-  /** Every alert that is pending or firing. */
+  /** All pending and firing alerts. */
   alerts(): Promise<readonly ActiveAlert[]>;
-  /** Waits until the alert is so; resolves to it. @throws Error after `timeoutMs`, two minutes by default. */
+  /**
+   * Waits until the alert has this state, and resolves to it.
+   * @throws Error after `timeoutMs`, default two minutes
+   */
   untilAlert(name: string, state: ActiveAlert['state'], timeoutMs?: number): Promise<ActiveAlert>;
-  /** Waits until no series of the alert is pending or firing. @throws Error as `untilAlert` does. */
+  /**
+   * Waits until no series of the alert is pending or firing.
+   * @throws Error as `untilAlert` does
+   */
   untilNoAlert(name: string, timeoutMs?: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface PrometheusOptions {
-  /** Path of a file with rules; none by default. */
+  /** Path of a file with rules; default: none. */
   readonly rules?: string;
   readonly targets?: readonly ScrapeTarget[];
-  /** Every duration of the rules is divided by this; default 1. What is compared with seconds stays as it is. */
+  /** Every duration of the rules is divided by this; default 1. Comparisons with seconds are unchanged. */
   readonly pace?: number;
 }
 
-/** What a scrape every 15 s would be at a pace of 15: often enough for every window that the rules look at. */
+/** Like a scrape every 15 s at a pace of 15: often enough for every window in the rules. */
 const INTERVAL = '1s';
 
 /**
- * Starts the Prometheus on the PATH, or the one that the environment variable PROMETHEUS names. It ends with this process
- * at the latest, even when that is killed.
- * @throws Error that says what to install where there is none, or with the end of its log.
+ * Starts the Prometheus on the PATH, or the one in the environment variable PROMETHEUS. It ends with this process,
+ * even if that is killed.
+ * @throws Error with what to install if there is none, or with the end of its log
  */
 export async function startPrometheus(options: PrometheusOptions = {}): Promise<Prometheus> {
   const path = await prometheusPath();
@@ -140,7 +149,7 @@ async function writeTargets(directory: string, targets: readonly ScrapeTarget[])
     targets: [address],
     labels: { ...labels, ...(job !== undefined && { job }) },
   }));
-  // Prometheus watches the file: it must never find half of it.
+  // Prometheus watches the file, so it must never see a partial one.
   await writeFile(join(directory, 'targets.new'), JSON.stringify(groups));
   await rename(join(directory, 'targets.new'), join(directory, 'targets.json'));
 }

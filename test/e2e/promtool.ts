@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** How a promtool ended, and what it printed. */
+/** The exit code and output of a promtool. */
 export interface PromtoolRun {
   readonly code: number | null;
   readonly output: string;
 }
 
 /**
- * Runs the promtool on the PATH, or the one that the environment variable PROMTOOL names, to its end. `input` is its
+ * Runs the promtool on the PATH, or the one in the environment variable PROMTOOL, until it exits. `input` is its
  * standard input.
- * @throws Error that says what to install where there is none.
+ * @throws Error with what to install if there is none
  */
 export async function runPromtool(args: readonly string[], input = ''): Promise<PromtoolRun> {
   const path = process.env['PROMTOOL'] || 'promtool';
@@ -21,7 +21,7 @@ export async function runPromtool(args: readonly string[], input = ''): Promise<
       output += text;
     });
   }
-  // One that ends before it has read its input has said why.
+  // A process that exits before it has read its input has printed the reason.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   try {

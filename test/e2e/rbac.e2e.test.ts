@@ -35,8 +35,8 @@ interface Manifest {
 }
 
 /**
- * One thing that may be done: `create leases`, or `get leases leader-election-controller`. Of our own group it is
- * `list leasecandidates.coordinated-leader-election.dev`.
+ * A permission: `create leases`, or `get leases leader-election-controller`. For our own group: `list
+ * leasecandidates.coordinated-leader-election.dev`.
  */
 type Permission = string;
 
@@ -91,8 +91,9 @@ afterAll(async () => {
 });
 
 /**
- * Makes a ServiceAccount, gives it roles with rules in namespaces, and returns a kubeconfig for it. Roles are bound one
- * namespace at a time, as for a coordinator that is limited to some: what is missing in one cannot come from another.
+ * Creates a ServiceAccount with roles in namespaces, and returns a kubeconfig for it. Roles are bound in each
+ * namespace separately, as for a coordinator that is limited to some: a missing permission in one cannot come from
+ * another.
  */
 async function account(name: string, rules: Readonly<Record<string, readonly Rule[]>>): Promise<string> {
   await plane.request('POST', `/api/v1/namespaces/${system}/serviceaccounts`, { metadata: { name } });
@@ -106,7 +107,7 @@ async function grant(accountName: string, namespace: string, rules: readonly Rul
   grants += 1;
   const name = `${accountName}-${grants}`;
   const namespaced = `${rbacGroup}/namespaces/${namespace}`;
-  // A rule that is left without any verb is refused.
+  // The API server refuses a rule without a verb.
   const left = rules.filter(({ verbs }) => verbs.length > 0);
   await plane.request('POST', `${namespaced}/roles`, { metadata: { name }, rules: left });
   await plane.request('POST', `${namespaced}/rolebindings`, {
@@ -122,7 +123,7 @@ async function start(kubeconfig: string, ...args: readonly string[]): Promise<Co
   return replica;
 }
 
-/** Waits until it has logged an error that names what it was not allowed to do, and where. */
+/** Waits until it has logged an error with the missing permission and its namespace. */
 async function untilRefused(
   replica: Pick<Coordinator, 'waitForLog'>,
   permission: Permission,
@@ -145,13 +146,13 @@ async function untilRefused(
   });
 }
 
-/** Where a permission is missing. */
+/** The namespace of a missing permission. */
 function namespaceWithout(permission: Permission): string {
   return `no-${permission.replaceAll(/[ .]/g, '-')}`;
 }
 
-describe('a right of deploy/rbac.yaml that is missing', () => {
-  /** What has the coordinator try to write, in a namespace where it may do all but that. */
+describe('a missing permission of deploy/rbac.yaml', () => {
+  /** Makes the coordinator try a write in a namespace in which it has all other permissions. */
   const writes: Readonly<Record<Permission, (namespace: string) => Promise<void>>> = {
     'create leases': (namespace) => createCandidate(plane, { namespace, lease: 'web', name: 'fresh' }),
     'patch leases': async (namespace) => {
@@ -162,7 +163,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     'patch leasecandidates': (namespace) =>
       createCandidate(plane, { namespace, lease: 'web', name: 'stale', renewedAgoMs: 600_000 }),
   };
-  /** What has it try to write Events: the second is a conflict that comes back, and is counted up in the first. */
+  /** Makes it try to write Events: the second is a repeated conflict, which is counted up in the first. */
   const tells: Readonly<Record<Permission, (namespace: string) => Promise<void>>> = {
     'create events': (namespace) => createCandidate(plane, { namespace, lease: 'web', name: 'fresh' }),
     'patch events': async (namespace) => {
@@ -206,7 +207,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
       ),
     );
     expect((await replica.get('/readyz')).status).toBe(503);
-    // Of our own group nobody has to be there: that they were not read shows in that they take no part.
+    // For our own group, no candidate is required: unread ones are visible because they take no part.
     const unseen = namespaceWithout(`list leasecandidates.${GROUP}`);
     await createCandidate(plane, { apiVersion, namespace: unseen, lease: 'web', name: 'unseen' });
     const candidates = async () =>
@@ -223,7 +224,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  test('to take the lock: who can see nothing leaves it to who can', async () => {
+  test('to take the lock: a replica that sees nothing leaves it to one that does', async () => {
     const holder = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity || undefined;
     const builtIn = await eventually(holder, 'the built-in has the lock');
     await createNamespaces(plane, 'dark', 'unlit');
@@ -236,7 +237,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     );
     await replica.waitForLog(({ state }) => state === 'waiting');
     expect(await holder()).toBe(builtIn);
-    // One namespace is enough, though the other one remains unseen.
+    // One namespace is enough, although the other one cannot be read.
     await grant('blind', 'dark', electionRules);
     await replica.waitForLog(({ state }) => state === 'active');
     await createCandidate(plane, { namespace: 'dark', lease: 'web', name: 'candidate' });
@@ -249,7 +250,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
     expect(await replica.stop()).toBe(0);
   });
 
-  test('to write: without one, an error names it, and other namespaces are served all the same', async () => {
+  test('to write: without one, an error names it, and other namespaces are not affected', async () => {
     const permissions = [...Object.keys(writes), ...Object.keys(tells)];
     const namespaces = [...permissions.map(namespaceWithout), 'complete'];
     await createNamespaces(plane, ...namespaces);
@@ -288,7 +289,7 @@ describe('a right of deploy/rbac.yaml that is missing', () => {
   });
 });
 
-describe('the rights that the chart adds for leader labels', () => {
+describe('the permissions that the chart adds for leader labels', () => {
   const needed: Readonly<Record<Permission, string>> = {
     'list pods': 'Listing Pods for leader labels failed: none is written before that',
     'patch pods': 'Writing a leader label failed',
@@ -303,7 +304,7 @@ describe('the rights that the chart adds for leader labels', () => {
     await helm.remove();
   });
 
-  /** A Pod whose candidate leads, as its Lease says that it has renewed. */
+  /** A Pod whose candidate leads and has renewed its Lease. */
   async function makeLeader(namespace: string): Promise<() => Promise<Record<string, string>>> {
     const pods = `/api/v1/namespaces/${namespace}/pods`;
     const { metadata } = await plane.request<{ metadata: { uid: string } }>('POST', pods, {
@@ -353,7 +354,7 @@ describe('the rights that the chart adds for leader labels', () => {
   );
 });
 
-describe('deploy/rbac.yaml grants nothing more', () => {
+describe('deploy/rbac.yaml grants only', () => {
   let coordinator: ApiAccess;
   let nobody: ApiAccess;
   beforeAll(async () => {
@@ -361,7 +362,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
     nobody = await accessBy(plane, await account('nobody', {}));
   });
 
-  /** Everything that somebody may do in a namespace, beyond what everybody may. */
+  /** All permissions of a user in a namespace, beyond those of all users. */
   async function permissions(access: ApiAccess, namespace: string): Promise<Set<Permission>> {
     const listed = await review<{ readonly resourceRules: readonly Rule[] }>(
       access,
@@ -376,7 +377,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
   test.for([
     { namespace: system, wantRules: [...electionRules, ...lockRules] },
     { namespace: 'default', wantRules: electionRules },
-  ])('than what it says, in $namespace', async ({ namespace, wantRules }) => {
+  ])('its documented permissions, in $namespace', async ({ namespace, wantRules }) => {
     const [ours, everybodys] = await Promise.all(
       [coordinator, nobody].map((access) => permissions(access, namespace)),
     );
@@ -414,7 +415,7 @@ describe('deploy/rbac.yaml grants nothing more', () => {
       want: false,
     },
     { name: 'list Pods', attributes: { group: '', resource: 'pods', verb: 'list' }, want: false },
-  ])('so that it may or may not $name', async ({ attributes: resourceAttributes, want }) => {
+  ])('so much that it may or may not $name', async ({ attributes: resourceAttributes, want }) => {
     const { allowed } = await review<{ readonly allowed: boolean }>(coordinator, 'SelfSubjectAccessReview', {
       resourceAttributes,
     });

@@ -2,11 +2,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startControlPlane } from '../control-plane/control-plane.ts';
 import { installRole, startCoordinator, untilActive } from './coordinator.ts';
 
-/** Far more writes than follow the restore before the coordinator has to know of it. */
+/** Far more writes than follow the restore before the coordinator must notice it. */
 const LOST_WRITES = 500;
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-test('a coordinator that goes on running elects at once after etcd was restored from a backup (rule 8)', async () => {
+test('a running coordinator elects at once after etcd was restored from a backup (rule 8)', async () => {
   const plane = await startControlPlane();
   onTestFinished(() => plane.stop());
   const coordinator = await startCoordinator(await installRole(plane));
@@ -21,7 +21,7 @@ test('a coordinator that goes on running elects at once after etcd was restored 
   const restore = await plane.backUp();
   for (let write = 0; write < LOST_WRITES; write++)
     await plane.request('POST', CONFIG_MAPS, { metadata: { name: `lost-${write}` } });
-  // Leases and candidates that are seen after the backup take the coordinator's watches as far.
+  // Leases and candidates that are written after the backup advance the coordinator's watches equally.
   await electors.start({ id: 'lost', lease: 'lost' });
   await electors.waitFor({ id: 'lost', event: 'startedLeading' });
   const restoredAt = new Date().toISOString();

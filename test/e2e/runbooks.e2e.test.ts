@@ -17,8 +17,8 @@ import { PATIENCE_MS, type Site, startSite } from './runbooks/site.ts';
 
 type Scenario = (site: Site) => Promise<void>;
 
-// Most of each scenario is waiting for an alert. For each cluster: what runs there at once, as it leaves the rest alone,
-// and what one after the other. The clusters run at once too.
+// Most of each scenario waits for an alert. For each cluster: the scenarios that run in parallel because they do not
+// affect others, and those that run one after the other. The clusters also run in parallel.
 const clusters: readonly (readonly (readonly Scenario[])[])[] = [
   [
     [leaseCoordinatorWatchStale],
@@ -101,12 +101,12 @@ beforeAll(() => {
   }
 });
 
-/** Each goes on where the one before it has ended, whatever came of that. */
+/** Each starts when the previous one has ended, even if that failed. */
 function runInTurn(site: Promise<Site>, scenarios: readonly Scenario[]): void {
   let previous: Promise<unknown> = site;
   for (const scenario of scenarios) {
     const outcome = Promise.allSettled([previous]).then(async () => scenario(await site));
-    outcome.catch(() => {}); // its own test tells
+    outcome.catch(() => {}); // Its own test reports the error.
     outcomes.set(scenario, outcome);
     previous = outcome;
   }
@@ -122,7 +122,7 @@ afterAll(async () => {
   await Promise.all((await startedSites()).map((site) => site.stop()));
 }, 300_000);
 
-describe('an alert fires, and its runbook leads to the cause and has it clear', () => {
+describe('an alert fires, and its runbook leads to the cause and clears it', () => {
   test.each(tests)(
     '$alert: $when',
     async ({ scenario }) => {
@@ -132,9 +132,9 @@ describe('an alert fires, and its runbook leads to the cause and has it clear', 
   );
 });
 
-describe('a runbook without an alert leads to what it is for', () => {
+describe('a runbook without an alert reaches its goal', () => {
   test(
-    'a zone fails slowly: its leaders are moved, and what stays is told',
+    'a zone becomes slow: its leaders are moved, and the remaining ones are reported',
     async () => {
       await outcomes.get(slowZone);
     },

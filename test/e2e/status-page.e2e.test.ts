@@ -17,7 +17,7 @@ const PHONE: BrowserContextOptions = {
   isMobile: true,
   hasTouch: true,
 };
-/** What a slow machine may take until something is seen. */
+/** Maximum time for a slow machine to show something. */
 const SOON = { timeout: 20_000 };
 
 let browser: Browser;
@@ -46,13 +46,13 @@ async function see(page: Page, text: string | RegExp): Promise<void> {
 }
 
 interface AccessibilityReport {
-  /** What is wrong, and where. */
+  /** A problem with its place. */
   readonly problems: readonly string[];
-  /** How many rules there was something to examine by. */
+  /** Number of rules that applied. */
   readonly examined: number;
 }
 
-/** What axe-core finds; its script gets in only where the page's policy is not enforced. */
+/** The findings of axe-core. Its script can only be injected if the page's policy is not enforced. */
 async function examineAccessibility(
   url: string,
   options: BrowserContextOptions,
@@ -69,7 +69,7 @@ async function examineAccessibility(
   }))`);
 }
 
-test('says what to do where there is no Lease yet, and shows the first one at once', async () => {
+test('explains what to do without Leases, and shows the first one at once', async () => {
   const cast = await startCast();
   try {
     const { page, complaints } = await open(cast.url);
@@ -96,12 +96,12 @@ describe('the page of a real coordinator', () => {
   });
   afterAll(() => cast?.stop());
 
-  /** Three candidates of a Lease; the first leads, and can be made to die. */
+  /** Three candidates of a Lease. The first leads, and can be crashed. */
   async function startElection(lease: string, name: string): Promise<Member> {
     const leader = await cast.join(lease, `${name}-a 1.2.0`);
     await cast.join(lease, `${name}-b 1.3.0`);
     await cast.join(lease, `${name}-c 1.4.0`);
-    // It has found that it leads: until then its Lease would not outlive it for as long.
+    // It knows that it leads: before that, its Lease would not outlive it for as long.
     await eventually(async () => {
       const [namespace = '', leaseName = ''] = lease.split('/');
       const { spec } = (await readLease(cast.plane, { namespace, name: leaseName })) ?? {};
@@ -110,7 +110,7 @@ describe('the page of a real coordinator', () => {
     return leader;
   }
 
-  /** Its leader dies, and the second takes over. */
+  /** Its leader crashes, and the second takes over. */
   async function startFailover(lease: string, name: string): Promise<void> {
     const leader = await startElection(lease, name);
     leader.crash();
@@ -130,7 +130,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('finds Leases by anything about them, and those in trouble by one click', async () => {
+  test('finds Leases by any of their data, and those with problems by one click', async () => {
     await cast.join('shop/prices', 'prices-a 2.0.0');
     await cast.coordinator.waitForLog(
       ({ lease, holder }) => lease === 'shop/prices' && holder === 'prices-a',
@@ -152,7 +152,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('can be used with a keyboard alone', async () => {
+  test('can be used with only a keyboard', async () => {
     const { page, complaints } = await open(cast.url);
     await row(page, 'shop/stock').waitFor(SOON);
     const focused = () => page.evaluate('document.activeElement.id');
@@ -190,7 +190,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('ranks the candidates of a Lease, says why each lost, and is found again by its address', async () => {
+  test('ranks the candidates of a Lease, shows why each lost, and can be opened by its address', async () => {
     const { page } = await open(`${cast.url}#shop/stock`);
     const ranking = page.locator('.ranking > li');
     await ranking.first().waitFor(SOON);
@@ -224,7 +224,7 @@ describe('the page of a real coordinator', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('is dark for who wants it dark, and keeps still for who wants it still', async () => {
+  test('is dark and without motion if the user prefers that', async () => {
     const lightness = async (options: BrowserContextOptions) => {
       const { page } = await open(cast.url, { ...DESKTOP, ...options });
       await row(page, 'shop/stock').waitFor(SOON);
@@ -249,7 +249,7 @@ describe('the page of a real coordinator', () => {
     { name: 'in the dark', options: { ...DESKTOP, colorScheme: 'dark' }, opens: false },
     { name: 'on a phone', options: PHONE, opens: false },
     { name: 'on a phone, with details', options: PHONE, opens: true },
-  ])('has no accessibility problem that axe-core knows, $name', async ({ options, opens }) => {
+  ])('has no accessibility problem that axe-core finds, $name', async ({ options, opens }) => {
     const { problems, examined } = await examineAccessibility(cast.url, options, async (page) => {
       await row(page, 'shop/stock').waitFor(SOON);
       if (!opens) return;
@@ -260,7 +260,7 @@ describe('the page of a real coordinator', () => {
     expect(examined).toBeGreaterThan(20);
   });
 
-  test('says of a standby that it is one, and who decides', async () => {
+  test('shows that a replica is a standby, and which one decides', async () => {
     const standby = await startPagedCoordinator(cast.coordinatorKubeconfig);
     try {
       const { page, complaints } = await open(await pageUrl(standby));
@@ -275,7 +275,7 @@ describe('the page of a real coordinator', () => {
     }
   });
 
-  test('says when the connection is lost that all is old, and recovers by itself', async () => {
+  test('shows that its data is old when the connection is lost, and recovers by itself', async () => {
     const first = await startPagedCoordinator(cast.coordinatorKubeconfig);
     const url = await pageUrl(first);
     const { page } = await open(url);
@@ -294,7 +294,7 @@ describe('the page of a real coordinator', () => {
   });
 });
 
-test('says where the API is not served, and how to turn it on', async () => {
+test('shows that the API is not served, and how to turn it on', async () => {
   const plane = await startEmbeddedPlane({ leaseCandidateVersions: ['none'], keepsData: false });
   const coordinator = await startPagedCoordinator(plane.coordinatorKubeconfig);
   try {
@@ -309,7 +309,7 @@ test('says where the API is not served, and how to turn it on', async () => {
   }
 });
 
-test('says that all is old when the coordinator has lost the API server, and not who decides', async () => {
+test('shows that its data is old when the coordinator has lost the API server, without an active coordinator', async () => {
   const plane = await startEmbeddedPlane({ keepsData: false });
   const coordinator = await startPagedCoordinator(plane.coordinatorKubeconfig);
   try {
@@ -317,7 +317,7 @@ test('says that all is old when the coordinator has lost the API server, and not
     await see(page, /^Live$/);
     await plane.stop();
     await see(page, /^API server lost$/);
-    // It has lost the lock, too, and does not know yet that it holds it no longer.
+    // It has lost the lock, too, and does not know it yet.
     await see(page, /^Standby/);
     expect(await page.locator('#notices').innerText()).toMatch(
       /^The API server is out of reach This replica has seen no changes since \d\d:\d\d:\d\d: [^\n]*$/,
@@ -328,7 +328,7 @@ test('says that all is old when the coordinator has lost the API server, and not
   }
 });
 
-describe('whatever becomes of the browser and the connection', () => {
+describe('with any problem of the browser and the connection', () => {
   let crowd: Crowd;
 
   beforeAll(async () => {
@@ -336,7 +336,7 @@ describe('whatever becomes of the browser and the connection', () => {
   });
   afterAll(() => crowd?.stop());
 
-  /** A page that is told these things and nothing more, until the route is taken away. */
+  /** A page that gets only these messages, until the route is removed. */
   async function openTold(hash: string, version: string): Promise<Page> {
     const { page } = await open('about:blank');
     const hello = { version, startedAt: 0, namespaces: [], notServedAdvice: '', ...catalogue };
@@ -358,14 +358,14 @@ describe('whatever becomes of the browser and the connection', () => {
     },
   );
 
-  test('says of no Lease that it is not there before all are known', async () => {
+  test('does not report a missing Lease before all are known', async () => {
     const page = await openTold('#shop/cart', 'test');
     await page.locator('#detail').getByText('Reading the Leases.').waitFor(SOON);
     await page.unroute('**/status/events');
     await page.locator('#detail').getByText('There is no such Lease now.').waitFor(SOON);
   });
 
-  test('becomes the page of the version that it is told by', async () => {
+  test('reloads for the version of the server', async () => {
     const page = await openTold('', 'older');
     await page.getByText('Connection lost').first().waitFor(SOON);
     await page.evaluate('window.isOld = true');
@@ -374,7 +374,7 @@ describe('whatever becomes of the browser and the connection', () => {
     expect(await page.evaluate('window.isOld')).toBeUndefined();
   });
 
-  test('says after a sleep from when it is what it shows, by the clock of the coordinator', async () => {
+  test('shows after a sleep how old its data is, by the clock of the coordinator', async () => {
     const { page } = await open('about:blank', { ...DESKTOP, locale: 'en-GB', timezoneId: 'UTC' });
     const startedAt = Date.now();
     await page.clock.install({ time: startedAt + 7 * 60_000 });
@@ -391,13 +391,13 @@ describe('whatever becomes of the browser and the connection', () => {
     const toldAt = Date.parse(`${day} ${month} ${year} ${time} UTC`);
     expect(toldAt).toBeGreaterThan(startedAt - 2000);
     expect(toldAt).toBeLessThan(shownAt + 11_000);
-    // What was told as a time of today is one of another day now.
+    // A time of today is now one of another day.
     expect(await page.locator('#elections').innerText()).toContain(
       `this replica started, at ${day} ${month}`,
     );
   });
 
-  test('lets a seventh tab of one browser have its connection when the others are hidden', async () => {
+  test('gives the seventh tab of one browser a connection when the others are hidden', async () => {
     const { page, context } = await open(crowd.url);
     const tabs = [page, ...(await Promise.all(Array.from({ length: 5 }, () => context.newPage())))];
     const turn = (tab: Page, hidden: boolean) =>
@@ -416,7 +416,7 @@ describe('whatever becomes of the browser and the connection', () => {
     await see(page, /^Live$/);
   });
 
-  test('has room for Leases when it is zoomed in four times', async () => {
+  test('has room for Leases at four times the zoom', async () => {
     const { page, complaints } = await open(crowd.url, { viewport: { width: 320, height: 225 } });
     await row(page, `kube-system/${leaseName(1)}`).click(SOON);
     await page.locator('.ranking > li').first().waitFor(SOON);
@@ -426,7 +426,7 @@ describe('whatever becomes of the browser and the connection', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('is at the first of what is shown after a search has ended', async () => {
+  test('shows the first results after a search has ended', async () => {
     const { page } = await open(crowd.url);
     await row(page, `kube-system/${leaseName(0)}`).waitFor(SOON);
     await page.keyboard.press('/');
@@ -449,7 +449,7 @@ describe('with 10,000 Leases', () => {
   }, 60_000);
   afterAll(() => crowd?.stop());
 
-  test('shows the first at once and all of them soon, and only those in sight are in the document', async () => {
+  test('shows the first at once and all of them soon, and only visible ones are in the document', async () => {
     const startedAt = performance.now();
     const { page, complaints } = await open(crowd.url);
     await row(page, `kube-system/${leaseName(0)}`).waitFor(SOON);
@@ -488,7 +488,7 @@ describe('with 10,000 Leases', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('shows what changes among them, wherever they are looked at', async () => {
+  test('shows changes at any scroll position', async () => {
     const { page } = await open(crowd.url);
     await see(page, /^10,000 Leases$/);
     await page.locator('#leases').focus();
@@ -499,7 +499,7 @@ describe('with 10,000 Leases', () => {
       .waitFor(SOON);
   });
 
-  test('shows names as they are, whatever they look like', async () => {
+  test('shows all names unchanged', async () => {
     const odd = '<img src=x onerror="document.title=1">';
     crowd.leases.seeLease(leaseName(7), { holderIdentity: odd, strategy: odd, leaseDurationSeconds: 3600 });
     crowd.leases.seeCandidate(leaseName(7), odd, { preference: { kind: 'strategy', strategy: odd } });

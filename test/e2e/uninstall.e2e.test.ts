@@ -4,10 +4,10 @@ import { coordinatorLease, readLease } from '../control-plane/cluster-objects.ts
 import { startControlPlane } from '../control-plane/control-plane.ts';
 import { eventually, installRole, startCoordinator, untilActive } from './coordinator.ts';
 
-/** Three times as long as the built-in controllers of later versions wait between two looks at the lock, at most. */
+/** Three times the maximum interval in which the built-in controllers of later versions read the lock. */
 const LONG_ENOUGH_MS = 13_000;
 
-test('on Kubernetes 1.31 the built-in has the lock again once its kube-apiserver was restarted, and no sooner', async () => {
+test('on Kubernetes 1.31, the built-in coordinator has the lock again after its kube-apiserver was restarted, and not before', async () => {
   const plane = await startControlPlane({ version: '1.31.4', readyWithinMs: 120_000 });
   onTestFinished(() => plane.stop());
   const holder = async () => (await readLease(plane, coordinatorLease))?.spec.holderIdentity;

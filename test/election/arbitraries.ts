@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { LeaseCandidate, StrategyPreference } from '../../src/election/model.ts';
 import { makeCandidate, NEWEST, OLDEST, wallAt } from '../support/election-builders.ts';
 
-// Few values each, so that ties, conflicts and cycles are common rather than rare.
+// Few values each, so that ties, conflicts and cycles are common.
 const versions = [
   '1.34.0',
   '1.35.0',
@@ -50,27 +50,27 @@ function candidatesThatPrefer(
   );
 }
 
-/** Candidates of one Lease that name one strategy each. */
+/** Candidates of one Lease with one strategy each. */
 export const candidatesWithStrategy = candidatesThatPrefer(oneStrategy);
 
 /** Candidates of one Lease with ordered lists. */
 export const candidatesWithLists = candidatesThatPrefer(orderedList);
 
-/** Candidates of one Lease, of any API version or, as none forbids it, of several. */
+/** Candidates of one Lease, of one API version or of several, which is allowed. */
 export const someCandidates = fc.oneof(
   candidatesWithStrategy,
   candidatesWithLists,
   candidatesThatPrefer(fc.oneof(oneStrategy, orderedList)),
 );
 
-/** More candidates of one Lease than there are kinds of them. */
+/** More candidates of one Lease than there are kinds of candidates. */
 export const manyCandidates = fc.oneof(
   candidatesThatPrefer(oneStrategy, 30),
   candidatesThatPrefer(orderedList, 30),
   candidatesThatPrefer(fc.oneof(oneStrategy, orderedList), 30),
 );
 
-/** Candidates of one Lease that agree on a strategy that is carried out here. */
+/** Candidates of one Lease that agree on a supported strategy. */
 export function agreedCandidates(strategy: typeof OLDEST | typeof NEWEST) {
   return candidatesThatPrefer(fc.constant({ kind: 'strategy', strategy } as const));
 }

@@ -10,7 +10,7 @@ describe('a Lease with too many candidates to ping (rules 3 and 6)', () => {
     renewsByItself: false,
   };
 
-  test('asks two at once, and twice as many with every second', () => {
+  test('pings two at once, and twice as many with every second', () => {
     const sim = new SimElection();
     for (let index = 0; index < 40; index++) sim.add(`c${index}`, silent);
     const asked = () => sim.pings.length;
@@ -22,7 +22,7 @@ describe('a Lease with too many candidates to ping (rules 3 and 6)', () => {
     expect(counts).toEqual([4, 8, 16, 32]);
   });
 
-  test('asks two when two answer', () => {
+  test('pings two when two answer', () => {
     const sim = new SimElection();
     for (let index = 0; index < 40; index++) sim.add(`c${index}`, { lastRenewedMsAgo: 60_000 });
     sim.run(10_000);
@@ -30,7 +30,7 @@ describe('a Lease with too many candidates to ping (rules 3 and 6)', () => {
     expect(sim.believers).toHaveLength(1);
   });
 
-  test('asks those first who were heard of last: a program that was restarted leaves a silent twin behind', () => {
+  test('pings the last seen first: a restarted program leaves a silent twin behind', () => {
     const sim = new SimElection();
     sim.usurp(4);
     for (const minutes of [4, 3, 2])
@@ -57,7 +57,7 @@ describe('a Lease with too many candidates to ping (rules 3 and 6)', () => {
   });
 });
 
-describe('while ordered lists are at odds (rules 4 and 6)', () => {
+describe('while ordered lists conflict (rules 4 and 6)', () => {
   const idle = (name: string, binary: string | undefined, first = OLDEST, second = 'example.com/x') =>
     makeCandidate(name).versions(binary).wantsInOrder(first, second);
   const none = makeInput().sees(undefined, 0);
@@ -66,7 +66,7 @@ describe('while ordered lists are at odds (rules 4 and 6)', () => {
     { name: 'in any order', order: ['unread', 'b35', 'b36', 'unset'] },
     { name: 'and in any other', order: ['unset', 'b36', 'b35', 'unread'] },
   ])(
-    'those of the highest binaryVersions are asked first, and those without one last, $name',
+    'candidates with the highest binaryVersions are pinged first, and those without one last, $name',
     ({ order }) => {
       const known = {
         unread: idle('unread', 'none').renewedAt(-10_000),
@@ -84,7 +84,7 @@ describe('while ordered lists are at odds (rules 4 and 6)', () => {
     },
   );
 
-  test('nobody is asked ahead of an expiry whose word will count by then', () => {
+  test('no candidate is pinged before an expiry if its answer still counts then', () => {
     const late = makeInput()
       .sees(makeLease('stranger'), 0)
       .candidates(
@@ -96,7 +96,7 @@ describe('while ordered lists are at odds (rules 4 and 6)', () => {
   });
 });
 
-test('only those are asked who could change something', () => {
+test('only candidates that could change the result are pinged', () => {
   const alive = makeCandidate('alive').seenAt(0).pingedAt(0).renewedAt(100);
   const input = makeInput()
     .sees(undefined, 0)
@@ -111,7 +111,7 @@ test('only those are asked who could change something', () => {
   );
 });
 
-test('the best are asked first, by emulationVersion, then by binaryVersion; those that cannot be elected last', () => {
+test('the best are pinged first, by emulationVersion, then by binaryVersion; those that cannot be elected last', () => {
   const idle = (name: string, emulation: string, binary: string, renewedAt: number) =>
     makeCandidate(name).versions(binary, emulation).renewedAt(renewedAt).seenAt(0);
   const candidates = [
@@ -132,7 +132,7 @@ test('the best are asked first, by emulationVersion, then by binaryVersion; thos
   }
 });
 
-test('of the same versions those are asked first who have the highest priority', () => {
+test('of equal versions, the highest priority is pinged first', () => {
   const idle = (name: string, priority: number, renewedAt: number) =>
     makeCandidate(name).priority(priority).renewedAt(renewedAt).seenAt(0);
   const candidates = [idle('low', 0, -7000), idle('high', 9, -9000), idle('middle', 5, -8000)];

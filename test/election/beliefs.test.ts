@@ -33,7 +33,7 @@ const renewedBy = (holder: string, at: number, transitions = 0) =>
     .renewedAt(at)
     .with({ resourceVersion: `${holder}-${at}`, leaseTransitions: transitions });
 
-/** As a coordinator of this program leaves it, whose field ownership says so. */
+/** As a coordinator of this program writes it, according to field ownership. */
 const grantedTo = (holder: string, at: number, transitions = 1) =>
   makeLease(holder)
     .renewedAt(at)
@@ -54,13 +54,13 @@ const grantTo = (holder: string, at: number): Grant => ({
   isPreemption: false,
 });
 
-/** For whom, and until when, a Lease that nobody holds is kept at `at`. */
+/** The holder for which a vacant Lease is reserved at `at`, and until when. */
 function keptAt(input: InputBuilder, at: number) {
   const tenure = surveyTenure(input.build(), at);
   return tenure.kind === 'vacant' ? tenure.reservation : tenure.kind;
 }
 
-/** Whether the release of b's Lease right after its renewal at `at` is believed. */
+/** Whether the coordinator trusts the release of b's Lease right after its renewal at `at`. */
 function isBelieved(input: InputBuilder, at: number, transitions: number): boolean {
   const released = makeLease().releasedAt(at).with({ leaseTransitions: transitions });
   const renewed = input.sees(renewedBy('b', at - 1, transitions), at - 1);
@@ -87,12 +87,12 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
         .sees(stranger, 16_000)
         .sees(makeLease('').releasedAt(16_500).with({ isReleasedByParticipant: true }), 16_500),
     },
-  ])('may lead for its whole duration from when that is seen: $name', ({ input }) => {
+  ])('may lead for its whole duration after that is seen: $name', ({ input }) => {
     expect(keptAt(input, 16_500)).toMatchObject({ holder: 'a', until: 31_000 });
     expect(keptAt(input, 31_000)).toBeUndefined();
   });
 
-  test('may have lost its Lease, unseen, to one whom another coordinator granted it, when a list shows that it is gone', () => {
+  test('may have lost its Lease, unseen, to a candidate of another coordinator, if a list shows that it is gone', () => {
     const long = makeInput().sees(renewedBy('a', 0).lasting(60), 0);
     const nobody = { othersUntil: Number.NEGATIVE_INFINITY };
     expect(keptAt(long.sees(undefined, 20_000), 20_000)).toMatchObject({ holder: 'a', ...nobody });
@@ -108,7 +108,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
       lease: makeLease('').with({ uid: 'other' }).renewedAt(14_000),
       want: 31_000,
     },
-  ])('may have had a Lease that was empty before and is empty again: $name', ({ lease, want }) => {
+  ])('may have held a Lease that was empty before and is empty again: $name', ({ lease, want }) => {
     const empty = makeInput().sees(makeLease('').releasedAt(-60_000).with({ leaseTransitions: 1 }), -60_000);
     const again = lease.with({ leaseTransitions: 2 });
     expect(keptAt(empty.sees(again, 16_000, true), 16_000)).toEqual(
@@ -127,7 +127,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     },
     { name: 'as another replica has just granted it', lease: grantedTo('b', 15_500), want: undefined },
   ])(
-    'may have had a Lease before it is seen, where that was missing before, and is $name',
+    'may have held a Lease before it is seen, if the Lease was missing before and is $name',
     ({ lease, want }) => {
       const { beliefs } = observeNewcomer(noMemory, lease.build(), 16_000);
       expect(beliefs).toMatchObject(
@@ -138,14 +138,14 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     },
   );
 
-  test('renews for a duration of its own, though only the grant to it was seen', () => {
+  test('renews with its own duration, although only its grant was seen', () => {
     const granted = makeInput()
       .remembers({ grantOnItsWay: grantTo('a', 0) })
       .sees(grantedTo('a', 0), 0);
     expect(keptAt(granted.sees(undefined, 4000), 4000)).toMatchObject({ holder: 'a', until: 19_000 });
   });
 
-  test('leads on for its own duration although somebody has shortened the record to a second', () => {
+  test('leads on for its own duration although another client has shortened the record to a second', () => {
     const shortened = led.sees(renewedBy('a', 14_000).lasting(1), 16_000);
     expect(surveyTenure(shortened.build(), 17_000)).toMatchObject({ kind: 'held', expiresAt: 31_000 });
     const again = shortened.sees(renewedBy('a', 16_500).lasting(1), 17_000);
@@ -154,7 +154,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(surveyTenure(later.build(), 30_600)).toMatchObject({ kind: 'held', expiresAt: 31_500 });
   });
 
-  test('leads on for its own duration although two have changed its record one after the other', () => {
+  test('leads on for its own duration although two clients have changed its record one after the other', () => {
     const shortened = led.sees(makeLease('a').lasting(1).renewedAt(0).with({ resourceVersion: '2' }), 1000);
     const edited = shortened.sees(
       makeLease('a').lasting(1).renewedAt(4000).with({ resourceVersion: '3' }),
@@ -196,7 +196,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(surveyTenure(own, 600)).toMatchObject({ expiresAt: 4500 });
   });
 
-  test('still leads for its own duration when a grant that gives the Lease back for the rest of that is edited', () => {
+  test('still leads for its own duration when a client edits the grant that returns the Lease for the rest of it', () => {
     const returned = makeInput()
       .sees(renewedBy('a', 0), 0)
       .sees(undefined, 1000)
@@ -206,7 +206,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(beliefOf(returned.build().memory.beliefs, 'a')).toMatchObject({ durationMs: 15_000 });
   });
 
-  test('renews for its own duration, though its first renewal is seen as somebody has shortened it', () => {
+  test('renews with its own duration, although its first renewal is seen after a client has shortened it', () => {
     const granted = makeInput().remembers({ unrenewedGrant: makeUnrenewedGrant('b') });
     const shortened = renewedBy('b', 500, 1).lasting(1);
     const kindAt = (input: InputBuilder, at: number) => surveyTenure(input.build(), at).kind;
@@ -217,7 +217,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(kindAt(granted.sees(shortened, 2000), 16_999)).toBe('held');
   });
 
-  test('renews for as long as the last holder did whose duration is known, though that one has released the Lease', () => {
+  test('renews with the duration of the last holder with a known one, although that one has released the Lease', () => {
     const known = makeInput()
       .sees(renewedBy('a', 0).lasting(60), 0)
       .sees(renewedBy('a', 2000).lasting(60), 2000)
@@ -227,7 +227,7 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     const shortened = known.sees(renewedBy('b', 4500, 1).lasting(1), 5000);
     expect(surveyTenure(shortened.build(), 64_999)).toMatchObject({ kind: 'held', expiresAt: 65_000 });
     expect(keptAt(known.sees(undefined, 5000), 5000)).toMatchObject({ holder: 'b', until: 65_000 });
-    // Once it has renewed for less, that is known of the next one.
+    // After a renewal for a shorter duration, the coordinator expects that duration next time.
     const shorter = known
       .sees(renewedBy('b', 4500, 1).lasting(15), 5000)
       .sees(renewedBy('b', 64_000, 1).lasting(15), 64_000)
@@ -236,30 +236,30 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(keptAt(shorter, 70_000)).toMatchObject({ holder: 'b', until: 85_000 });
   });
 
-  test('gets its Lease back for as long as it may lead, and marked as no first grant', () => {
+  test('gets its Lease back for as long as it may lead, with a mark that this is not a first grant', () => {
     const input = led.sees(undefined, 1000).candidates(candidateOf('a').pingedAt(1100).renewedAt(1200));
     const grant = grantOf(decideElection(input.build(), makeNow(1300)));
     expect(grant).toMatchObject({ holder: 'a', leaseDurationSeconds: 15, isReturn: true });
   });
 });
 
-describe('a grant of ours that is not known to have been written (rule 8)', () => {
+describe('a grant of ours with an unknown result (rule 8)', () => {
   const led = makeInput().sees(renewedBy('a', 0), 0);
   const sent = led.remembers({ grantOnItsWay: grantTo('b', 15_000) });
 
-  test('may have been taken up when the Lease is seen to be gone', () => {
+  test('may have been renewed when the Lease is seen to be gone', () => {
     const gone = sent.sees(undefined, 16_000);
     expect(keptAt(gone, 16_000)).toMatchObject({ until: 31_000, othersUntil: 31_000 });
   });
 
-  test('that made the Lease may have been taken up as well', () => {
+  test('that created the Lease may have been renewed as well', () => {
     const created = makeInput()
       .remembers({ grantOnItsWay: grantTo('b', 0) })
       .sees(undefined, 2000);
     expect(keptAt(created, 2000)).toMatchObject({ holder: 'b', until: 17_000 });
   });
 
-  test('that was to make the Lease and has failed may go to no other, until it is known to be refused', () => {
+  test('that was to create the Lease and has failed may go to no other, until its refusal is certain', () => {
     const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
     const sent = recordSending(makeInput().build(), create, 0);
     const failed = recordFailure(sent, create, 0, 3500);
@@ -267,7 +267,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     expect(allBeliefs(recordRefusal(failed, create).memory)).toEqual([]);
   });
 
-  test('was taken up by nobody once the server has refused it', () => {
+  test('was not renewed if the server has refused it', () => {
     const gone = sent.sees(undefined, 16_000).build();
     const refused = {
       kind: 'CreateLease',
@@ -278,7 +278,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     expect(allBeliefs(memory).map(({ holder }) => holder)).toEqual(['a']);
   });
 
-  test('may have been taken up though the next attempt is refused', () => {
+  test('may have been renewed although the next attempt is refused', () => {
     const first = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 15_000) } as const;
     const second = { ...first, grant: grantTo('b', 15_100) };
     const input = led.build();
@@ -287,7 +287,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     expect(beliefOf(allBeliefs(gone.build().memory), 'b')).toMatchObject({ renewedAt: 16_000 });
   });
 
-  test('hinders no further attempt while the Lease is as it was: that is refused if an earlier one was written', () => {
+  test('does not prevent another attempt while the Lease is unchanged: the server refuses it if an earlier one was applied', () => {
     let input = led.candidates(candidateOf('b').renewedAt(15_000)).build();
     for (const at of [15_100, 15_200, 15_300]) {
       const [action] = decideElection(input, makeNow(at)).actions;
@@ -300,7 +300,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     }
   });
 
-  test('that was to make the Lease may have made it though the next attempt is refused', () => {
+  test('that was to create the Lease may have created it although the next attempt is refused', () => {
     const first = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
     const second = { ...first, grant: grantTo('b', 3600) };
     const lost = recordFailure(recordSending(makeInput().build(), first, 0), first, 0, 3500);
@@ -309,7 +309,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({ renewedAt: 13_500, durationMs: 15_000 });
   });
 
-  test('and is tried again and again keeps the Lease for no longer than one', () => {
+  test('that is repeated again and again reserves the Lease for no longer than one', () => {
     let input = makeInput().candidates(candidateOf('b')).build();
     for (let at = 0; at < 60_000; at += 5000) {
       input = makeInput()
@@ -328,7 +328,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     }
   });
 
-  test('that is refused takes nothing from an earlier one that was answered', () => {
+  test('that is refused does not change an earlier one that was answered', () => {
     const answered = makeInput()
       .sees(renewedBy('a', 0), 0)
       .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 15_000), grantOnItsWay: grantTo('b', 25_000) });
@@ -342,7 +342,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({ renewedAt: 26_000 });
   });
 
-  test('and is seen as it was made, by field ownership, was taken up by nobody', () => {
+  test('that is seen unchanged, by field ownership, was not renewed', () => {
     const create = { kind: 'CreateLease', strategy: OLDEST, grant: grantTo('b', 0) } as const;
     const failed = recordFailure(recordSending(makeInput().build(), create, 0), create, 0, 3500);
     const seen = makeInput()
@@ -351,7 +351,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     expect(seen.build().memory).toMatchObject({ beliefs: [], supposedGrant: undefined });
   });
 
-  test('that others made and that is never seen may have any holder', () => {
+  test('by other coordinators that is never seen may have any holder', () => {
     expect(observeUnseen(noMemory, makeNow(1000)).beliefs).toMatchObject([
       { holder: UNKNOWN_HOLDER, renewedAt: 11_000, durationMs: 15_000 },
     ]);
@@ -368,7 +368,7 @@ describe('a grant of ours that is not known to have been written (rule 8)', () =
     });
   });
 
-  test('leaves a renewal by the former holder what it is', () => {
+  test('does not change a renewal by the former holder', () => {
     const renewed = sent.sees(renewedBy('a', 14_900), 15_100);
     expect(renewed.build().memory.beliefs.map(({ holder }) => holder)).toEqual(['a']);
   });
@@ -379,7 +379,7 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
   const stolen = makeLease('thief').lasting(5).renewedAt(3000).with({ acquireTime: undefined });
   const participant = makeInput().sees(renewedBy('a', 0).with({ isRenewedByParticipant: true }), 0);
 
-  test("is no former holder's where a participant has written it that was not seen to lead", () => {
+  test('is not by a former holder if a participant wrote it that was not seen to lead', () => {
     const granted = makeInput()
       .sees(renewedBy('a', 0), 0)
       .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 15_000) })
@@ -459,7 +459,7 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
     expect(isBelieved(input, doubtedUntil, leaseTransitions)).toBe(true);
   });
 
-  test('but not of a participant, which empties no Lease but its own', () => {
+  test('but not of a participant, which only empties its own Lease', () => {
     const granted = participant
       .remembers({ grantOnItsWay: grantTo('b', 15_000) })
       .sees(grantedTo('b', 15_000), 15_000)
@@ -467,11 +467,11 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
     expect(isBelieved(granted, 17_000, 1)).toBe(true);
   });
 
-  test('nor where the holder had renewed for a minute since anybody else held it', () => {
+  test('and not if the holder had renewed for a minute since another held the Lease', () => {
     expect(isBelieved(makeInput().sees(renewedBy('b', 60_000), 60_000), 61_000, 0)).toBe(true);
   });
 
-  test('that a list shows after a gap was written at any time since the last renewal that was seen', () => {
+  test('in a list after a gap was written at any time since the last seen renewal', () => {
     const granted = led
       .remembers({ grantOnItsWay: grantTo('b', 15_000) })
       .sees(grantedTo('b', 15_000), 15_000)
@@ -481,7 +481,7 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
     expect(keptAt(granted.sees(released, 44_000), 44_000)).toBeUndefined();
   });
 
-  test('that a list shows may be of one to whom the built-in has granted the Lease, unless we have coordinated since', () => {
+  test('in a list may be by a holder of the built-in controller’s, unless we have coordinated since then', () => {
     const held = makeInput().sees(renewedBy('a', 0).lasting(60), 0);
     const released = makeLease().releasedAt(61_000);
     const keptIf = (coordinatingSince: number) =>
@@ -499,7 +499,7 @@ describe('a release by a former holder that did not notice its loss (rule 8)', (
   });
 });
 
-test('a holder that was put into the Lease without a transition gets a number of its own (rule 12)', () => {
+test('a holder that was written without a transition gets its own number (rule 12)', () => {
   const led = makeInput()
     .sees(renewedBy('b', 0, 2), 0)
     .sees(renewedBy('a', 1000, 2).lasting(15), 1000);
@@ -538,7 +538,7 @@ describe('a process that begins to watch does not know what happened before (rul
     },
   );
 
-  test('a Lease whose candidates have come just now has had no holder where no coordinator has been before', () => {
+  test('a Lease with brand-new candidates has had no holder if no coordinator existed before', () => {
     const input = makeInput().candidates(makeCandidate('a').createdAt(-1500).seenAt(0)).build();
     expect(observeBeginning(input, makeNow(0), 'firstEver').beliefs).toEqual([]);
     expect(beliefOf(observeBeginning(input, makeNow(0), 'firstList').beliefs, UNKNOWN_HOLDER)).toBeDefined();
@@ -558,7 +558,7 @@ describe('a process that begins to watch does not know what happened before (rul
     expect(isBelieved(begin(makeInput().sees(longHeld, 0)), 1000, 0)).toBe(true);
   });
 
-  test('hand-overs in quick succession all take place at once, when this coordinator has watched for long enough', () => {
+  test('quick successive hand-overs happen at once, if this coordinator has watched for long enough', () => {
     let input = begin(makeInput().sees(renewedBy('a', 0).with({ isAcquireTimeHolders: true }), 0));
     input = input.sees(renewedBy('a', 59_000), 59_000).sees(makeLease().releasedAt(60_000), 60_000);
     for (let round = 1; round <= 5; round++) {
@@ -577,7 +577,7 @@ describe('a process that begins to watch does not know what happened before (rul
     }
   });
 
-  test('a release is doubted for twice as long where the holder that is found is no candidate', () => {
+  test('a release is doubted for twice as long if the found holder is not a candidate', () => {
     const fenced = begin(makeInput().sees(renewedBy('fence.coordinated-leader-election.dev', 0), 0));
     const led = fenced
       .remembers({ grantOnItsWay: grantTo('b', 15_000) })
@@ -595,7 +595,7 @@ describe('a process that begins to watch does not know what happened before (rul
   });
 });
 
-test('a holder that got its Lease back is told of a better one only once it has renewed it (rules 7 and 8)', () => {
+test('a holder that got its Lease back is asked to yield only after it has renewed it (rules 7 and 8)', () => {
   const better = makeCandidate('better').emulating('1.30.0').seenAt(0);
   const returned = makeInput()
     .sees(renewedBy('a', 0), 0)
@@ -613,7 +613,7 @@ test('a holder that got its Lease back is told of a better one only once it has 
   expect(reasonOf(returned.sees(renewedBy('a', 2800), 2800))).toBe('AwaitingAcks');
 });
 
-describe('an untaken grant of another replica (rule 12)', () => {
+describe('an unrenewed grant of another replica (rule 12)', () => {
   const candidates = [candidateOf('a').renewedAt(1000), candidateOf('b').renewedAt(1000)] as const;
   const first = makeInput().sees(grantedTo('b', 0), 500);
 
@@ -623,7 +623,7 @@ describe('an untaken grant of another replica (rule 12)', () => {
     expect(grantOf(decision)).toMatchObject({ holder: 'a', revises: 'holderLost' });
   });
 
-  test('is not once its holder has renewed it, or may lead by an earlier record', () => {
+  test('is not replaced after its holder has renewed it, or while it may lead by an earlier record', () => {
     const renewed = first.sees(renewedBy('b', 900, 1), 900).candidates(candidates[0]);
     expect(grantOf(decideElection(renewed.build(), makeNow(1000)))).toBeUndefined();
     const returned = makeInput()

@@ -14,7 +14,7 @@ const holder = makeCandidate('holder').createdAt(-5000).seenAt(0);
 
 test.each<{ name: string; input: InputBuilder; want: Record<string, string | undefined> }>([
   {
-    name: 'has the criterion by which it comes after the holder',
+    name: 'has the criterion by which it ranks below the holder',
     input: held.candidates(
       holder,
       makeCandidate('newer').versions('1.37.0').seenAt(0).renewedAt(900),
@@ -37,17 +37,17 @@ test.each<{ name: string; input: InputBuilder; want: Record<string, string | und
     want: { holder: undefined, equal: 'Idle', silent: 'Unresponsive' },
   },
   {
-    name: 'would be worse whatever it answered, so that nobody asked it',
+    name: 'would be worse with any answer, so that it was not pinged',
     input: held.candidates(holder, makeCandidate('idle').versions('1.37.0').seenAt(0)),
     want: { holder: undefined, idle: 'HigherEmulationVersion' },
   },
   {
-    name: 'would be worse whatever it answered, though it was asked',
+    name: 'would be worse with any answer, although it was pinged',
     input: held.candidates(holder, makeCandidate('asked').versions('1.37.0').seenAt(0).pingedAt(500)),
     want: { holder: undefined, asked: 'HigherEmulationVersion' },
   },
   {
-    name: 'comes, by its age alone, before the last holder of a deleted Lease, which has it back',
+    name: 'ranks, by its age alone, above the last holder of a deleted Lease, which gets it back',
     input: held
       .sees(undefined, 500)
       .candidates(
@@ -62,7 +62,7 @@ test.each<{ name: string; input: InputBuilder; want: Record<string, string | und
     want: { holder: undefined, none: 'NotElectable' },
   },
   {
-    name: 'comes before the last holder of a deleted Lease, which has it back all the same',
+    name: 'ranks above the last holder of a deleted Lease, which gets it back nevertheless',
     input: held
       .sees(undefined, 500)
       .candidates(

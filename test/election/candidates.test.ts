@@ -83,7 +83,7 @@ describe('a candidate seen for the first time (rules 1 and 3)', () => {
       want: 'Idle',
     },
     {
-      name: 'is gone when it is being deleted',
+      name: 'is dropped when it is being deleted',
       candidate: makeCandidate('a').renewedAt(0).deleting(),
       want: 'Deleting',
     },
@@ -96,21 +96,21 @@ describe('a candidate that was created just now (rule 1)', () => {
   // Its clock and the server's are five hours ahead of ours, or behind.
   test.each([
     { name: 'no older than the server says', fields: {}, now: 5 * HOUR, want: 1000 },
-    { name: 'of no age by a clock that is ahead of ours', fields: {}, now: -5 * HOUR, want: 0 },
+    { name: 'of unknown age by a clock that is ahead of ours', fields: {}, now: -5 * HOUR, want: 0 },
     {
-      name: 'as old as it says, where the server does not',
+      name: 'as old as its own time, without the server’s',
       fields: { creationTimestamp: undefined },
       now: 5 * HOUR,
       want: 5 * HOUR,
     },
     {
-      name: 'as old as the server says, where it does not say itself',
+      name: 'as old as the server’s time, without its own',
       fields: { renewTime: undefined },
       now: 5 * HOUR,
       want: 5 * HOUR,
     },
     {
-      name: 'of no age, where nobody says',
+      name: 'of unknown age, without any time',
       fields: { creationTimestamp: undefined, renewTime: undefined },
       now: 5 * HOUR,
       want: 0,
@@ -122,7 +122,7 @@ describe('a candidate that was created just now (rule 1)', () => {
   });
 });
 
-test('a candidate that is held back takes part again at the very moment that it is looked at for that (rule 7)', () => {
+test('a candidate that is held back takes part again at the exact end of that time (rule 7)', () => {
   const input = makeInput()
     .sees(undefined, 0)
     .remembers({ lapses: new Map([['a', { count: 2, lastAt: 0 }]]) })
@@ -131,7 +131,7 @@ test('a candidate that is held back takes part again at the very moment that it 
   expect(statesOf(input, 20_000)).toEqual({ a: 'Live' });
 });
 
-describe('nothing speaks against a candidate', () => {
+describe('a candidate counts as live', () => {
   const { electionDurationMs } = defaultSettings;
   const seen = makeCandidate('a').renewedAt(0).seenAt(0);
   const lost = (sentAt: number) => (observation: CandidateObservation) =>
@@ -139,9 +139,9 @@ describe('nothing speaks against a candidate', () => {
   const same = (observation: CandidateObservation) => observation;
 
   test.each([
-    { name: 'that nobody has asked', observed: seen, change: same, want: true },
+    { name: 'that was never pinged', observed: seen, change: same, want: true },
     { name: 'that has answered', observed: seen.pingedAt(10).renewedAt(20), change: same, want: true },
-    { name: 'but not one that is asked right now', observed: seen.pingedAt(10), change: same, want: false },
+    { name: 'but not one that is being pinged now', observed: seen.pingedAt(10), change: same, want: false },
     {
       name: 'but not one that was silent, though the next ping did not reach it',
       observed: seen.pingedAt(10),
@@ -184,13 +184,13 @@ describe('a candidate known for some time', () => {
       want: 'Unresponsive',
     },
     {
-      name: 'stays unresponsive for as long as it does not renew (rule 3)',
+      name: 'stays unresponsive while it does not renew (rule 3)',
       observed: seen.pingedAt(1000),
       at: 20 * MINUTE,
       want: 'Unresponsive',
     },
     {
-      name: 'stays unresponsive while it is asked again (rule 3)',
+      name: 'stays unresponsive while it is pinged again (rule 3)',
       observed: seen.pingedAt(1000).pingedAt(8000),
       at: 8001,
       want: 'Unresponsive',
@@ -242,14 +242,14 @@ describe('a candidate known for some time', () => {
     expect(statesOf(makeInput().candidates(observed), at)).toEqual({ a: want });
   });
 
-  test('is a stranger again when it was replaced by one of the same name (rule 1)', () => {
+  test('is unknown again when it was replaced by one with the same name (rule 1)', () => {
     const sim = new SimElection().add('a', { lastRenewedMsAgo: MINUTE, answersAfterMs: 6000 }).run(5000);
     expect(sim.decide().standings[0]?.state).toBe('Unresponsive');
     sim.remove('a').add('a', { lastRenewedMsAgo: MINUTE });
     expect(sim.decide().standings[0]?.state).toBe('Awaiting');
   });
 
-  test('has used up its ack once an election was decided on it (rule 3)', () => {
+  test('has used its ack after an election was decided with it (rule 3)', () => {
     const answered = makeCandidate('a').seenAt(0).pingedAt(0).renewedAt(1000);
     expect(statesOf(makeInput().candidates(answered).remembers({ decidedAt: 1000 }), 6000)).toEqual({
       a: 'Idle',
@@ -263,7 +263,7 @@ describe('a candidate known for some time', () => {
 describe('the candidate of a valid holder (rule 3)', () => {
   const held = makeInput().sees(makeLease('a'), 0);
   test.each([
-    { name: 'that was never asked', observed: makeCandidate('a').seenAt(0) },
+    { name: 'that was never pinged', observed: makeCandidate('a').seenAt(0) },
     { name: 'that did not answer', observed: makeCandidate('a').seenAt(0).pingedAt(0) },
     {
       name: 'that has not renewed for hours',
@@ -271,7 +271,7 @@ describe('the candidate of a valid holder (rule 3)', () => {
         .renewedAt(-5 * HOUR)
         .seenAt(0),
     },
-  ])('$name takes part all the same', ({ observed }) => {
+  ])('$name takes part', ({ observed }) => {
     const decision = decideElection(held.candidates(observed).build(), makeNow(6000));
     expect(decision).toMatchObject({ reason: 'LeaderOptimal', outcome: { kind: 'leader' } });
   });
@@ -281,7 +281,7 @@ describe('the candidate of a valid holder (rule 3)', () => {
     expect(statesOf(input, 1)).toEqual({ a: 'Deleting' });
   });
 
-  test('takes part by its renewals no longer than its Lease is valid', () => {
+  test('takes part because of its renewals only while its Lease is valid', () => {
     const input = held.candidates(makeCandidate('a').seenAt(0));
     expect(statesOf(input, 9999)).toEqual({ a: 'Live' });
     expect(statesOf(input, 10_000)).toEqual({ a: 'Idle' });
@@ -294,7 +294,7 @@ describe('a Lease without candidates (rule 1)', () => {
     { name: 'that is held', lease: makeLease('a') },
     { name: 'that was released', lease: makeLease('') },
     { name: 'that lacks holderIdentity', lease: makeLease().heldBy(undefined) },
-    { name: 'that prefers somebody, not by our doing', lease: makeLease('a').preferring('b', false) },
+    { name: 'with a preferredHolder that is not ours', lease: makeLease('a').preferring('b', false) },
   ])('$name is left alone', ({ lease }) => {
     expect(decideElection(makeInput().sees(lease, 0).build(), makeNow(60_000))).toMatchObject({
       reason: 'NoCandidates',
@@ -303,7 +303,7 @@ describe('a Lease without candidates (rule 1)', () => {
     });
   });
 
-  test('loses the preferredHolder that we gave it, before it is left alone (rule 7)', () => {
+  test('loses our preferredHolder before it is left alone (rule 7)', () => {
     const input = makeInput().sees(makeLease('a').preferring('b'), 0);
     expect(actionsOf(input, 1)).toBe('remove preferredHolder');
   });
@@ -315,14 +315,14 @@ describe('a Lease without candidates (rule 1)', () => {
       want: true,
     },
     { name: 'which says nothing of one from before this process', written: {}, want: false },
-  ])('loses a preemption of ours with that, $name', ({ written, want }) => {
+  ])('loses a preemption of ours in that case, $name', ({ written, want }) => {
     const input = makeInput().sees(makeLease('a').preferring('b'), 0).remembers({ written });
     expect(decideElection(input.build(), makeNow(1)).actions).toMatchObject([
       { change: { kind: 'clearPreferredHolder', hasFailed: want } },
     ]);
   });
 
-  test('is one, too, when all its candidates are being deleted', () => {
+  test('also has none if all its candidates are being deleted', () => {
     const input = makeInput().sees(undefined, 0).candidates(makeCandidate('a').deleting().seenAt(0));
     expect(decideElection(input.build(), makeNow(0))).toMatchObject({ reason: 'NoCandidates', actions: [] });
   });
@@ -338,13 +338,13 @@ describe('keeping candidates valid (rule 1)', () => {
     );
   const spare = makeCandidate('spare').versions('1.37.0').renewedAt(0).seenAt(0);
 
-  test('asks none that has not missed the renewal that client-go makes every 5 min', () => {
+  test('pings no candidate that has not missed client-go’s renewal every 5 min', () => {
     const at = 5.4 * MINUTE - 1;
     const holder = makeCandidate('holder').renewedAt(at).seenAt(at);
     expect(actionsOf(makeInput().sees(makeLease('holder'), at).candidates(holder, spare), at)).toBe('');
   });
 
-  test('asks each that has been silent for 6 min, once', () => {
+  test('pings each that has been silent for 6 min, once', () => {
     const at = 6 * MINUTE;
     const early = makeInput()
       .sees(makeLease('holder'), at)
@@ -354,7 +354,7 @@ describe('keeping candidates valid (rule 1)', () => {
     expect(actionsOf(early.candidates(spare.pingedAt(at - 6000, 'validity')), at)).toBe('');
   });
 
-  test('asks each by half its validity, if that is shorter', () => {
+  test('pings each by half its validity, if that is shorter', () => {
     const at = 2 * MINUTE;
     const input = makeInput()
       .sees(makeLease('holder'), at)
@@ -363,7 +363,7 @@ describe('keeping candidates valid (rule 1)', () => {
     expect(actionsOf(input, at)).toBe('ping spare (validity)');
   });
 
-  test('asks one again that has not been asked since it last answered', () => {
+  test('pings one again that was not pinged since its last answer', () => {
     const at = 29 * MINUTE;
     expect(actionsOf(held.candidates(spare.pingedAt(1000).renewedAt(2000)), at)).toBe(
       'ping spare (validity)',
@@ -388,8 +388,8 @@ describe('keeping candidates valid (rule 1)', () => {
 
   test.each([
     { name: 'not before the time of that ping is over', pingedAt: MINUTE - 3000, wantAt: MINUTE + 2000 },
-    { name: 'as soon as it is', pingedAt: MINUTE - 5000, want: 'ping spare (validity)' },
-  ])('asks one again that has answered a ping in its new time, $name', ({ pingedAt, want = '', wantAt }) => {
+    { name: 'as soon as it exists', pingedAt: MINUTE - 5000, want: 'ping spare (validity)' },
+  ])('pings one again that has answered a ping in its new time, $name', ({ pingedAt, want = '', wantAt }) => {
     const { candidate, observation } = spare
       .pingedAt(pingedAt, 'validity')
       .renewedAt(MINUTE - 1000)
@@ -405,12 +405,12 @@ describe('keeping candidates valid (rule 1)', () => {
     if (wantAt !== undefined) expect(requeue).toEqual({ kind: 'at', time: wantAt });
   });
 
-  test('does not wake up again for one that was asked and does not answer, before it expires', () => {
+  test('does not decide again for a pinged candidate that does not answer, before it expires', () => {
     const input = held.candidates(spare.pingedAt(15 * MINUTE, 'validity'));
     expect(actionsOf(input, 29 * MINUTE + 5)).toBe('');
   });
 
-  test('spreads the pings of candidates that were all seen first at one moment', () => {
+  test('spreads the pings of candidates that were first seen at the same moment', () => {
     const sim = new SimElection();
     const names = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, '0')}`);
     for (const name of names) sim.add(name, { renewsByItself: false });
@@ -420,7 +420,7 @@ describe('keeping candidates valid (rule 1)', () => {
     const asked = sim.pings.slice(before);
     expect(asked.map(({ name }) => name).sort()).toEqual(names);
     expect(new Set(asked.map(({ at }) => at)).size).toBeGreaterThan(15);
-    // Over all of the time that there is, though their uids end alike.
+    // Spread over the whole time, although their uids have the same end.
     const times = asked.map(({ at }) => at);
     expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(0.4 * MINUTE);
   });
@@ -441,8 +441,8 @@ describe('keeping candidates valid (rule 1)', () => {
   });
 });
 
-describe('what a crashed candidate costs (rule 3)', () => {
-  test('the best candidate costs one ping, not one per decision, while somebody leads', () => {
+describe('a crashed candidate (rule 3)', () => {
+  test('costs one ping if it is the best, not one per decision, while the Lease has a leader', () => {
     const sim = new SimElection().add('a').run(1000).add('best', {
       emulation: '1.30.0',
       lastRenewedMsAgo: MINUTE,
@@ -454,7 +454,7 @@ describe('what a crashed candidate costs (rule 3)', () => {
     expect(sim.lease?.holderIdentity).toBe('a');
   });
 
-  test('without a valid holder the dead are asked again with backoff up to 60 s, but not waited for', () => {
+  test('is pinged again with backoff up to 60 s without a valid holder, but not waited for', () => {
     const sim = new SimElection();
     for (const name of ['a', 'b'])
       sim.add(name, {
@@ -467,12 +467,12 @@ describe('what a crashed candidate costs (rule 3)', () => {
     const gaps = askedAt.slice(1).map((at, index) => (at - (askedAt[index] ?? 0)) / 1000);
     expect(gaps).toEqual([5, 10, 20, 40, 60, 60, 60]);
     expect(sim.decide().reason).toBe('NoLiveCandidates');
-    // One that is started meanwhile is elected at once.
+    // A program that starts in the meantime is elected at once.
     sim.add('c');
     expect(sim.lease?.holderIdentity).toBe('c');
   });
 
-  test('expired ones are asked too while there is no valid holder', () => {
+  test('is also pinged if it has expired while there is no valid holder', () => {
     const sim = new SimElection().add('old', { lastRenewedMsAgo: HOUR });
     expect(sim.decisions[0]).toMatchObject({ reason: 'NoLiveCandidates', isRound: true });
     sim.run(100);
@@ -490,25 +490,25 @@ describe('an answer to a ping (rule 3)', () => {
 
   test.each<{ name: string; pingTime: MicroTime | undefined; want: number | undefined }>([
     { name: 'has the ping that it answers', pingTime: wallAt(2000), want: 2100 },
-    { name: 'may have one that came after that, from somebody else', pingTime: wallAt(2050), want: 2100 },
+    { name: 'may have one that was set later, by another client', pingTime: wallAt(2050), want: 2100 },
     {
       name: 'is none when it was written before the ping, and seen after it',
       pingTime: wallAt(500),
       want: undefined,
     },
-    { name: 'may have none: not everybody keeps it', pingTime: undefined, want: 2100 },
+    { name: 'may have none: not every server keeps it', pingTime: undefined, want: 2100 },
   ])('$name', ({ pingTime, want }) => {
     expect(ackedAt({ ...before, pingTime })).toBe(want);
   });
 
-  test('counts once the ping was seen, though another coordinator asks with an earlier time meanwhile', () => {
+  test('counts after the ping was seen, although another coordinator pings with an earlier time in the meantime', () => {
     const shown = { ...before, pingTime: wallAt(2000) };
     const observed = observeCandidate(asked, shown, makeNow(2050), defaultSettings);
     const renewed = { ...before, pingTime: wallAt(500), renewTime: wallAt(9000) };
     expect(observeCandidate(observed, renewed, makeNow(9000), defaultSettings).ping?.ackedAt).toBe(9000);
   });
 
-  test('does not count where it is to the ping of another coordinator that came before', () => {
+  test('does not count for an earlier ping of another coordinator', () => {
     const shown = { ...before, pingTime: wallAt(500) };
     const observed = observeCandidate(asked, shown, makeNow(2050), defaultSettings);
     const renewed = { ...shown, renewTime: wallAt(600) };

@@ -18,7 +18,7 @@ const list = (name: string, ...strategies: readonly string[]) =>
   makeCandidate(name).wantsInOrder(...strategies);
 const vacant = makeInput().sees(undefined, 0);
 
-/** As after a decision at 200 ms about the Lease with `candidates`. */
+/** Returns the input after a decision at 200 ms about the Lease with `candidates`. */
 function reported(lease: InputBuilder, candidates: readonly ObservedBuilder[]): InputBuilder {
   const input = lease.candidates(...candidates).build();
   const decision = decideElection(input, makeNow(200));
@@ -61,7 +61,7 @@ describe('a strategy conflict is reported once (rule 4)', () => {
       want: true,
     },
     {
-      name: 'again when one asks for something else',
+      name: 'again when one asks for another strategy',
       after: [a, alive(party('b', 'example.com/y'))],
       want: true,
     },
@@ -72,7 +72,7 @@ describe('a strategy conflict is reported once (rule 4)', () => {
       want: true,
     },
     {
-      name: 'again when one has as a list what it named before',
+      name: 'again when one has in a list what it named before',
       before: [...lists, alive(party('c'))],
       after: [...lists, alive(list('c', OLDEST))],
       want: true,
@@ -92,7 +92,7 @@ describe('a strategy conflict is reported once (rule 4)', () => {
   });
 });
 
-test('a conflict that is found at the very moment of a round is looked at again with the next one', () => {
+test('a conflict that is found at the same moment as a round is checked again in the next one', () => {
   const input = vacant
     .remembers({ rounds: { count: 1, lastAt: -4800 } })
     .candidates(alive(party('a')), alive(party('b', OTHER)));
@@ -103,11 +103,11 @@ test('a conflict that is found at the very moment of a round is looked at again 
   });
 });
 
-describe('a conflict that is known', () => {
+describe('a known conflict', () => {
   const a = alive(party('a'));
   const b = alive(party('b', OTHER));
 
-  test('is judged again by the answers of those who are asked, as soon as they are due', () => {
+  test('is judged again with the answers of pinged candidates, as soon as they are due', () => {
     const known = reported(vacant, [a, b])
       .remembers({ rounds: { count: 2, lastAt: 6000 } })
       .candidates(a.pingedAt(6000, 'election').renewedAt(6100), b.pingedAt(6000, 'election'));
@@ -120,7 +120,7 @@ describe('a conflict that is known', () => {
 
   test.each([
     {
-      name: 'when the answer is due of one that counts by a renewal of just before it was asked',
+      name: 'when the answer is due of one that counts because of a renewal just before its ping',
       asked: b.pingedAt(300, 'election'),
       want: 5300,
     },
@@ -129,8 +129,8 @@ describe('a conflict that is known', () => {
       asked: b.pingedAt(150, 'election').renewedAt(180),
       want: 5200,
     },
-    { name: 'with the next round, when nobody was asked', asked: b, want: 5200 },
-  ])('is looked at again $name', ({ asked, want }) => {
+    { name: 'with the next round, if none was pinged', asked: b, want: 5200 },
+  ])('is checked again $name', ({ asked, want }) => {
     const input = reported(vacant, [a, b])
       .remembers({ rounds: { count: 1, lastAt: want === 5300 ? 400 : 200 } })
       .candidates(a, asked);

@@ -4,7 +4,7 @@ import { coordinatorLease } from '../../src/election/model.ts';
 import { makeCandidate, makeInput, makeNow } from '../support/election-builders.ts';
 
 describe('the coordinator’s own lock (rule 10)', () => {
-  test('is never coordinated, whatever candidates name it', () => {
+  test('is never coordinated, even if candidates name it', () => {
     const input = makeInput()
       .with(coordinatorLease)
       .candidates(
@@ -13,7 +13,7 @@ describe('the coordinator’s own lock (rule 10)', () => {
           .seenAt(0),
         makeCandidate('b').renewedAt(0).seenAt(0),
       );
-    // In whatever namespace: a coordinator may have its lock there.
+    // In any namespace: a coordinator may have its lock there.
     for (const { namespace } of [coordinatorLease, { namespace: 'default' }]) {
       expect(decideElection(input.with({ namespace }).build(), makeNow(0))).toMatchObject({
         reason: 'CoordinatorLease',

@@ -3,7 +3,7 @@ import { decideElection } from '../../src/election/decide.ts';
 import { countedSteps, tooFastGrowth } from '../support/counted-steps.ts';
 import { crowds, makeCrowd } from '../support/crowds.ts';
 
-/** So many steps a decision may take for each candidate, for each time that their number can be halved. */
+/** Maximum steps of a decision per candidate and per halving of their number (n log n). */
 const STEPS = 50;
 
 describe('a decision on a crowd of candidates', () => {

@@ -28,11 +28,11 @@ function decide(lease: LeaseBuilder, at: number, ...candidates: readonly Observe
   return { reason: decision.reason, actions: describeActions(decision.actions) };
 }
 
-describe('a holder whose candidates are served no more (rule 13)', () => {
+describe('a holder whose candidate is not served any more (rule 13)', () => {
   test.each<{ name: string; hiddenUntil?: number; want: string }>([
-    { name: 'keeps its Lease, whoever is better', hiddenUntil: 101, want: 'HolderHidden' },
+    { name: 'keeps its Lease, even if others are better', hiddenUntil: 101, want: 'HolderHidden' },
     { name: 'has no candidate once its source is missed no more', hiddenUntil: 100, want: 'AwaitingAcks' },
-    { name: 'has no candidate where no source has gone', want: 'AwaitingAcks' },
+    { name: 'has no candidate without a lost source', want: 'AwaitingAcks' },
   ])('$name', ({ hiddenUntil, want }) => {
     const input = makeInput()
       .with({ hiddenUntil })
@@ -44,7 +44,7 @@ describe('a holder whose candidates are served no more (rule 13)', () => {
     if (want === 'HolderHidden') expect(decision.requeue).toEqual({ kind: 'at', time: hiddenUntil });
   });
 
-  test('is not meant where it has one that is seen', () => {
+  test('is different from one with a visible candidate', () => {
     const input = makeInput()
       .with({ hiddenUntil: 101 })
       .sees(makeLease('holder').renewedAt(-1000), 0)
@@ -55,14 +55,14 @@ describe('a holder whose candidates are served no more (rule 13)', () => {
 
 describe('preferring a better candidate (rule 7)', () => {
   test.each<{ name: string; observed: ObservedBuilder; at?: number; want: string }>([
-    { name: 'asks it first', observed: better().seenAt(0), want: 'ping better (preemption)' },
+    { name: 'pings it first', observed: better().seenAt(0), want: 'ping better (preemption)' },
     {
-      name: 'asks even one that is fresh',
+      name: 'pings even a fresh one',
       observed: better().renewedAt(0).seenAt(0),
       want: 'ping better (preemption)',
     },
     {
-      name: 'asks even one that answered a ping for another purpose',
+      name: 'pings even one that answered a ping for another purpose',
       observed: better().seenAt(0).pingedAt(0, 'election').renewedAt(500),
       want: 'ping better (preemption)',
     },
@@ -79,7 +79,7 @@ describe('preferring a better candidate (rule 7)', () => {
       want: '',
     },
     {
-      name: 'is not done on an answer that came after the time for it: a watch that was held up may show more changes yet',
+      name: 'is not done after a late answer: a delayed watch may show more changes later',
       observed: better().seenAt(0).pingedAt(-6000, 'preemption').renewedAt(-500),
       want: 'ping better (preemption)',
     },
@@ -92,7 +92,7 @@ describe('preferring a better candidate (rule 7)', () => {
     expect(decide(makeLease('holder'), at, holder, observed).actions).toBe(want);
   });
 
-  test('asks idle ones who might be better than the best who answered, before it prefers anybody', () => {
+  test('pings idle candidates that may be better than the best live one, before it prefers any', () => {
     const answered = better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500);
     const best = makeCandidate('best').emulating('1.29.0').seenAt(600);
     expect(decide(makeLease('holder'), 1000, holder, answered, best).actions).toBe('ping best (preemption)');
@@ -125,7 +125,7 @@ describe('preferring a better candidate (rule 7)', () => {
     );
   });
 
-  test('also goes against a holder that is no candidate', () => {
+  test('also works against a holder that is not a candidate', () => {
     const answered = makeCandidate('worse')
       .versions('1.99.0')
       .seenAt(0)
@@ -134,7 +134,7 @@ describe('preferring a better candidate (rule 7)', () => {
     expect(decide(makeLease('stranger'), 1000, answered).actions).toBe(`prefer worse, ${OLDEST}`);
   });
 
-  test('names a changed strategy where the holder is the best already', () => {
+  test('writes a changed strategy if the holder is already the best', () => {
     const lease = makeLease('holder').strategy('example.com/old');
     expect(decide(lease, 1000, holder)).toEqual({
       reason: 'StrategyChanged',
@@ -162,7 +162,7 @@ describe('a held Lease', () => {
     wantActions?: string;
   }>([
     {
-      name: 'is in good order where all answers together would leave it as it is, whatever one alone would do',
+      name: 'is settled if all answers together would not change it, whatever one alone would do',
       candidates: [alien.seenAt(0), newest.seenAt(0)],
       want: { reason: 'LeaderOptimal', isAsking: false },
     },
@@ -192,46 +192,46 @@ describe('a held Lease', () => {
       want: { reason: 'AwaitingAcks', isAsking: true, requeue: { kind: 'at', time: 5500 } },
     },
     {
-      name: 'has a ping of its own for one that was asked for another purpose',
+      name: 'has its own ping for one that was pinged for another purpose',
       candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'validity')],
       want: { reason: 'AwaitingAcks' },
       wantActions: 'ping better (preemption)',
     },
     {
-      name: 'is looked at again 2 s after the answer of whoever is preferred',
+      name: 'is decided again 2 s after the answer of the preferred candidate',
       candidates: [better().seenAt(0).pingedAt(0, 'preemption').renewedAt(500)],
       want: { reason: 'BetterCandidate', requeue: { kind: 'at', time: 2500 } },
       wantActions: `prefer better, ${OLDEST}`,
     },
     {
-      name: 'asks for the time after its expiry once its holder is late',
+      name: 'pings before its expiry when its holder is late',
       candidates: [],
       at: 7000,
       want: { reason: 'HolderLate', isAsking: true },
       wantActions: 'ping holder (expiry)',
     },
     {
-      name: 'goes on waiting for a preferredHolder when its holder is late',
+      name: 'continues to wait for a preferredHolder when its holder is late',
       lease: lease.preferring('better'),
       candidates: [better().seenAt(0).pingedAt(6000, 'preemption').renewedAt(6500)],
       at: 7000,
       want: { reason: 'PreemptionPending', isAsking: true },
     },
     {
-      name: 'is looked at again when one that is asked, though fresh, stops being so',
+      name: 'is decided again when a pinged, fresh candidate stops being fresh',
       lease: lease.lasting(60),
       candidates: [better().seenAt(0).renewedAt(500).pingedAt(600, 'preemption'), silent],
       want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5500 } },
     },
     {
-      name: 'is not looked at again for the sake of its holder, whose own candidate is fresh',
+      name: 'is not decided again because of its holder, whose own candidate is fresh',
       lease: lease.lasting(60),
       candidates: [better().seenAt(0).pingedAt(900, 'preemption')],
       holder: holder.renewedAt(500),
       want: { reason: 'AwaitingAcks', requeue: { kind: 'at', time: 5900 } },
     },
     {
-      name: 'is looked at again when one that has released it takes part again',
+      name: 'is decided again when one that has released it takes part again',
       memory: {
         withdrawals: new Map([['w', 400]]),
         lapses: new Map([['silent', { count: 2, lastAt: -600_000 }]]),
@@ -251,25 +251,25 @@ describe('a held Lease', () => {
   });
 });
 
-describe('a Lease that a stranger holds is looked at again when one that has released it takes part again', () => {
+describe('a Lease with a holder that is not a candidate is decided again when one that has released it takes part again', () => {
   const input = makeInput()
     .sees(makeLease('stranger').lasting(60), 0)
     .remembers({ withdrawals: new Map([['w', 400]]) });
   const released = makeCandidate('w').seenAt(0).renewedAt(500);
   const requeue = { kind: 'at', time: 5400 };
 
-  test('while nobody else is there', () => {
+  test('if there is no other', () => {
     const decision = decideElection(input.candidates(released).build(), makeNow(1000));
     expect(decision).toMatchObject({ reason: 'NoLiveCandidates', requeue });
   });
 
-  test('while nobody else is electable', () => {
+  test('if no other is electable', () => {
     const unreadable = makeCandidate('unreadable').emulating('none').seenAt(0).renewedAt(500);
     const decision = decideElection(input.candidates(released, unreadable).build(), makeNow(1000));
     expect(decision).toMatchObject({ reason: 'NoElectableCandidates', requeue });
   });
 
-  test('while the others are at odds, from the first look on', () => {
+  test('if the others conflict, from the first decision on', () => {
     const parties = [OLDEST, 'example.com/x'].map((strategy) =>
       makeCandidate(strategy).wants(strategy).seenAt(0).renewedAt(500),
     );
@@ -284,7 +284,7 @@ describe('a Lease that a stranger holds is looked at again when one that has rel
   });
 });
 
-test('a held Lease has nobody to be given to while all are silent, whatever was ignored before', () => {
+test('a held Lease has no better candidate while all are silent, whatever was ignored before', () => {
   const input = makeInput()
     .sees(makeLease('stranger'), 0)
     .remembers({ ignoredWrites: { count: 1, lastAt: 0 } })
@@ -316,7 +316,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: '',
     },
     {
-      name: 'is asked again then',
+      name: 'is pinged again then',
       at: 3000,
       candidates: [answeredAt(1000)],
       wantReason: 'PreemptionPending',
@@ -337,7 +337,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'is taken off when its candidate is gone',
+      name: 'is removed when its candidate is deleted',
       at: 1000,
       candidates: [],
       wantReason: 'PreferredHolderGone',
@@ -358,7 +358,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'is taken off when another has answered who is better',
+      name: 'is removed when a better one has answered',
       at: 1000,
       candidates: [
         answeredAt(500),
@@ -368,7 +368,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'stays while another who would be better has only been asked',
+      name: 'stays while a candidate that would be better was only pinged',
       at: 1000,
       candidates: [
         answeredAt(500),
@@ -378,7 +378,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: '',
     },
     {
-      name: 'stays while another who would be better is asked',
+      name: 'stays while a candidate that would be better is pinged',
       at: 1000,
       candidates: [answeredAt(500), makeCandidate('best').emulating('1.29.0').seenAt(0)],
       wantReason: 'PreemptionPending',
@@ -403,7 +403,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'is asked when it was another coordinator that set it',
+      name: 'is pinged if another coordinator set it',
       at: 1000,
       lease: makeLease('holder').preferring('better', false),
       candidates: [better().seenAt(0)],
@@ -411,7 +411,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'ping better (preemption)',
     },
     {
-      name: 'is given up to a strategy of somebody else’s when that has won',
+      name: 'is left to a third-party strategy that has won',
       at: 1000,
       candidates: [
         answeredAt(500),
@@ -431,7 +431,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       want: 'remove preferredHolder',
     },
     {
-      name: 'asks one who is idle before it drops its say in the strategy',
+      name: 'pings an idle one before it drops its influence on the strategy',
       at: 4000,
       candidates: [
         answeredAt(3900, better().wants('example.com/x')),
@@ -452,13 +452,13 @@ describe('a pending preferredHolder (rule 7)', () => {
       memory: { withdrawals: new Map([['better', 400]]) },
     },
     {
-      name: 'is held back, as it takes up no grants',
+      name: 'is held back, because it renews no grants',
       candidate: answeredAt(500),
       memory: { lapses: new Map([['better', { count: 2, lastAt: 0 }]]) },
     },
-    { name: 'is gone', candidate: undefined, memory: {} },
+    { name: 'is deleted', candidate: undefined, memory: {} },
     {
-      name: 'has left pings unanswered, though it is asked once more',
+      name: 'has left pings unanswered, although it is pinged once more',
       candidate: better().seenAt(0).pingedAt(-20_000).pingedAt(900, 'preemption'),
       memory: {},
       wantReason: 'PreferredHolderSilent',
@@ -485,7 +485,7 @@ describe('a pending preferredHolder (rule 7)', () => {
       wantReason: 'StrategyConflict',
       wantFailed: false,
     },
-  ])('is taken off when its candidate $name, and has failed if that is to blame', (row) => {
+  ])('is removed when its candidate $name, and has failed if the candidate is the cause', (row) => {
     const { lease = pending, candidate, memory, wantReason = 'PreferredHolderGone', wantFailed = true } = row;
     const input = makeInput()
       .sees(lease, 0)
@@ -506,12 +506,12 @@ describe('a pending preferredHolder (rule 7)', () => {
       at: 6000,
       want: 7500,
     },
-  ])('is looked at again $name', ({ candidate, at, want }) => {
+  ])('is decided again $name', ({ candidate, at, want }) => {
     const input = makeInput().sees(pending.lasting(60), 0).candidates(holder, candidate);
     expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });
 
-  test('is pinged no more than its answers allow, all the way to its turn', () => {
+  test('is pinged only as its answers require, until its turn', () => {
     const sim = new SimElection().add('a').run(60_000).add('b', { emulation: '1.30.0' }).run(40_000);
     expect(sim.believers).toEqual(['b']);
     const gaps = sim
@@ -537,7 +537,7 @@ describe('a preemption that fails (rule 7)', () => {
     const times = preferTimes(sim);
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(gaps.length).toBeGreaterThanOrEqual(5);
-    // The backoff doubles; the next life is preferred as soon as it is over, and there is one every 20 s.
+    // The backoff doubles. The next program is preferred as soon as the backoff is over, and there is one every 20 s.
     for (const [index, gap] of gaps.entries()) {
       expect(gap).toBeGreaterThanOrEqual(15 * 2 ** index);
       expect(gap).toBeLessThanOrEqual(15 * 2 ** index + 30);
@@ -545,7 +545,7 @@ describe('a preemption that fails (rule 7)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('does not hold back one that is merely overtaken by a better one', () => {
+  test('does not delay a candidate that is only replaced by a better one', () => {
     const sim = new SimElection()
       .add('a')
       .run(20_000)
@@ -580,7 +580,7 @@ describe('a preemption that fails (rule 7)', () => {
     expect(sim.lease?.preferredHolder).toBe('b');
   });
 
-  test('costs the holder nothing while it is backed off from', () => {
+  test('costs the holder nothing during the backoff', () => {
     const input = makeInput()
       .sees(makeLease('holder'), 0)
       .remembers({ failedPreemptions: { count: 1, lastAt: -10_000 } })
@@ -594,8 +594,8 @@ describe('a preemption that fails (rule 7)', () => {
   });
 });
 
-describe('a holder or server that drops what we write (rule 7)', () => {
-  test('a plain elector’s renewals are noticed, and written against ever more rarely', () => {
+describe('a holder or server that drops our fields (rule 7)', () => {
+  test('is noticed for renewals of a plain elector, and our writes become less and less frequent', () => {
     const sim = new SimElection()
       .add('plain', { elector: 'plain', looksAtMs: 0 })
       .run(5000)
@@ -606,7 +606,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
       .map((line) => Number.parseFloat(line));
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(gaps.length).toBeGreaterThanOrEqual(4);
-    // It renews every two seconds: so much later, at most, is it noticed.
+    // It renews every two seconds, so the change is noticed at most that much later.
     for (const [index, gap] of gaps.entries()) {
       expect(gap).toBeGreaterThanOrEqual(30 * 2 ** index);
       expect(gap).toBeLessThanOrEqual(30 * 2 ** index + 2.1);
@@ -615,7 +615,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
     expect(sim.believers).toEqual(['plain']);
   });
 
-  test('a server that drops notes, too, is', () => {
+  test('is noticed for a server that drops notes, too', () => {
     const sim = new SimElection();
     sim.isGateOn = false;
     sim.keepsNotes = false;
@@ -626,7 +626,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
     expect(sim.actionsApplied).toBe(before);
   });
 
-  test('a new holder is not blamed for what was written beside the old one', () => {
+  test('does not count against a new holder for writes beside the old one', () => {
     const { memory } = makeInput()
       .sees(makeLease('a').preferring('b'), 0)
       .remembers({ written: { preferredHolder: 'b' } })
@@ -636,7 +636,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
     expect(memory.ignoredWrites.count).toBe(0);
   });
 
-  test('a release is not taken for it, nor our own removal', () => {
+  test('is not confused with a release, or with our own removal', () => {
     const sim = new SimElection().add('a').run(5000).add('b', { emulation: '1.30.0' }).run(200);
     expect(sim.lease?.preferredHolder).toBe('b');
     sim.remove('b').run(5000);
@@ -653,7 +653,7 @@ describe('a holder or server that drops what we write (rule 7)', () => {
   });
 });
 
-describe('a Lease that is left alone loses a preferredHolder of ours (rule 7)', () => {
+describe('a Lease without elections loses our preferredHolder (rule 7)', () => {
   test.each([
     {
       name: 'conflict',

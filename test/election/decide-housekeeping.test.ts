@@ -20,7 +20,7 @@ function actionsOf(input: InputBuilder, at: number): string {
   return describeActions(decideElection(input.build(), makeNow(at)).actions);
 }
 
-describe('collecting candidates (rule 1)', () => {
+describe('deleting candidates (rule 1)', () => {
   const due = 2 * HOUR;
   const at = due + 10 * MINUTE + 5000;
   const leader = makeCandidate('leader')
@@ -38,20 +38,20 @@ describe('collecting candidates (rule 1)', () => {
     .seenAt(at - 2000);
 
   test.each<{ name: string; observed: ObservedBuilder; when?: number; want: string }>([
-    { name: 'asks before it deletes', observed: dead, want: 'ping dead (collection)' },
+    { name: 'pings before it deletes', observed: dead, want: 'ping dead (collection)' },
     {
-      name: 'asks a second time, five minutes after the first',
+      name: 'pings a second time, five minutes after the first',
       observed: asked(dead, at - 5 * MINUTE),
       want: 'ping dead (collection)',
     },
     { name: 'and not any earlier', observed: asked(dead, at - 5 * MINUTE + 1), want: '' },
     {
-      name: 'asks a third time',
+      name: 'pings a third time',
       observed: asked(dead, at - 10 * MINUTE, at - 5 * MINUTE),
       want: 'ping dead (collection)',
     },
     {
-      name: 'asks one first seen when it was due by its renewTime',
+      name: 'pings one first seen when it was due by its renewTime',
       observed: seenLate,
       want: 'ping dead (collection)',
     },
@@ -62,7 +62,7 @@ describe('collecting candidates (rule 1)', () => {
     },
     { name: 'waits for the answer', observed: dead.pingedAt(at - 4999, 'collection'), want: '' },
     {
-      name: 'deletes when nobody answered three times, over ten minutes',
+      name: 'deletes after three unanswered pings within ten minutes',
       observed: askedOut,
       want: 'delete dead',
     },
@@ -109,7 +109,7 @@ describe('collecting candidates (rule 1)', () => {
     expect(actionsOf(held.candidates(observed), at)).toBe(want);
   });
 
-  test('goes by the server’s clock, not by ours, for one that was created just now', () => {
+  test('uses the server’s clock, not ours, for one that was just created', () => {
     const hoursAhead = makeNow(at, 5 * HOUR);
     const observe = (candidate: LeaseCandidate) => ({
       candidate,
@@ -132,15 +132,15 @@ describe('collecting candidates (rule 1)', () => {
       observed: askedOut,
       want: at + 10 * MINUTE,
     },
-    { name: 'when it may be asked again', observed: asked(dead, at - 4 * MINUTE), want: at + MINUTE },
+    { name: 'when it may be pinged again', observed: asked(dead, at - 4 * MINUTE), want: at + MINUTE },
     { name: 'when its answer is due', observed: dead.pingedAt(at - 4000, 'collection'), want: at + 1000 },
-  ])('looks again $name', ({ observed, want }) => {
-    // Nothing else is to be done for an hour: whoever leads is no candidate.
+  ])('decides again $name', ({ observed, want }) => {
+    // No other action is due for an hour: the holder is not a candidate.
     const alone = makeInput().sees(makeLease('stranger').lasting(3600), at).candidates(observed);
     expect(decideElection(alone.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });
 
-  test('looks again when it is due, also at the moment when the candidate expires', () => {
+  test('decides again when it is due, also at the moment when the candidate expires', () => {
     const alone = makeInput()
       .sees(makeLease('stranger').lasting(4 * 3600), 0)
       .candidates(dead);
@@ -148,7 +148,7 @@ describe('collecting candidates (rule 1)', () => {
     expect(requeue).toEqual({ kind: 'at', time: 2 * HOUR });
   });
 
-  test('names uid and resourceVersion as preconditions', () => {
+  test('has uid and resourceVersion as preconditions', () => {
     const known = makeCandidate('dead').renewedAt(0).with({ uid: 'u-1', resourceVersion: '42' }).seenAt(0);
     const observed = asked(known, due, due + 5 * MINUTE, due + 10 * MINUTE);
     const { actions } = decideElection(held.candidates(observed).build(), makeNow(at));
@@ -164,14 +164,14 @@ describe('collecting candidates (rule 1)', () => {
     expect(actionsOf(input, at)).toBe('');
   });
 
-  test('goes by its setting', () => {
+  test('follows its setting', () => {
     const goneAfter = (candidateGcAfterMs: number) =>
       held.candidates(askedOut).settings({ candidateGcAfterMs });
     expect(actionsOf(goneAfter(HOUR), at)).toBe('delete dead');
     expect(actionsOf(goneAfter(3 * HOUR), at)).toBe('');
   });
 
-  test('comes two hours and three pings after the last renewal', () => {
+  test('happens two hours and three pings after the last renewal', () => {
     const sim = new SimElection()
       .add('a')
       .add('b')
@@ -185,7 +185,7 @@ describe('collecting candidates (rule 1)', () => {
     expect(sim.pingsTo('b') - pings).toBe(3);
   });
 
-  test('comes ten minutes after a release, for one that is not heard of any more', () => {
+  test('happens ten minutes after a release, for one that is silent since then', () => {
     const sim = new SimElection().add('a').add('b').run(20_000).stopCleanly('a');
     sim.run(4999);
     expect(sim.pingsTo('a')).toBe(0);
@@ -198,7 +198,7 @@ describe('collecting candidates (rule 1)', () => {
     expect(sim.pingsTo('a')).toBe(3);
   });
 
-  test('does not come for one that released the Lease and lives on', () => {
+  test('does not happen for one that released the Lease and is alive', () => {
     const sim = new SimElection()
       .add('a')
       .add('b')
@@ -210,7 +210,7 @@ describe('collecting candidates (rule 1)', () => {
   });
 });
 
-test('so many are asked in one decision at the most, and the others in those that follow', () => {
+test('at most this many are pinged in one decision, and the others in later ones', () => {
   const crowd = Array.from({ length: 5001 }, (_, index) => makeCandidate(`c${index}`).seenAt(0));
   const input = makeInput()
     .sees(makeLease('stranger').lasting(HOUR / 1000), 0)

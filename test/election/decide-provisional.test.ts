@@ -9,7 +9,7 @@ import {
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
-// client-go's elector looks at its start, before there is a Lease, and then after 2 s at the earliest.
+// client-go's elector reads at its start, before the Lease exists, and then after 2 s at the earliest.
 const FIRST_LOOK = { looksAtMs: 2000 };
 
 function writesOf(sim: SimElection): readonly string[] {
@@ -20,7 +20,7 @@ function writesOf(sim: SimElection): readonly string[] {
   );
 }
 
-describe('a grant that its holder has not taken up yet (rule 12)', () => {
+describe('a grant that its holder has not renewed yet (rule 12)', () => {
   test.each([
     { name: 'by version', better: { emulation: '1.30.0' } },
     { name: 'by binaryVersion', better: { binary: '1.35.0', emulation: '1.35.0' } },
@@ -36,7 +36,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     }
   });
 
-  test('goes to an older one of equal version too, as nobody has to give way', () => {
+  test('also goes to an older one of equal version, because no leader has to yield', () => {
     const sim = new SimElection().add('first', { elector: 'none' }).run(4000);
     expect(sim.decide().reason).toBe('LeaderOptimal');
     const older = sim.input.candidates.map(({ candidate, observation }) => ({
@@ -51,7 +51,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     ]);
   });
 
-  test('is not taken back once it was renewed: then the better candidate is preferred', () => {
+  test('is not revised after its renewal: then the better candidate is preferred', () => {
     const sim = new SimElection().add('first').run(1000).add('second', { emulation: '1.30.0' }).run(100);
     expect(sim.lease).toMatchObject({ holderIdentity: 'first', preferredHolder: 'second' });
   });
@@ -63,7 +63,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     expect(sim.believers).toEqual(['b']);
   });
 
-  test('goes to another at once when its holder, who had just released the Lease, got it back for want of anybody else', () => {
+  test('goes to another at once when its holder, which had just released the Lease, got it back because there was no other', () => {
     const sim = new SimElection().add('a', { emulation: '1.30.0' }).run(600).release('a').run(100);
     expect(sim.lease?.holderIdentity).toBe('a');
     sim.add('b');
@@ -73,7 +73,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('goes to another at once when its holder, who had let two grants run out, got it for want of anybody else', () => {
+  test('goes to another at once when its holder, which had let two grants expire, got it because there was no other', () => {
     const sim = new SimElection().add('idler', { elector: 'none', emulation: '1.30.0' }).run(25_000);
     expect(sim.memory.lapses.get('idler')?.count).toBeGreaterThanOrEqual(2);
     expect(sim.lease?.holderIdentity).toBe('idler');
@@ -88,7 +88,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     { leaseDurationSeconds: 10, seconds: 5 },
     { leaseDurationSeconds: 60, seconds: 30 },
   ])(
-    'of $leaseDurationSeconds s goes to another when its holder’s program has died: $seconds s after the server’s answer',
+    'of $leaseDurationSeconds s goes to another after its holder’s program has died: $seconds s after the server’s answer',
     ({ leaseDurationSeconds, seconds }) => {
       const sim = new SimElection({ settings: { leaseDurationSeconds } })
         .add('a', { ...FIRST_LOOK, emulation: '1.30.0' })
@@ -102,7 +102,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     },
   );
 
-  test('has those asked who were silent, too, once its holder has not answered', () => {
+  test('causes pings to silent candidates, too, after its holder has not answered', () => {
     const input = makeInput()
       .remembers({ unrenewedGrant: makeUnrenewedGrant('a') })
       .sees(makeLease('a').lasting(60), 0)
@@ -116,7 +116,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     expect(describeActions(decisionAt(10_000).actions)).toContain('silent');
   });
 
-  test('waits, when it was revised once already, so that three writes do for all that come within 2 s', () => {
+  test('waits if it was revised once already, so that three writes are enough for all candidates that appear within 2 s', () => {
     const sim = new SimElection().add('v6', { ...FIRST_LOOK, emulation: '1.36.0' });
     for (const minor of [35, 34, 33, 32, 31]) {
       sim.run(390).add(`v${minor}`, { ...FIRST_LOOK, emulation: `1.${minor}.0` });
@@ -128,7 +128,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('whose holder has to show that it is there is looked at again as well when another may lead again', () => {
+  test('whose holder must answer is decided again as well when another candidate may lead again', () => {
     const input = makeInput()
       .remembers({
         unrenewedGrant: makeUnrenewedGrant('first'),
@@ -179,7 +179,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
       want: '',
     },
     {
-      name: 'again, if it was asked before',
+      name: 'again, if it was pinged before',
       a: makeCandidate('a').seenAt(0).pingedAt(-60_000).renewedAt(-59_000),
       at: 5000,
       want: 'ping a (expiry)',
@@ -192,7 +192,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
       wantAt: 10_000,
     },
   ])(
-    'has its holder asked, if that is not known to be alive, and others only ahead of that: $name',
+    'causes a ping to its holder if that may be dead, and to others only before the ping to it: $name',
     ({ a, at, want, wantAt }) => {
       const input = makeInput()
         .remembers({ unrenewedGrant: makeUnrenewedGrant('a') })
@@ -204,7 +204,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     },
   );
 
-  test('leaves nothing behind when it was revised: the new holder is followed at once when it releases', () => {
+  test('leaves nothing behind when it was revised: the new holder has a successor at once when it releases', () => {
     for (const isWatchFirst of [false, true]) {
       const sim = new SimElection({ isWatchFirst })
         .add('first', FIRST_LOOK)
@@ -218,7 +218,7 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     }
   });
 
-  test('is enough of a lapse to be held back when it was replaced as late, and leaves no doubt about a later release', () => {
+  test('is a lapse if it is replaced that late, and does not cause doubt about a later release', () => {
     const sim = new SimElection().add('idler', { elector: 'none', emulation: '1.30.0' }).add('b').run(6600);
     expect(sim.believers).toEqual(['b']);
     expect(sim.memory.lapses.get('idler')).toEqual({ count: 2, lastAt: 5000 });
@@ -226,13 +226,13 @@ describe('a grant that its holder has not taken up yet (rule 12)', () => {
     expect(sim.lease?.holderIdentity).toBe('c');
   });
 
-  test('counts as one lapse when it ran out, as nobody else was there', () => {
+  test('counts as one lapse if it expired without another candidate', () => {
     const sim = new SimElection().add('idler', { elector: 'none' }).run(10_000);
     expect(sim.memory.lapses.get('idler')).toEqual({ count: 1, lastAt: 10_000 });
     expect(sim.memory.lapsesOfLease).toEqual({ count: 1, lastAt: 10_000 });
   });
 
-  test('is not revised while its holder may still believe in an earlier record (rule 8)', () => {
+  test('is not revised while its holder may still trust an earlier record (rule 8)', () => {
     const sim = new SimElection().add('a', { looksAtMs: 1999 }).run(4000).deleteLease().run(150);
     expect(sim.lease?.holderIdentity).toBe('a');
     sim.add('better', { emulation: '1.30.0' });

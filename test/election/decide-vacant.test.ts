@@ -60,7 +60,7 @@ describe('an election is needed (rule 6)', () => {
 
   test.each([
     { name: 'when the best candidate holds the Lease', holder: 'a' },
-    { name: 'when nobody but the holder is a candidate', holder: 'b', only: 'b' },
+    { name: 'if only the holder is a candidate', holder: 'b', only: 'b' },
   ])('not $name', ({ holder, only }) => {
     const candidates = ['a', 'b'].filter((name) => only === undefined || name === only).map(fresh);
     const input = makeInput()
@@ -70,7 +70,7 @@ describe('an election is needed (rule 6)', () => {
   });
 
   test.each([
-    { name: 'when somebody better by version is there', emulation: '1.30.0', want: 'AwaitingAcks' },
+    { name: 'if one with a better version exists', emulation: '1.30.0', want: 'AwaitingAcks' },
     {
       name: 'not when another candidate is only older, or has an earlier name (rule 5)',
       want: 'LeaderOptimal',
@@ -82,7 +82,7 @@ describe('an election is needed (rule 6)', () => {
   });
 });
 
-describe('asking the candidates (rules 3 and 6)', () => {
+describe('pings of an election (rules 3 and 6)', () => {
   const missing = makeInput().sees(undefined, 0).remembers({ askingSince: 0 });
   test.each<{
     name: string;
@@ -92,12 +92,12 @@ describe('asking the candidates (rules 3 and 6)', () => {
     want: string;
   }>([
     {
-      name: 'goes to the best two at once, and not to the others',
+      name: 'pings the best two at once, and not the others',
       candidates: [worse('c'), idle('a'), idle('b')],
       want: 'ping a, b (election)',
     },
     {
-      name: 'goes on to the next ones a second later',
+      name: 'pings the next ones a second later',
       candidates: [worse('c'), idle('a').pingedAt(0), idle('b').pingedAt(0)],
       at: 1000,
       want: 'ping c (election)',
@@ -120,13 +120,13 @@ describe('asking the candidates (rules 3 and 6)', () => {
       want: `create the Lease for a, ${OLDEST}`,
     },
     {
-      name: 'goes only to those that were not asked yet',
+      name: 'pings only those that were not pinged yet',
       candidates: [idle('a').pingedAt(0), idle('b')],
       want: 'ping b (election)',
     },
     { name: 'waits for a better one', candidates: [better('a').pingedAt(0), fresh('b')], want: '' },
     {
-      name: 'waits for nobody who is just as good, be it older',
+      name: 'does not wait for equally good ones, even older',
       candidates: [idle('a').pingedAt(0), fresh('b')],
       want: `create the Lease for b, ${OLDEST}`,
     },
@@ -137,7 +137,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
       want: `create the Lease for b, ${OLDEST}`,
     },
     {
-      name: 'ends with the answer of one that nobody to come could beat',
+      name: 'ends with the answer of one that is better than all others',
       candidates: [idle('a').pingedAt(0).renewedAt(100), idle('b').pingedAt(0), idle('c').pingedAt(0)],
       at: 100,
       want: `create the Lease for a, ${OLDEST}`,
@@ -180,12 +180,12 @@ describe('asking the candidates (rules 3 and 6)', () => {
     },
     { name: 'counted from the server’s answer to the first ping', askingSince: 300, at: 400, want: 1300 },
     { name: 'and not at all before that answer', askingSince: undefined, at: 400, want: 5000 },
-  ])('is looked at again $name', ({ askingSince, at, want }) => {
+  ])('decides again $name', ({ askingSince, at, want }) => {
     const input = missing.remembers({ askingSince }).candidates(idle('a').pingedAt(0), idle('b').pingedAt(0));
     expect(decideElection(input.build(), makeNow(at)).requeue).toEqual({ kind: 'at', time: want });
   });
 
-  test('comes to the last holder after its equals, as it has just missed its renewals', () => {
+  test('pings the last holder after its equals, because it has just missed its renewals', () => {
     const x = makeCandidate('x').renewedAt(-10_000).seenAt(0);
     const input = makeInput().sees(makeLease('x').lasting(3), 0).candidates(x, idle('y'), idle('z'));
     expect(describeActions(decideElection(input.build(), makeNow(3000)).actions)).toBe(
@@ -193,7 +193,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
     );
   });
 
-  test('goes by binaryVersion while the candidates would come to a conflict: it decides on the strategy', () => {
+  test('follows binaryVersion while the candidates may conflict, because it decides on the strategy', () => {
     const party = (name: string, version: string, strategy: string) =>
       makeCandidate(name).versions(version).wants(strategy).seenAt(0);
     const input = missing.candidates(
@@ -207,14 +207,14 @@ describe('asking the candidates (rules 3 and 6)', () => {
   });
 
   test.each([
-    { name: 'whose last ping is longest ago', rounds: 0, want: 'ping never, b (revival)' },
+    { name: 'whose last ping is oldest', rounds: 0, want: 'ping never, b (revival)' },
     { name: 'twice as many in the second round', rounds: 1, want: 'ping never, b, a, c (revival)' },
     {
-      name: 'in the order of their names where that is the same',
+      name: 'in the order of their names if that is equal',
       rounds: 2,
       want: 'ping never, b, a, c, d, e (revival)',
     },
-  ])('of those who were silent begins with those $name', ({ rounds, want }) => {
+  ])('of silent candidates begins with those $name', ({ rounds, want }) => {
     const input = missing
       .remembers({ rounds: { count: rounds, lastAt: -60_000 } })
       .candidates(
@@ -232,7 +232,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
     { name: '5 s after the first round', rounds: { count: 0, lastAt: Number.NEGATIVE_INFINITY }, want: 5001 },
     { name: '10 s after the second', rounds: { count: 1, lastAt: -5000 }, want: 10_001 },
     { name: 'when the next round is due, between two', rounds: { count: 2, lastAt: -5000 }, want: 5000 },
-  ])('is looked at again $name while nobody answers', ({ rounds, want }) => {
+  ])('decides again $name while no candidate answers', ({ rounds, want }) => {
     const input = missing.remembers({ rounds }).candidates(idle('a').pingedAt(-6000));
     expect(decideElection(input.build(), makeNow(1))).toMatchObject({
       reason: 'NoLiveCandidates',
@@ -241,7 +241,7 @@ describe('asking the candidates (rules 3 and 6)', () => {
     });
   });
 
-  test('has no winner when none of the candidates that answer can be elected (rule 5)', () => {
+  test('has no winner if none of the answering candidates can be elected (rule 5)', () => {
     const unreadable = makeCandidate('a').emulating('v1').renewedAt(0).seenAt(0);
     expect(decideElection(missing.candidates(unreadable).build(), makeNow(1)).reason).toBe(
       'NoElectableCandidates',
@@ -254,28 +254,31 @@ describe('asking the candidates (rules 3 and 6)', () => {
   });
 });
 
-describe('ahead of the expiry (rule 6)', () => {
+describe('before the expiry (rule 6)', () => {
   const input = (seconds: number) =>
     makeInput()
       .sees(makeLease('x').lasting(seconds), 0)
       .candidates(idle('x'), makeCandidate('y').versions('1.37.0').seenAt(0));
 
   test.each([
-    { name: '10 s are asked for 3 s before the end', seconds: 10, wantAt: 7000 },
+    { name: '10 s are pinged 3 s before the end', seconds: 10, wantAt: 7000 },
     { name: '15 s too', seconds: 15, wantAt: 12_000 },
     { name: '60 s too', seconds: 60, wantAt: 57_000 },
     { name: '3 s after 2/3', seconds: 3, wantAt: 2000 },
-  ])('successors of a Lease of $name, the holder with them, and not before', ({ seconds, wantAt }) => {
-    const before = decideElection(input(seconds).build(), makeNow(wantAt - 1));
-    expect(before).toMatchObject({ reason: 'LeaderOptimal', actions: [] });
-    expect(before.requeue).toEqual({ kind: 'at', time: wantAt });
-    const then = decideElection(input(seconds).build(), makeNow(wantAt));
-    expect(then.reason).toBe('HolderLate');
-    expect(describeActions(then.actions)).toBe('ping x, y (expiry)');
-  });
+  ])(
+    'successors of a Lease of $name are pinged, including the holder, and not earlier',
+    ({ seconds, wantAt }) => {
+      const before = decideElection(input(seconds).build(), makeNow(wantAt - 1));
+      expect(before).toMatchObject({ reason: 'LeaderOptimal', actions: [] });
+      expect(before.requeue).toEqual({ kind: 'at', time: wantAt });
+      const then = decideElection(input(seconds).build(), makeNow(wantAt));
+      expect(then.reason).toBe('HolderLate');
+      expect(describeActions(then.actions)).toBe('ping x, y (expiry)');
+    },
+  );
 
   test.each([
-    { name: 'one that was asked already', observed: idle('y').pingedAt(6000), want: 'ping x (expiry)' },
+    { name: 'one that was pinged already', observed: idle('y').pingedAt(6000), want: 'ping x (expiry)' },
     {
       name: 'one whose answer will still count',
       observed: idle('y').pingedAt(0).renewedAt(100),
@@ -283,16 +286,16 @@ describe('ahead of the expiry (rule 6)', () => {
     },
     { name: 'one known to be silent', observed: idle('y').pingedAt(0), want: 'ping x (expiry)' },
     {
-      name: 'one whose word runs out at the very moment of the expiry',
+      name: 'one whose answer expires at the moment of the expiry',
       observed: makeCandidate('y').seenAt(0).renewedAt(5000),
       want: 'ping x, y (expiry)',
     },
     {
-      name: 'one whose word outlasts the expiry',
+      name: 'one whose answer outlasts the expiry',
       observed: makeCandidate('y').seenAt(0).renewedAt(5001),
       want: 'ping x (expiry)',
     },
-  ])('asks again only whose word is needed: $name', ({ observed, want }) => {
+  ])('only candidates whose answer is needed are pinged again: $name', ({ observed, want }) => {
     const worse = observed.build();
     const candidates = makeInput().sees(makeLease('x'), 0).candidates(idle('x')).build();
     const both = {
@@ -305,7 +308,7 @@ describe('ahead of the expiry (rule 6)', () => {
     expect(describeActions(decideElection(both, makeNow(7000)).actions)).toBe(want);
   });
 
-  test('everybody has answered by then, and the new holder is written at that instant', () => {
+  test('all have answered by then, and the new holder is written at that instant', () => {
     const sim = new SimElection()
       .add('x', { emulation: '1.30.0' })
       .add('y')
@@ -337,7 +340,7 @@ describe('ahead of the expiry (rule 6)', () => {
     );
   });
 
-  test('a holder that renews after all keeps its Lease', () => {
+  test('a holder that renews late keeps its Lease', () => {
     const sim = new SimElection().add('x').add('y').run(5000).cutOff('x').run(12_000);
     expect(sim.decide().reason).toBe('HolderLate');
     sim.recover('x').run(60_000);
@@ -346,7 +349,7 @@ describe('ahead of the expiry (rule 6)', () => {
   });
 });
 
-describe('what a grant writes (rule 7)', () => {
+describe('the fields of a grant (rule 7)', () => {
   const grantOn = (lease: ReturnType<typeof makeLease> | undefined, at: number, wallJumpMs = 0) => {
     const input = makeInput().sees(lease, 0).candidates(makeCandidate('a').seenAt(0).renewedAt(at));
     return decideElection(input.build(), makeNow(at, wallJumpMs)).actions[0];
@@ -388,12 +391,12 @@ describe('what a grant writes (rule 7)', () => {
   test.each([
     { name: 'a preemption', lease: makeLease('x').preferring('a'), want: true },
     { name: 'no preemption when another was preferred', lease: makeLease('x').preferring('b'), want: false },
-    { name: 'no preemption when nobody was', lease: makeLease('x'), want: false },
+    { name: 'no preemption if none was preferred', lease: makeLease('x'), want: false },
   ])('is $name', ({ lease, want }) => {
     expect(grantOn(lease, 10_000)).toMatchObject({ change: { grant: { isPreemption: want } } });
   });
 
-  test('the duration is a setting', () => {
+  test('the duration comes from the settings', () => {
     const input = makeInput()
       .settings({ leaseDurationSeconds: 25 })
       .sees(undefined, 0)
@@ -403,7 +406,7 @@ describe('what a grant writes (rule 7)', () => {
     ]);
   });
 
-  test('an expired Lease goes anew to the candidate that held it, when that is the best and answers', () => {
+  test('an expired Lease is granted again to its holder, if that is the best and answers', () => {
     const input = makeInput()
       .sees(makeLease('a'), 0)
       .candidates(makeCandidate('a').seenAt(0).pingedAt(7000).renewedAt(7100), idle('b'));
@@ -414,12 +417,12 @@ describe('what a grant writes (rule 7)', () => {
 });
 
 describe('a holder that releases the Lease (rule 3)', () => {
-  test('is not elected again while another can lead, though its last ack still counts', () => {
+  test('is not elected again while another can lead, although its last ack still counts', () => {
     const sim = new SimElection().add('a').add('b').run(3000).renewCandidate('a').release('a').run(200);
     expect(sim.lease?.holderIdentity).toBe('b');
   });
 
-  test('is neither waited for nor asked while somebody else may lead', () => {
+  test('is neither waited for nor pinged while another candidate may lead', () => {
     const sim = new SimElection().add('a').add('b', { lastRenewedMsAgo: 60_000 }).run(20_000).release('a');
     expect(sim.decisions.map(({ actions }) => describeActions(actions))).toContain('ping b (election)');
     expect(sim.pingsTo('a')).toBe(0);
@@ -427,7 +430,7 @@ describe('a holder that releases the Lease (rule 3)', () => {
     expect(sim.lease?.holderIdentity).toBe('b');
   });
 
-  test('is elected at once when nobody else is left and it answers after the release', () => {
+  test('is elected at once if there is no other and it answers after the release', () => {
     const sim = new SimElection().add('a').run(20_000).release('a');
     expect(sim.lease?.holderIdentity).toBe('');
     sim.run(100);
@@ -444,7 +447,7 @@ describe('a holder that releases the Lease (rule 3)', () => {
     );
   });
 
-  test('is remembered as having gone for two hours, the last release of each', () => {
+  test('is remembered for two hours with its last release', () => {
     const HOURS = 60 * 60_000;
     const releases = [
       { holder: 'a', at: 1000 },
@@ -470,7 +473,7 @@ describe('a holder that releases the Lease (rule 3)', () => {
     ]);
   });
 
-  test('takes part like anybody else once electionDuration is over', () => {
+  test('takes part like any other after electionDuration', () => {
     const released = makeInput()
       .sees(makeLease('a'), 0)
       .sees(makeLease('a').releasedAt(2000), 2000)
@@ -484,13 +487,13 @@ describe('a holder that releases the Lease (rule 3)', () => {
   });
 });
 
-describe('a candidate that takes up no grants (rule 7)', () => {
+describe('a candidate that renews no grants (rule 7)', () => {
   const holdersIn = (sim: SimElection) =>
     sim.decisions.flatMap(({ actions }) =>
       actions.flatMap((action) => (/(?:to|for) (\w+),/.exec(describeActions([action])) ?? []).slice(1)),
     );
 
-  test('loses the Lease after 5 s, to anyone else who can lead', () => {
+  test('loses the Lease after 5 s, to any other that can lead', () => {
     const sim = new SimElection().add('zombie', { emulation: '1.30.0', elector: 'none' }).add('b');
     sim.run(4999);
     expect(holdersIn(sim)).toEqual(['zombie']);
@@ -500,7 +503,7 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     expect(sim.believers).toEqual(['b']);
   });
 
-  test('loses the Lease at once, after two that ran out, to one that is back', () => {
+  test('loses the Lease at once after two expired grants, to one that is back', () => {
     const sim = new SimElection()
       .add('zombie', { emulation: '1.30.0', elector: 'none' })
       .add('b')
@@ -510,7 +513,7 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     expect(sim.recover('b').lease?.holderIdentity).toBe('b');
   });
 
-  test('is held back with doubling backoff, in whatever order answer and watch arrive', () => {
+  test('is held back with doubling backoff, in any order of answer and watch', () => {
     for (const isWatchFirst of [false, true]) {
       const sim = new SimElection({ isWatchFirst })
         .add('zombie', { emulation: '1.30.0', elector: 'none' })
@@ -525,7 +528,8 @@ describe('a candidate that takes up no grants (rule 7)', () => {
       }
       const gaps = lapses.slice(1).map((at, index) => at - (lapses[index] ?? 0));
       expect(gaps.length).toBeGreaterThanOrEqual(5);
-      // Beside the backoff, it is asked, b stops renewing for it, and it is given 5 s: 0.1, 15 and 5 s at most.
+      // In addition to the backoff: the ping, the time until b stops renewing, and the wait for the answer: at most
+      // 0.1, 15 and 5 s.
       for (const [index, gap] of gaps.entries()) {
         const heldBackMs = Math.min(20_000 * 2 ** index, 600_000);
         expect(gap).toBeGreaterThanOrEqual(heldBackMs);
@@ -535,32 +539,32 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     }
   });
 
-  test('still gets it while nobody else can lead', () => {
+  test('still gets it while no other candidate can lead', () => {
     const sim = new SimElection().add('zombie', { elector: 'none' }).run(120_000);
     expect(sim.lease?.holderIdentity).toBe('zombie');
     sim.add('b').run(11_000);
     expect(sim.lease?.holderIdentity).toBe('b');
   });
 
-  test('is forgiven with its first renewal', () => {
+  test('is not held back any more after its first renewal', () => {
     const sim = new SimElection().add('a', { looksAtMs: 11_000 }).run(12_000);
     expect(sim.memory.lapses.has('a')).toBe(false);
     expect(sim.believers).toEqual(['a']);
   });
 
   test.each([
-    { name: 'not before its second grant has run out', lapses: 1, at: 9999, want: undefined },
+    { name: 'not before its second grant has expired', lapses: 1, at: 9999, want: undefined },
     { name: 'for twice the duration from then on', lapses: 1, at: 10_000, want: 30_000 },
     { name: 'not when its first one has', lapses: 0, at: 10_000, want: undefined },
     {
-      name: 'but when a leader had to give way for that',
+      name: 'but if a leader had to yield for it',
       lapses: 0,
       isPreemption: true,
       at: 10_000,
       want: 30_000,
     },
     { name: 'for longer when it is the third', lapses: 2, at: 10_000, want: 50_000 },
-    { name: 'not for what another has let run out', lapses: 1, holder: 'b', at: 10_000, want: undefined },
+    { name: 'not because of another’s expired grant', lapses: 1, holder: 'b', at: 10_000, want: undefined },
     { name: 'not when it has led since', lapses: 1, isRenewed: true, at: 10_000, want: undefined },
   ])('is held back $name', ({ lapses, holder = 'a', isPreemption = false, isRenewed = false, at, want }) => {
     const input = makeInput()
@@ -572,7 +576,7 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     expect(lapsedUntil(input.build(), 'a', at)).toBe(want);
   });
 
-  test('is forgotten in time, so that nothing grows while one crashes under a new name each time', () => {
+  test('is forgotten in time, so that memory does not grow while one crashes under a new name each time', () => {
     let memory = noMemory;
     for (let life = 0; life < 1000; life++) {
       const former = `crasher-${life}`;
@@ -584,7 +588,7 @@ describe('a candidate that takes up no grants (rule 7)', () => {
     expect(memory.lapses.has('crasher-999')).toBe(true);
   });
 
-  test('has not let a grant run out when the Lease was deleted under it, or released', () => {
+  test('has not let a grant expire if the Lease was deleted or released', () => {
     const deleted = new SimElection().add('a', { elector: 'none' }).run(5000).deleteLease().run(100);
     expect(deleted.lease?.holderIdentity).toBe('a');
     expect(deleted.memory.lapses.size).toBe(0);
@@ -593,11 +597,11 @@ describe('a candidate that takes up no grants (rule 7)', () => {
   });
 });
 
-describe('who is left when nobody else can lead (rules 3 and 7)', () => {
+describe('the last resort if no other candidate can lead (rules 3 and 7)', () => {
   const missing = makeInput().sees(undefined, 0);
   const lapses = new Map([['lapsed', { count: 2, lastAt: 0 }]]);
 
-  test('is not one that is being deleted, though it has answered', () => {
+  test('is not one that is being deleted, although it has answered', () => {
     const released = makeInput()
       .sees(makeLease('a'), 0)
       .sees(makeLease('a').releasedAt(2000), 2000)
@@ -610,7 +614,7 @@ describe('who is left when nobody else can lead (rules 3 and 7)', () => {
     expect(describeActions(decision.actions)).toBe('ping silent (revival)');
   });
 
-  test('takes no part, and is not asked for it, while it is held back', () => {
+  test('takes no part, and is not pinged for it, while it is held back', () => {
     const input = missing.remembers({ lapses }).candidates(better('lapsed'), idle('other'));
     const decision = decideElection(input.build(), makeNow(1));
     expect(decision.standings.map(({ state }) => state)).toEqual(['Lapsed', 'Idle']);
@@ -633,13 +637,13 @@ describe('who is left when nobody else can lead (rules 3 and 7)', () => {
       observed: better('silent').pingedAt(-9000),
       want: 'ping other (election); ping silent (revival)',
     },
-  ])('is not asked in a round of pings to the silent: $name', ({ observed, want }) => {
+  ])('is not pinged in a round of pings to silent candidates: $name', ({ observed, want }) => {
     const input = missing.remembers({ lapses }).candidates(observed, idle('other'));
     expect(describeActions(decideElection(input.build(), makeNow(200)).actions)).toBe(want);
   });
 });
 
-test('a Lease that its holder has released goes to a candidate at once, though that holder dropped what was written', () => {
+test('a Lease that its holder has released goes to a candidate at once, although that holder removed our fields', () => {
   const input = makeInput()
     .sees(makeLease(''), 0)
     .remembers({ ignoredWrites: { count: 5, lastAt: 0 } })
@@ -653,20 +657,17 @@ const alien = makeCandidate('alien').versions('1.40.0').wants('example.com/x').s
 test.each([
   { name: 'an answer is due that may change it', observed: alien.pingedAt(500), want: 5500 },
   { name: 'one is not fresh any more that would change it', observed: alien.renewedAt(600), want: 5600 },
-])(
-  'a Lease of somebody else’s strategy, whose name the server drops, is looked at again when $name',
-  (row) => {
-    const input = makeInput()
-      .sees(makeLease(''), 0)
-      .remembers({ ignoredWrites: { count: 1, lastAt: 0 } })
-      .candidates(row.observed);
-    const decision = decideElection(input.build(), makeNow(1000));
-    expect(decision).toMatchObject({ reason: 'WritesIgnored', actions: [] });
-    expect(decision.requeue).toEqual({ kind: 'at', time: row.want });
-  },
-);
+])('a Lease with a third-party strategy that the server drops is decided again when $name', (row) => {
+  const input = makeInput()
+    .sees(makeLease(''), 0)
+    .remembers({ ignoredWrites: { count: 1, lastAt: 0 } })
+    .candidates(row.observed);
+  const decision = decideElection(input.build(), makeNow(1000));
+  expect(decision).toMatchObject({ reason: 'WritesIgnored', actions: [] });
+  expect(decision.requeue).toEqual({ kind: 'at', time: row.want });
+});
 
-test('a Lease that has run out is not given the name of somebody else’s strategy again, though its last holder may want another', () => {
+test('an expired Lease does not get a third-party strategy again, although its last holder may ask for another', () => {
   const named = makeInput()
     .sees(makeLease('x').lasting(3).strategy('example.com/x'), 0)
     .candidates(
@@ -677,7 +678,7 @@ test('a Lease that has run out is not given the name of somebody else’s strate
   expect(decision).toMatchObject({ reason: 'ThirdPartyStrategy', actions: [] });
 });
 
-test('a Lease that is kept for its last holder is looked at again when somebody else’s strategy may decide on it', () => {
+test('a Lease that is reserved for its last holder is decided again when a third party may decide', () => {
   const input = makeInput()
     .sees(makeLease('x'), 0)
     .sees(makeLease(''), 500)

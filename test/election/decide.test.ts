@@ -50,7 +50,7 @@ const observed: fc.Arbitrary<(index: number) => ObservedBuilder> = fc
     return events === 1 ? asked : asked.renewedAt(acked);
   });
 
-/** Whatever can be known at instant 0. */
+/** All possible inputs at instant 0. */
 const situation: fc.Arbitrary<ElectionInput> = fc
   .record({
     candidates: fc.array(observed, { maxLength: 4 }),
@@ -102,7 +102,7 @@ function isLeaseWrite({ kind }: Decision['actions'][number]): boolean {
   return kind === 'CreateLease' || kind === 'UpdateLease';
 }
 
-/** What a decision is about comes in the order of the candidates, which means nothing. */
+/** The actions follow the order of the candidates, which has no meaning. */
 function inOrder(decision: Decision): Decision {
   return {
     ...decision,
@@ -118,7 +118,7 @@ function isGrant(action: Decision['actions'][number]): boolean {
   );
 }
 
-/** The input after the pings of a decision were sent and shown by the watch. */
+/** Returns the input after the pings of a decision were sent and shown by the watch. */
 function withPingsSent(input: ElectionInput, { actions }: Decision, at: number): ElectionInput {
   const pings = new Map(
     actions.flatMap((action) => (action.kind === 'PingCandidate' ? [[action.name, action] as const] : [])),
@@ -164,7 +164,7 @@ describe('any decision', () => {
     );
   });
 
-  test('writes the Lease once at most, and before anything else', () => {
+  test('writes the Lease at most once, and before other objects', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const kinds = decideElection(input, makeNow(0)).actions.map(isLeaseWrite);
@@ -174,7 +174,7 @@ describe('any decision', () => {
     );
   });
 
-  test('pings nobody twice, and nobody who is being deleted', () => {
+  test('pings no candidate twice, and none that is being deleted', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const { actions } = decideElection(input, makeNow(0));
@@ -187,7 +187,7 @@ describe('any decision', () => {
     );
   });
 
-  test('grants nothing while the Lease has a valid holder, unless that has never taken it up (rules 7, 8 and 12)', () => {
+  test('grants nothing while the Lease has a valid holder, unless that has never renewed it (rules 7, 8 and 12)', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const { record, unrenewedGrant } = input.memory;
@@ -215,7 +215,7 @@ describe('any decision', () => {
     );
   });
 
-  test('asks to be made again later, or not at all', () => {
+  test('requests another decision later, or none', () => {
     fc.assert(
       fc.property(situation, (input) => {
         const { requeue } = decideElection(input, makeNow(0));
@@ -225,7 +225,7 @@ describe('any decision', () => {
     );
   });
 
-  test('stays the same until the time that it names (rule 9)', () => {
+  test('stays the same until the time in it (rule 9)', () => {
     fc.assert(
       fc.property(situation, fc.double({ min: 0, max: 1, noNaN: true }), (input, fraction) => {
         const first = decideElection(input, makeNow(0));
@@ -242,11 +242,12 @@ describe('any decision', () => {
         };
         const settled = decideElection(known, makeNow(0));
         fc.pre(settled.actions.length === 0 && !settled.isRound);
-        // Nobody can lead: those who are alive are asked with the next round, not as soon as their word is stale.
+        // No candidate can lead: live candidates are pinged in the next round, not as soon as their answers are
+        // stale.
         fc.pre(settled.outcome.kind !== 'noneElectable');
-        // And of a strategy of somebody else's nothing more is to be known.
+        // Under a third-party strategy, no answers are needed.
         fc.pre(settled.reason !== 'ThirdPartyStrategy');
-        // A conflict is looked into with its own backoff.
+        // Rounds of pings in a conflict have their own backoff.
         fc.pre(settled.conflict === undefined);
         const until = settled.requeue.kind === 'at' ? settled.requeue.time : 4 * 3_600_000;
         const at = until * fraction;
@@ -259,12 +260,12 @@ describe('any decision', () => {
   });
 });
 
-describe('a Lease in good order (rule 9)', () => {
+describe('a settled Lease (rule 9)', () => {
   const crowd = fc
     .array(observed, { minLength: 1, maxLength: 4 })
     .map((candidates) => candidates.map((make, index) => make(index)));
 
-  test('stands until the moment that it names for as long as its holder renews', () => {
+  test('keeps its decision until the time in it, while its holder renews', () => {
     fc.assert(
       fc.property(crowd, fc.double({ min: 0, max: 1, noNaN: true }), (candidates, fraction) => {
         const known = makeInput().candidates(...candidates);
@@ -283,7 +284,7 @@ describe('a Lease in good order (rule 9)', () => {
     );
   });
 
-  test('costs nothing: no action, and one look at its lateness', () => {
+  test('costs nothing: no action, and one decision when it would be late', () => {
     const sim = new SimElection().add('a').add('b').run(60_500);
     expect(sim.decide()).toMatchObject({
       reason: 'LeaderOptimal',
@@ -293,12 +294,12 @@ describe('a Lease in good order (rule 9)', () => {
     const [actions, decisions] = [sim.actionsApplied, sim.decisions.length];
     sim.run(60_000);
     expect(sim.actionsApplied).toBe(actions);
-    // One decision for each of the holder's renewals, which are what the watch shows.
+    // One decision for each renewal by the holder, which the watch shows.
     expect(sim.decisions.length - decisions).toBe(30);
   });
 });
 
-describe('deciding again and again', () => {
+describe('repeated decisions', () => {
   const options = fc.record({
     emulation: fc.constantFrom('1.30.0', '1.31.0', '1.36.0'),
     strategy: fc.constantFrom(OLDEST, OLDEST, OLDEST, 'example.com/x'),
@@ -308,8 +309,8 @@ describe('deciding again and again', () => {
 
   test.each([
     { name: 'everybody answers', answersAfterMs: 1, wantLeader: true },
-    { name: 'nobody answers', answersAfterMs: Number.POSITIVE_INFINITY, wantLeader: false },
-  ])('comes to rest when $name', ({ answersAfterMs }) => {
+    { name: 'no candidate answers', answersAfterMs: Number.POSITIVE_INFINITY, wantLeader: false },
+  ])('settle when $name', ({ answersAfterMs }) => {
     fc.assert(
       fc.property(
         fc.array(options, { minLength: 1, maxLength: 4 }),
@@ -322,11 +323,12 @@ describe('deciding again and again', () => {
           for (const [index, candidate] of candidates.entries()) {
             sim.add(`c${index}`, { ...candidate, answersAfterMs, renewsByItself: false });
           }
-          // The driver itself fails when it has something to do at one instant without end.
+          // The driver fails if it has actions at one instant without end.
           sim.run(12 * 60_000);
           const before = sim.actionsApplied;
           sim.run(60_000);
-          // Without a leader all are asked once a minute; with one, the Lease costs nothing but a keep-alive.
+          // Without a leader, all candidates are pinged once a minute. With a leader, the Lease costs only a
+          // keep-alive.
           expect(sim.actionsApplied - before, sim.transcript.join('\n')).toBeLessThanOrEqual(
             2 * candidates.length,
           );

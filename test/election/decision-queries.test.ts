@@ -21,12 +21,12 @@ test.each<{ name: string; actions: readonly Action[]; want: boolean }>([
   { name: 'a deletion', actions: [remove], want: true },
   { name: 'not pings alone', actions: [ping], want: false },
   { name: 'not nothing', actions: [], want: false },
-])('what others go by is changed by $name', ({ actions, want }) => {
+])('the queries are changed by $name', ({ actions, want }) => {
   const view = surveyElection(makeInput().build(), makeNow(0));
   expect(changesCluster(toDecision(view, { reason: 'AwaitingAcks', actions }, {}))).toBe(want);
 });
 
-test('the grant of a decision, and whom it prefers, are found wherever they stand', () => {
+test('the grant of a decision, and its preferred candidate, are found at any position', () => {
   const decision = toDecision(
     surveyElection(makeInput().build(), makeNow(0)),
     { reason: 'AwaitingAcks' },

@@ -13,13 +13,13 @@ function led(): SimElection {
   return sim.add('a').run(7000);
 }
 
-/** When each thing that the coordinator or a program did, was done, in seconds. */
+/** The times of all actions of the coordinator and the programs, in seconds. */
 function timesOf(sim: SimElection, text: string): readonly number[] {
   return sim.transcript.filter((line) => line.includes(text)).map((line) => Number.parseFloat(line));
 }
 
 describe('a server that drops strategy and preferredHolder (rule 14)', () => {
-  test('has the strategy kept in a note, once the first grant was taken up', () => {
+  test('gets the strategy in a note, after the renewal of the first grant', () => {
     const sim = led();
     expect(sim.lease).toMatchObject({
       holderIdentity: 'a',
@@ -35,7 +35,7 @@ describe('a server that drops strategy and preferredHolder (rule 14)', () => {
     expect(sim.actionsApplied).toBe(before);
   });
 
-  test('has later grants noted with the grant itself, and a first grant revised for all that', () => {
+  test('gets later grants with the note, and a first grant is revised nevertheless', () => {
     const sim = led().stopCleanly('a').add('b').run(400);
     expect(sim.lease).toMatchObject({ holderIdentity: 'b', notes: { strategy: OLDEST } });
     sim.add('c', OLDER).run(400);
@@ -43,7 +43,7 @@ describe('a server that drops strategy and preferredHolder (rule 14)', () => {
     expect(timesOf(sim, 'name the strategy')).toHaveLength(1);
   });
 
-  test('has the name of a strategy that is somebody else’s noted, and the Lease left alone then', () => {
+  test('gets the name of a third-party strategy in a note, and then the Lease is left alone', () => {
     const sim = new SimElection();
     sim.isGateOn = false;
     sim.add('a', { strategy: 'x.example/y', elector: 'none' }).run(60_000);
@@ -53,14 +53,14 @@ describe('a server that drops strategy and preferredHolder (rule 14)', () => {
   });
 });
 
-test('a new Lease is made with the note, where the server is known to drop fields (rule 14)', () => {
+test('a new Lease has the note if the server is known to drop fields (rule 14)', () => {
   const input = makeInput().sees(undefined, 0).candidates(makeCandidate('a').seenAt(0).renewedAt(0)).build();
   const { actions } = decideElection({ ...input, dropsFields: true }, makeNow(1));
   expect(actions).toMatchObject([{ kind: 'CreateLease', notes: { strategy: OLDEST } }]);
 });
 
-describe('a holder that knows nothing of notes (rule 14)', () => {
-  test('is fenced once it has renewed for two electionDurations, and the better candidate leads when that is over', () => {
+describe('a holder that does not read notes (rule 14)', () => {
+  test('is fenced after it has renewed for two electionDurations, and the better candidate leads after the fence', () => {
     const sim = led().add('b', OLDER);
     sim.run(3000);
     expect(sim.lease).toMatchObject({ preferredHolder: 'b', isPreferredHolderNoted: true });
@@ -101,7 +101,7 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     ]);
   });
 
-  test('is not fenced for a change of its Lease that is no renewal: it may not even run', () => {
+  test('is not fenced because of a change of its Lease that is not a renewal: it may not even run', () => {
     const noted = makeLease('a').lasting(15).renewedAt(1000).noting({ preferredHolder: 'b' });
     const input = makeInput()
       .sees(noted, 1000)
@@ -114,7 +114,7 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     expect(decideElection({ ...input, dropsFields: true }, makeNow(14_000)).reason).toBe('PreemptionPending');
   });
 
-  test('leaves a release by whoever leads next in doubt until two of its durations after the fence, as it may sleep', () => {
+  test('leaves a release by its successor in doubt until two of its durations after the fence, because it may sleep', () => {
     const sim = led().add('b', OLDER).run(29_500);
     expect(sim.believers).toEqual(['b']);
     const [fencedAt = 0] = timesOf(sim, 'fence the Lease');
@@ -134,7 +134,7 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     expect(sim.run(500).lease?.holderIdentity).toBe('a');
   });
 
-  test('is fenced for as long as it may believe, whatever the Lease says last', () => {
+  test('is fenced for as long as it may believe that it leads, whatever the Lease contains', () => {
     const sim = led().add('b', OLDER).run(9000).shorten(40).run(500).shorten(3).run(4000);
     expect(sim.lease?.holderIdentity).toBe(FENCE);
     sim.run(60_000);
@@ -148,14 +148,14 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     expect(sim.believers).toEqual(['b']);
   });
 
-  test('is not fenced for a candidate that falls silent', () => {
+  test('is not fenced in favour of a candidate that falls silent', () => {
     const sim = led().add('b', OLDER).run(2000).crash('b').run(30_000);
     expect(timesOf(sim, 'fence the Lease')).toEqual([]);
     expect(sim.lease).toMatchObject({ holderIdentity: 'a', preferredHolder: undefined });
     expect(sim.lease?.notes?.preferredHolder).toBeUndefined();
   });
 
-  test('gets the Lease back when the better candidate dies meanwhile, and that counts as a failed preemption', () => {
+  test('gets the Lease back when the better candidate dies in the meantime, and that counts as a failed preemption', () => {
     const sim = led().add('b', OLDER).run(13_000);
     expect(sim.lease?.holderIdentity).toBe(FENCE);
     sim.crash('b').run(25_000);
@@ -166,20 +166,20 @@ describe('a holder that knows nothing of notes (rule 14)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('is fenced by another coordinator, too, after as long a time of its own', () => {
+  test('is fenced by another coordinator, too, after its own full wait', () => {
     const sim = led().add('b', OLDER).run(9000).replaceCoordinator().run(9000);
     expect(sim.lease?.holderIdentity).toBe('a');
     sim.run(4000);
     expect(sim.lease?.holderIdentity).toBe(FENCE);
     const [first = 0, second = 0] = timesOf(sim, 'prefer b').slice(-2);
-    // The note may be from a time when the server dropped the field: it is tried once more.
+    // The note may be from a time when the server dropped the field: the coordinator tries the field once more.
     expect(second).toBeGreaterThan(first);
     sim.run(20_000);
     expect(sim.believers).toEqual(['b']);
     expect(sim.violations).toEqual([]);
   });
 
-  test('is told by the field instead, where the server keeps it by now', () => {
+  test('is asked by the field instead, if the server keeps it by now', () => {
     const sim = led().add('b', OLDER).run(3000).replaceCoordinator();
     sim.isGateOn = true;
     sim.run(14_000);
@@ -216,9 +216,9 @@ describe('a fenced Lease (rule 14)', () => {
         return sim;
       },
     },
-  ])('is given to nobody while its former holder may believe, when $name', ({ happens }) => {
+  ])('has no new holder while its former holder may believe that it leads, when $name', ({ happens }) => {
     const sim = fenced();
-    // Cut off right before, it leads on until its own record has run out.
+    // Cut off right before, it leads until its own record expires.
     expect(sim.lease?.holderIdentity).toBe(FENCE);
     expect(sim.believers).toEqual(['a']);
     happens(sim).run(40_000);
@@ -226,14 +226,14 @@ describe('a fenced Lease (rule 14)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('has candidates asked ahead of its end, and no others preferred', () => {
+  test('has pings before its end, and no other preference', () => {
     const sim = fenced().run(1000);
     sim.add('c', { emulation: '1.29.0' }).run(40_000);
     expect(sim.believers).toEqual(['c']);
     expect(timesOf(sim, 'prefer c')).toEqual([]);
   });
 
-  test('costs a candidate of the same name its part in the election', () => {
+  test('costs a candidate with the same name its part in the election', () => {
     const input = makeInput()
       .sees(makeLease(''), 0)
       .candidates(makeCandidate(FENCE).versions('1.30.0').seenAt(0), makeCandidate('a').seenAt(0));

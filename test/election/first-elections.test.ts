@@ -35,7 +35,7 @@ describe('the first election of a Lease settles (rule 6)', () => {
     expect(decidedAt(three, 195).holder).toBe('best');
   });
 
-  test('for all of the time at the most, whoever goes on coming', () => {
+  test('for at most the whole time, even if candidates keep appearing', () => {
     const many = Array.from({ length: 20 }, (_, index) => appearing(`c${index}`, index * 50));
     const input = settling.candidates(...many);
     expect(decidedAt(input, 999).holder).toBeUndefined();
@@ -43,17 +43,17 @@ describe('the first election of a Lease settles (rule 6)', () => {
     expect(decidedAt(input, 1000).holder).toBe('c0');
   });
 
-  test('not for candidates that were there long before they were first seen', () => {
+  test('not for candidates that existed long before they were first seen', () => {
     const old = makeCandidate('old').createdAt(-60_000).renewedAt(0).seenAt(0);
     expect(decidedAt(settling.candidates(old), 0).holder).toBe('old');
   });
 
-  test('not where the Lease was held before', () => {
+  test('not if the Lease was held before', () => {
     const gone = settling.sees(makeLease('x'), -60_000).sees(makeLease().releasedAt(-50_000), -50_000);
     expect(decidedAt(gone.sees(undefined, -40_000).candidates(appearing('a', 0)), 0).holder).toBe('a');
   });
 
-  test('nor at all, where the setting is 0', () => {
+  test('not at all, if the setting is 0', () => {
     expect(decidedAt(makeInput().candidates(appearing('a', 0)), 0).holder).toBe('a');
     const atOnce = makeInput().settings({ settleMs: 0 }).candidates(appearing('a', 0));
     expect(decidedAt(atOnce, 0).holder).toBe('a');

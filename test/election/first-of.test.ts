@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { firstOf } from '../../src/election/strategies.ts';
 
-test('the first of some are the beginning of all of them sorted', () => {
+test('firstOf returns the beginning of the sorted list', () => {
   const items = fc.array(fc.record({ rank: fc.nat(5), id: fc.nat() }));
   fc.assert(
     fc.property(items, fc.nat(12), (all, most) => {

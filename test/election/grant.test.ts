@@ -20,16 +20,16 @@ const provisional = makeInput()
   .remembers({ unrenewedGrant, grantSeries: { count: 1, since: 0 } })
   .sees(makeLease('a'), 0);
 
-describe('a grant says what it means for who had the Lease before (rules 7 and 12)', () => {
+describe('a grant describes its effect for the former holder (rules 7 and 12)', () => {
   test.each<{ name: string; input: InputBuilder; at: number; want: Partial<Grant> }>([
     {
-      name: 'a better one came before it led',
+      name: 'a better one appeared before it led',
       input: provisional.candidates(makeCandidate('a').seenAt(0), fresh(1000)),
       at: 1000,
       want: { former: 'a', revises: 'holderWorse', hasFormerLapsed: false },
     },
     {
-      name: 'it was gone before it led',
+      name: 'it was deleted before it led',
       input: provisional.candidates(fresh(1000)),
       at: 1000,
       want: { former: 'a', revises: 'holderLost', hasFormerLapsed: false },
@@ -41,13 +41,13 @@ describe('a grant says what it means for who had the Lease before (rules 7 and 1
       want: { former: 'a', revises: 'holderLate', hasFormerLapsed: true },
     },
     {
-      name: 'it let its grant run out',
+      name: 'it let its grant expire',
       input: provisional.candidates(fresh(10_000)),
       at: 10_000,
       want: { former: 'a', revises: undefined, hasFormerLapsed: true },
     },
     {
-      name: 'it let run out what it had led by',
+      name: 'it let its Lease expire',
       input: makeInput().sees(makeLease('a'), 0).candidates(fresh(10_000)),
       at: 10_000,
       want: { former: 'a', revises: undefined, hasFormerLapsed: false },
@@ -62,14 +62,14 @@ describe('a grant says what it means for who had the Lease before (rules 7 and 1
       want: { former: undefined, revises: undefined, hasFormerLapsed: false },
     },
     {
-      // It may have renewed it right before, for a duration of its own, which was never seen.
+      // The holder may have renewed it right before, with its own duration, and this process has not seen it.
       name: 'its Lease was deleted, and its time is over',
       input: makeInput().sees(makeLease('a'), 0).sees(undefined, 1000).candidates(fresh(16_000)),
       at: 16_000,
       want: { former: 'a', revises: undefined, hasFormerLapsed: false },
     },
     {
-      name: 'nobody ever had it',
+      name: 'there was no holder before',
       input: makeInput().sees(makeLease(''), 0).candidates(fresh(0)),
       at: 0,
       want: { former: undefined, revises: undefined, hasFormerLapsed: false },
@@ -98,7 +98,7 @@ describe('a Lease is provisional (rule 12)', () => {
     { name: 'not while another may believe in one', memory: believedBy('x'), want: false },
     { name: 'but after that, though it may still disturb', memory: believedBy('x'), at: 5000, want: true },
     {
-      name: 'not when nobody holds it',
+      name: 'not if it has no holder',
       memory: { ...noMemory, unrenewedGrant },
       lease: makeLease(''),
       want: false,
@@ -124,8 +124,9 @@ describe('a Lease is provisional (rule 12)', () => {
   });
 });
 
-test('who got its Lease back holds it for as long as it may believe in what it had before (rule 8)', () => {
-  // It may have renewed it right before the deletion, and is given it for 10 s, by us or by another coordinator.
+test('a holder that got its Lease back has it for as long as it may trust its former record (rule 8)', () => {
+  // It may have renewed the Lease right before the deletion, and gets it for 10 s, from us or from another
+  // coordinator.
   const grant = makeLease('a')
     .renewedAt(2000)
     .with({ acquireTime: wallAt(2000) });
@@ -136,12 +137,12 @@ test('who got its Lease back holds it for as long as it may believe in what it h
   ]) {
     const { expiresAt } = { expiresAt: Number.NaN, ...surveyTenure(returned.build(), 30_999) };
     expect(expiresAt).toBeGreaterThanOrEqual(31_000);
-    // Nor for more than one whole duration of its own from when the grant was seen.
+    // And not for more than one full duration of its own after the grant was seen.
     expect(surveyTenure(returned.build(), 32_000)).toMatchObject({ kind: 'vacant', need: 'LeaseExpired' });
   }
 });
 
-describe('a grant in place of another that was preferred (rule 7)', () => {
+describe('a grant to another candidate than the preferred one (rule 7)', () => {
   const lease = makeLease('a').renewedAt(0);
   const silent = makeCandidate('b').seenAt(0).pingedAt(2000);
   const grantee = makeCandidate('c').seenAt(0).renewedAt(9000);
@@ -158,21 +159,21 @@ describe('a grant in place of another that was preferred (rule 7)', () => {
       others: [silent],
       want: true,
     },
-    { name: 'that has gone is a failure', lease: lease.preferring('b'), others: [], want: true },
+    { name: 'that is deleted is a failure', lease: lease.preferring('b'), others: [], want: true },
     {
-      name: 'that is there is none: a better one has come',
+      name: 'that exists is none: a better one has appeared',
       lease: lease.preferring('b'),
       others: [makeCandidate('b').versions('1.37.0', '1.37.0').seenAt(0).renewedAt(9000)],
       want: undefined,
     },
     {
-      name: 'that was somebody else’s is none',
+      name: 'that another set is none',
       lease: lease.preferring('b', false),
       others: [silent],
       want: undefined,
     },
     { name: 'goes to that one, and is none', lease: lease.preferring('c'), others: [], want: undefined },
-    { name: 'is none where nobody was', lease, others: [silent], want: undefined },
+    { name: 'is none if none was preferred', lease, others: [silent], want: undefined },
   ])('$name', ({ lease, others, want }) => {
     const input = makeInput()
       .sees(lease, 0)

@@ -19,8 +19,8 @@ const granted = makeInput()
 const best = makeCandidate('best').emulating('1.30.0').seenAt(0);
 const next = makeCandidate('next').seenAt(0);
 
-describe('a grant that is not taken up within 5 s (rule 12)', () => {
-  test('goes to the best of the others that live, as a lapse', () => {
+describe('a grant that its holder does not renew within 5 s (rule 12)', () => {
+  test('goes to the best other live candidate, and counts as a lapse', () => {
     const input = granted.candidates(best.renewedAt(4900), next.renewedAt(4900));
     expect(decideElection(input.build(), makeNow(4999)).reason).toBe('LeaderOptimal');
     const decision = decideElection(input.build(), makeNow(5000));
@@ -28,19 +28,19 @@ describe('a grant that is not taken up within 5 s (rule 12)', () => {
     expect(grantOf(decision)).toMatchObject({ holder: 'next', revises: 'holderLate', hasFormerLapsed: true });
   });
 
-  test('has others asked half a second ahead, and no sooner', () => {
+  test('causes pings to others half a second earlier, and not before', () => {
     const input = granted.candidates(best.renewedAt(4400), next);
     const actionsAt = (at: number) => describeActions(decideElection(input.build(), makeNow(at)).actions);
     expect(actionsAt(4499)).toBe('');
     expect(actionsAt(4500)).toBe('ping next (expiry)');
   });
 
-  test('stays where it is while no other candidate lives', () => {
+  test('stays with its holder while no other candidate is alive', () => {
     const input = granted.candidates(best.renewedAt(4900), next.pingedAt(-6000));
     expect(grantOf(decideElection(input.build(), makeNow(6000)))).toBeUndefined();
   });
 
-  test('is not given to a better candidate any more while others are asked: it would not count as a lapse', () => {
+  test('is not revised for a better candidate any more while others are pinged: that would not count as a lapse', () => {
     const better = makeCandidate('better').emulating('1.29.0').seenAt(0);
     const input = granted.candidates(best.renewedAt(4400), better.renewedAt(4400));
     expect(grantOf(decideElection(input.build(), makeNow(4499)))).toMatchObject({ revises: 'holderWorse' });
@@ -50,7 +50,7 @@ describe('a grant that is not taken up within 5 s (rule 12)', () => {
     });
   });
 
-  test('has more time where the server takes its time to answer', () => {
+  test('gets more time if the server answers slowly', () => {
     const grant = {
       ...{ holder: 'best', renewTime: wallAt(0), leaseDurationSeconds: 10, former: undefined },
       ...{ hasFormerLapsed: false, revises: undefined, isPreemption: false },
@@ -59,7 +59,7 @@ describe('a grant that is not taken up within 5 s (rule 12)', () => {
     expect(slow.unrenewedGrant?.takeUpBy).toBe(3000 + 5000 + 3000);
   });
 
-  test('leads to no second one: whoever let it pass is held back while another can lead', () => {
+  test('leads to no second one: its holder is held back while another can lead', () => {
     const sim = new SimElection()
       .add('next')
       .run(12_000)
@@ -93,7 +93,7 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
     expect(isHeldBack(input, 'next', 21_000)).toBe(false);
   });
 
-  test('one is enough where a leader had to give way for it', () => {
+  test('one is enough if a leader had to yield for it', () => {
     const preempting = { ...noMemory, unrenewedGrant: { ...makeUnrenewedGrant('best'), isPreemption: true } };
     const input = makeInput()
       .remembers(lapse(preempting, 'best', 'next', 10_000))
@@ -102,7 +102,7 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
     expect(isHeldBack(input, 'best', 30_000)).toBe(false);
   });
 
-  test('of those that are held back, the one with the fewest gets the Lease', () => {
+  test('of several that are held back, the one with the fewest lapses gets the Lease', () => {
     const lapses = new Map([
       ['best', { count: 5, lastAt: 1000 }],
       ['next', { count: 2, lastAt: 1000 }],
@@ -111,7 +111,7 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
     expect(grantOf(decideElection(input.build(), makeNow(2000)))?.holder).toBe('next');
   });
 
-  test('of those that are held back, the one with the fewest is asked first, though another one is known to live', () => {
+  test('of several that are held back, the one with the fewest lapses is pinged first, although another is known to live', () => {
     const lapses = new Map([
       ['best', { count: 5, lastAt: 1000 }],
       ['next', { count: 2, lastAt: 1000 }],
@@ -123,7 +123,7 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
     expect(grantOf(decideElection(silent.build(), makeNow(8000)))?.holder).toBe('best');
   });
 
-  test('of another candidate hold nobody back for longer', () => {
+  test('of another candidate hold no candidate back for longer', () => {
     const lapses = new Map([['next', { count: 1, lastAt: 1000 }]]);
     const input = makeInput().remembers({ lapses, lapsesOfLease: { count: 20, lastAt: 1000 } });
     expect(isHeldBack(input.build(), 'next', 20_999)).toBe(true);
@@ -141,7 +141,7 @@ describe('lapses count per Lease, with any names of its holders (rule 7)', () =>
     });
   });
 
-  test('a holder that takes its grant up ends them', () => {
+  test('a holder that renews its grant ends them', () => {
     const twice = lapse(lapse(noMemory, 'crasher-1', 'crasher-2', 10_000), 'crasher-2', 'x', 20_000);
     const granted = makeLease('x')
       .renewedAt(20_000)

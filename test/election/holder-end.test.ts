@@ -25,7 +25,7 @@ const POD = { name: 'a-0', uid: 'uid-of-pod-a' };
 const STARTED = -30_000;
 
 const instance = { id: 'containerd://1', startedAt: wallAt(STARTED) };
-/** Ended at `at`, by the status: in whole seconds, and by a clock that is a little ahead. */
+/** Ended at `at`, according to the status: in whole seconds, by a clock that is slightly ahead. */
 const endedAt = (at: Instant, fields: Partial<EndedInstance> = {}): EndedInstance => ({
   ...instance,
   finishedAt: wallAt(Math.floor(at / 1000) * 1000 + 1000),
@@ -47,7 +47,7 @@ const pod: Pod = {
   containers: [running],
 };
 
-/** The Pod, seen while its container ran and at `at`, after the container has ended. */
+/** The Pod, seen while its container ran, and at `at`, after the container had ended. */
 function seenEnded(at: Instant, end = endedAt(at), change: Partial<Pod> = {}): ObservedPod {
   const before = observePod(
     undefined,
@@ -87,12 +87,12 @@ const endIn = (input: InputBuilder, holderPod: ObservedPod | undefined): HolderE
 const podsOf = (...pods: readonly ObservedPod[]) => ({ holderPods: { pods } });
 
 describe('the end of a holder is proven (rule 17)', () => {
-  test('when its container has ended and one renewal was left out', () => {
+  test('when its container has ended and one renewal is missing', () => {
     expect(endIn(renewing(), seenEnded(8500))).toMatchObject({ kind: 'ends', at: 10_500 });
   });
 
-  test('no earlier than a renewal interval after the last renewal that was seen', () => {
-    // The watch of Leases lags behind that of Pods.
+  test('no earlier than a renewal interval after the last seen renewal', () => {
+    // The watch of Leases is behind that of Pods.
     const late = renewing().sees(
       makeLease('a').lasting(15).renewedAt(8400).with({ resourceVersion: '9' }),
       9100,
@@ -100,7 +100,7 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(late, seenEnded(8500))).toMatchObject({ kind: 'ends', at: 11_100 });
   });
 
-  test('not if a renewal is seen more than 1 s after the end: a later run may have written it, by a clock that was set back', () => {
+  test('not if a renewal is seen more than 1 s after the end: a later run may have written it, with a clock that was set back', () => {
     const later = renewing().sees(
       makeLease('a').lasting(15).renewedAt(8400).with({ resourceVersion: '9' }),
       9600,
@@ -141,7 +141,7 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(input, seenEnded(at, endedAt(at), change))).toMatchObject({ kind: 'ends', at: at + want });
   });
 
-  test('after 2 s where only one renewal was seen', () => {
+  test('after 2 s if only one renewal was seen', () => {
     const input = makeInput()
       .settings({ isCrashEvidenceUsed: true })
       .candidates(makeCandidate('a').with({ pod: POD }).seenAt(0))
@@ -150,7 +150,7 @@ describe('the end of a holder is proven (rule 17)', () => {
     expect(endIn(input, seenEnded(4100))).toMatchObject({ kind: 'ends', at: 6100 });
   });
 
-  test('by the run before, when the container runs again', () => {
+  test('by the earlier run, when the container runs again', () => {
     const again = { id: 'containerd://2', startedAt: wallAt(10_000) };
     const ended = seenEnded(8500);
     const [container] = ended.pod.containers;
@@ -165,7 +165,7 @@ describe('the end of a holder is proven (rule 17)', () => {
 
 describe('the end of a holder is not proven (rule 17)', () => {
   const other = (id: string, startedAt: Instant) => ({ id, startedAt: wallAt(startedAt) });
-  /** The Pod with a container that ended, and other fields. */
+  /** The Pod with an ended container, and other fields. */
   const statusWith = (change: Partial<PodContainer>): ObservedPod => {
     const before = seenEnded(8500);
     const [container = running] = before.pod.containers;
@@ -265,10 +265,13 @@ describe('the end of a holder is not proven (rule 17)', () => {
         containers: [running, { ...running, name: 'sidecar' }],
       },
     ],
-  ])('if the holder renewed in the second of the end, and the kubelet found that %s', ([, missing, change]) => {
-    const end = endIn(renewing(), seenEnded(8500, endedAt(7500), change));
-    expect(end).toMatchObject(missing === undefined ? { kind: 'ends' } : { kind: 'unproven', missing });
-  });
+  ])(
+    'if the holder renewed in the second of the end, and the kubelet found that %s',
+    ([, missing, change]) => {
+      const end = endIn(renewing(), seenEnded(8500, endedAt(7500), change));
+      expect(end).toMatchObject(missing === undefined ? { kind: 'ends' } : { kind: 'unproven', missing });
+    },
+  );
 
   test('if the holder renewed in the second of the end, and the kubelet found that of a later run of unknown time', () => {
     const lost = { id: 'containerd://2', startedAt: undefined, finishedAt: undefined, reason: 'Unknown' };
@@ -285,7 +288,7 @@ describe('the end of a holder is not proven (rule 17)', () => {
     });
   });
 
-  test('where Pods are not watched', () => {
+  test('if Pods are not watched', () => {
     const input = renewing().settings({ isCrashEvidenceUsed: false });
     expect(endIn(input, seenEnded(8500))).toBeUndefined();
   });
@@ -307,7 +310,7 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
     expect(decidedAt(ended, 9000).requeue).toEqual({ kind: 'at', time: 10_500 });
   });
 
-  test('stays with a holder that renews after all', () => {
+  test('stays with a holder that renews after the end', () => {
     const renewed = ended.sees(
       makeLease('a').lasting(15).renewedAt(9900).with({ resourceVersion: '10' }),
       9900,
@@ -315,13 +318,13 @@ describe('the Lease of a holder that has ended (rule 17)', () => {
     expect(decidedAt(renewed, 10_600).reason).not.toBe('HolderEnded');
   });
 
-  test('does not go back to the identity that has ended while another candidate can lead', () => {
+  test('does not go back to the ended identity while another candidate can lead', () => {
     const alone = decidedAt(ended, 10_500).standings.find(({ candidate }) => candidate.name === 'a');
     expect(alone?.state).toBe('Withdrawn');
   });
 
-  test('is reserved for former holders that may still believe in it', () => {
-    // `c` led until 5 s by a Lease of 20 s, and was robbed of it.
+  test('is reserved for former holders that may still believe that they lead', () => {
+    // `c` led until 5 s under a Lease of 20 s, and lost it to another client.
     let input = makeInput()
       .settings({ isCrashEvidenceUsed: true })
       .candidates(

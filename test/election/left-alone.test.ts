@@ -10,7 +10,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
 
   test.each([
     {
-      name: 'the Lease is created with it, for nobody',
+      name: 'the Lease is created with it, without a holder',
       lease: undefined,
       want: `create the Lease for nobody, ${THEIRS}`,
     },
@@ -27,7 +27,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
     { name: 'a Lease that names it is left alone', lease: makeLease('').strategy(THEIRS), want: '' },
     { name: 'a held Lease that names it is left alone', lease: makeLease('x').strategy(THEIRS), want: '' },
     {
-      name: 'a preferredHolder of theirs is left alone',
+      name: 'another’s preferredHolder is left alone',
       lease: makeLease('x').strategy(THEIRS).preferring('a', false),
       want: '',
     },
@@ -47,7 +47,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
       want: `name the strategy ${THEIRS}`,
     },
     {
-      name: 'a preferredHolder of ours is removed',
+      name: 'our preferredHolder is removed',
       lease: makeLease('x').strategy(THEIRS).preferring('a'),
       want: `name the strategy ${THEIRS}`,
     },
@@ -66,7 +66,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
     expect(changeOf('x')).toMatchObject([{ change: { isHolderAbsent: false } }]);
   });
 
-  test('after that, nothing is done for as long as nothing changes', () => {
+  test('after that, there is no action while nothing changes', () => {
     const sim = new SimElection().add('a', { strategy: THEIRS, elector: 'none' }).run(60_000);
     expect(sim.lease).toMatchObject({ holderIdentity: '', strategy: THEIRS });
     expect(sim.actionsApplied).toBe(1);
@@ -82,7 +82,7 @@ describe('a strategy of a third-party controller (rule 4)', () => {
     expect(sim.lease).toMatchObject({ holderIdentity: 'a', preferredHolder: 'b' });
   });
 
-  test('is written ever more rarely to a server that drops it and its note (rule 7)', () => {
+  test('is written less and less often to a server that drops it and its note (rule 7)', () => {
     const sim = new SimElection();
     sim.isGateOn = false;
     sim.keepsNotes = false;
@@ -91,13 +91,13 @@ describe('a strategy of a third-party controller (rule 4)', () => {
       .filter((line) => line.includes('name the strategy'))
       .map((line) => Number.parseFloat(line));
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-    // It is asked whether it still wants that, which takes it 0.1 s.
+    // It is pinged to confirm its strategy, which takes 0.1 s.
     expect(gaps.map((gap) => gap.toFixed(1))).toEqual(['30.1', '60.1', '120.1', '240.1']);
     expect(sim.decide().reason).toBe('WritesIgnored');
     expect(sim.lease?.holderIdentity).toBe('');
   });
 
-  test('is left again when a newer candidate brings ours', () => {
+  test('is replaced when a newer candidate asks for ours', () => {
     const sim = new SimElection()
       .add('a', { strategy: THEIRS })
       .run(1000)
@@ -126,7 +126,7 @@ describe('a strategy conflict (rule 4)', () => {
     expect(sim.conflictsReported).toBe(2);
   });
 
-  test('asks its parties again with backoff to 60 s while nobody leads', () => {
+  test('pings its parties again with backoff to 60 s while there is no leader', () => {
     const sim = inConflict().run(300_000);
     const times = sim.pingTimesOf('a');
     const gaps = times.slice(1).map((at, index) => Math.round((at - (times[index] ?? 0)) / 1000));
@@ -134,7 +134,7 @@ describe('a strategy conflict (rule 4)', () => {
     expect(sim.pingTimesOf('b')).toEqual(times);
   });
 
-  test('asks on, also when its parties renew by themselves at that very moment', () => {
+  test('continues to ping, also when its parties renew by themselves at the same moment', () => {
     const sim = inConflict().run(6000);
     const roundAt = 15_000;
     sim
@@ -148,7 +148,7 @@ describe('a strategy conflict (rule 4)', () => {
     expect(sim.pingsTo('a')).toBeGreaterThan(before);
   });
 
-  test('is looked into again though its parties appear long after others were last asked', () => {
+  test('is checked again although its parties appear long after others were last pinged', () => {
     const input = makeInput()
       .remembers({ rounds: { count: 3, lastAt: -120_000 } })
       .candidates(
@@ -162,7 +162,7 @@ describe('a strategy conflict (rule 4)', () => {
     });
   });
 
-  test('ends as soon as a dead party has not answered, as a dead party is no party', () => {
+  test('ends as soon as a dead party has not answered, because it is not a party any more', () => {
     const sim = inConflict().run(16_000).crash('b').run(60_000);
     expect(sim.lease?.holderIdentity).toBe('a');
     expect(sim.violations).toEqual([]);
@@ -180,7 +180,7 @@ describe('a strategy conflict (rule 4)', () => {
     { releasedAt: -4000, reason: 'StrategyConflict' },
     { releasedAt: -3999, reason: 'ThirdPartyStrategy' },
   ])(
-    'counts nobody who released the Lease less than 5 s ago (at $releasedAt of 1000): $reason',
+    'ignores a candidate that released the Lease less than 5 s ago (at $releasedAt of 1000): $reason',
     (release) => {
       const { releasedAt, reason } = release;
       const input = makeInput()
@@ -193,7 +193,7 @@ describe('a strategy conflict (rule 4)', () => {
     },
   );
 
-  test('goes on while a party that held the Lease until it ran out is asked again, as it is waited for then', () => {
+  test('continues while a party that held the Lease until its expiry is pinged again, because the election waits for it', () => {
     const asked = (name: string, pings: readonly number[]) => {
       const candidate = makeCandidate(name).renewedAt(0);
       const observed = (name === 'a' ? candidate : candidate.wants(THEIRS)).seenAt(0);
@@ -217,7 +217,7 @@ describe('a strategy conflict (rule 4)', () => {
     expect(decideElection(again.build(), makeNow(46_000))).toMatchObject({ reason: 'ThirdPartyStrategy' });
   });
 
-  test('touches no valid holder, and then pings nobody again', () => {
+  test('does not touch a valid holder, and then pings no candidate again', () => {
     const sim = new SimElection()
       .add('a')
       .run(20_000)

@@ -13,7 +13,7 @@ import {
 } from '../support/election-builders.ts';
 import { describeActions, SimElection } from '../support/sim-election.ts';
 
-/** The first millisecond at which the Lease is given to `other`, who is alive all along. */
+/** Returns the first millisecond at which `other`, which is always alive, gets the Lease. */
 function givenAwayAt(input: InputBuilder, untilMs = 80_000): number | undefined {
   for (let at = 0; at <= untilMs; at += 100) {
     const other = makeCandidate('other').seenAt(at).renewedAt(at);
@@ -25,13 +25,16 @@ function givenAwayAt(input: InputBuilder, untilMs = 80_000): number | undefined 
 
 const renewed = makeLease('holder').lasting(15);
 
-/** After another had it, which may have renewed it until it was taken, at 0 s: that one leads until 15 s, and disturbs until 30 s. */
+/**
+ * After another holder, which may have renewed the Lease until it lost it at 0 s: that one leads until 15 s, and may
+ * disturb until 30 s.
+ */
 const taken = makeInput()
   .sees(makeLease('former').lasting(15).renewedAt(-100), -100)
   .sees(renewed, 0)
   .sees(renewed.renewedAt(25_000), 25_000);
 
-/** A grant of ours that is on its way. */
+/** A grant of ours in flight. */
 const grantTo = (holder: string, at: number, fields: Partial<Grant> = {}): Grant => ({
   holder,
   renewTime: wallAt(at),
@@ -43,8 +46,9 @@ const grantTo = (holder: string, at: number, fields: Partial<Grant> = {}): Grant
   ...fields,
 });
 
-describe('a Lease that two may believe in, as it was taken from one after the other (rule 8)', () => {
-  // Another coordinator granted it to "early" for 20 s, and then to "late", which has led since, for 6 s at a time.
+describe('a Lease that two former holders may believe in, after it was taken from one after the other (rule 8)', () => {
+  // Another coordinator granted it to "early" for 20 s, and then to "late", which has led since then, for 6 s at a
+  // time.
   const early = makeLease('early').lasting(20).renewedAt(0);
   const late = makeLease('late')
     .lasting(6)
@@ -59,21 +63,21 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
     return describeActions(actions);
   }
 
-  test('goes back to neither on an answer, as long as the other one may lead', () => {
+  test('goes back to neither after an answer, while the other one may lead', () => {
     expect(givenTo(emptied, 3100)).not.toMatch(/early,/);
     expect(givenTo(emptied, 8900)).not.toMatch(/early,/);
   });
 
-  test('goes back to the one on an answer, once the time of the other is over', () => {
+  test('goes back to the one after an answer, when the time of the other is over', () => {
     expect(givenTo(emptied, 9000)).toMatch(/to early,/);
   });
 
-  test('goes to anybody else once the time of both is over', () => {
-    // The one may have renewed it right before the other took it, at 0.1 s.
+  test('goes to any other candidate when the time of both is over', () => {
+    // The first holder may have renewed it right before the other one took it, at 0.1 s.
     expect(givenAwayAt(emptied)).toBe(20_100);
   });
 
-  test('is still that of the others when the one has released it, or of all if that may be their work', () => {
+  test('stays reserved for the others after a release by one, or for all if the release may be by them', () => {
     const back = makeInput()
       .sees(makeLease('early').lasting(20).renewedAt(0), 0)
       .sees(makeLease('late').lasting(30).renewedAt(1000), 1000)
@@ -81,13 +85,14 @@ describe('a Lease that two may believe in, as it was taken from one after the ot
       .sees(makeLease('third').lasting(5).renewedAt(3000), 3000)
       .sees(makeLease('early').lasting(40).renewedAt(4000), 4000);
     const released = makeLease('early').releasedAt(5000);
-    // "third" lost it at 4 s, and may have renewed it right before for the 40 s that stand there from then on.
+    // "third" lost it at 4 s, and may have renewed it right before, with the 40 s that the Lease contains from then
+    // on.
     expect(givenAwayAt(back.sees(released.with({ isReleasedByParticipant: true }), 5000))).toBe(44_000);
-    // Otherwise "late" may have emptied it, and "early" lead on from right before that.
+    // Otherwise "late" may have emptied it, and "early" may have led on since right before that.
     expect(givenAwayAt(back.sees(released, 5000))).toBe(45_000);
   });
 
-  test('is decided again when the time of the other is over, and asked about in time for that', () => {
+  test('is decided again when the time of the other is over, and pings are sent in time for that', () => {
     const requeueAt = (at: number) =>
       decideElection(emptied.candidates(makeCandidate('early').seenAt(0)).build(), makeNow(at));
     expect(requeueAt(3100).requeue).toEqual({ kind: 'at', time: 4000 });
@@ -111,7 +116,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
     },
     { name: 'prolonged', input: makeInput().sees(makeLease('holder'), 0).sees(renewed, 4000), want: 19_000 },
     {
-      name: 'changed in what the holder does not renew',
+      name: 'changed in fields that the holder does not renew',
       input: makeInput().sees(renewed, 0).sees(renewed.strategy('x'), 4000),
       want: 15_000,
     },
@@ -121,7 +126,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 15_000,
     },
     {
-      name: 'deleted, perhaps right after a renewal that nobody saw',
+      name: 'deleted, perhaps right after an unseen renewal',
       input: makeInput().sees(renewed, 0).sees(undefined, 4000),
       want: 19_000,
     },
@@ -136,7 +141,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 9000,
     },
     {
-      name: 'deleted and made again without a holder',
+      name: 'deleted and created again without a holder',
       input: makeInput()
         .sees(renewed, 0)
         .sees(undefined, 4000)
@@ -144,7 +149,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'deleted and made again with another holder, which neither was seen',
+      name: 'deleted and created again with another holder, both unseen',
       input: makeInput()
         .sees(makeLease('holder').lasting(30), 0)
         .sees(renewed.heldBy('other holder').lasting(1).with({ uid: 'another' }), 4000),
@@ -161,19 +166,19 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'emptied when its record had run out, but was renewed since, which nobody saw',
+      name: 'emptied after its expiry, but renewed before that, unseen',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('').renewedAt(29_000), 30_000),
       want: 45_000,
     },
     {
-      name: 'emptied when its holder had prolonged it, which nobody saw',
+      name: 'emptied after its holder had prolonged it, unseen',
       input: makeInput()
         .sees(makeLease('holder').lasting(10), 0)
         .sees(renewed.heldBy('').renewedAt(4000), 5000),
       want: 20_000,
     },
     {
-      name: 'emptied when its holder had prolonged it to a minute, which nobody saw',
+      name: 'emptied after its holder had prolonged it to a minute, unseen',
       input: makeInput()
         .sees(makeLease('holder').lasting(10), 0)
         .sees(renewed.lasting(60).heldBy('').renewedAt(4000), 5000),
@@ -187,17 +192,17 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'taken by a stranger for a second, perhaps right after a renewal that nobody saw',
+      name: 'taken by another client for a second, perhaps right after an unseen renewal',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger').lasting(1).renewedAt(4000), 4000),
       want: 19_000,
     },
     {
-      name: 'taken by a stranger who changed nothing but the holder, and may believe in it from then on',
+      name: 'taken by another client that changed only the holder, and may believe that it leads from then on',
       input: makeInput().sees(renewed, 0).sees(renewed.heldBy('stranger'), 4000),
       want: 19_000,
     },
     {
-      name: 'taken by a stranger who then releases it',
+      name: 'taken by another client that then releases it',
       input: makeInput()
         .sees(renewed, 0)
         .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
@@ -205,7 +210,7 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 19_000,
     },
     {
-      name: 'taken by a stranger, and then released, be it by the holder that lost it',
+      name: 'taken by another client, and then released, perhaps by the holder that lost it',
       input: makeInput()
         .sees(renewed, 0)
         .sees(renewed.heldBy('stranger').renewedAt(4000), 4000)
@@ -221,12 +226,12 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 34_000,
     },
     {
-      name: 'without renewTime: its own duration all the same',
+      name: 'without renewTime: still its own duration',
       input: makeInput().sees(makeLease('holder').with({ renewTime: undefined }).lasting(60), 0),
       want: 60_000,
     },
     {
-      name: 'robbed of its renewTime by somebody else, perhaps right after a renewal that nobody saw',
+      name: 'without its renewTime, which another client removed, perhaps right after an unseen renewal',
       input: makeInput()
         .sees(makeLease('holder').renewedAt(0).lasting(60), 0)
         .sees(makeLease('holder').with({ renewTime: undefined }).lasting(5), 10_000),
@@ -244,23 +249,23 @@ describe('no other candidate gets a Lease before the time of its holder is over 
       want: 44_900,
     },
     {
-      name: 'released by a participant, which empties nobody else’s (rule 15)',
+      name: 'released by a participant, which empties only its own (rule 15)',
       input: taken.sees(renewed.releasedAt(29_900).with({ isReleasedByParticipant: true }), 29_900),
-      // As long as the one before may lead.
+      // As long as the former holder may lead.
       want: 15_000,
     },
     {
-      name: 'released when nobody else can have done it any more, since it was last renewed',
+      name: 'released when no other can have done it any more, since it was last renewed',
       input: taken.sees(renewed.renewedAt(30_000), 30_000).sees(renewed.releasedAt(30_001), 30_001),
-      // As long as the one before may lead.
+      // As long as the former holder may lead.
       want: 15_000,
     },
     {
-      name: 'deleted when it had run out already, but perhaps not for its holder',
+      name: 'deleted after its expiry, but perhaps not for its holder',
       input: makeInput().sees(renewed, -20_000).sees(undefined, 0),
       want: 15_000,
     },
-  ])('one that was $name', ({ input, want }) => {
+  ])('if it was $name', ({ input, want }) => {
     expect(givenAwayAt(input)).toBe(want);
   });
 });
@@ -270,15 +275,15 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
   const other = makeCandidate('other').emulating('1.30.0').seenAt(4000).renewedAt(4000);
 
   test.each([
-    { name: 'asks that holder', holder: makeCandidate('holder').seenAt(0), want: 'ping holder (election)' },
+    { name: 'pings that holder', holder: makeCandidate('holder').seenAt(0), want: 'ping holder (election)' },
     {
       name: 'is not satisfied with an answer from before',
       holder: makeCandidate('holder').seenAt(0).pingedAt(3000).renewedAt(3900),
       want: 'ping holder (election)',
     },
-    { name: 'asks it once', holder: makeCandidate('holder').seenAt(0).pingedAt(4000), want: '' },
+    { name: 'pings it once', holder: makeCandidate('holder').seenAt(0).pingedAt(4000), want: '' },
     {
-      name: 'goes back to it with its answer, though another is better',
+      name: 'goes back to it after its answer, although another is better',
       holder: makeCandidate('holder').seenAt(0).pingedAt(4000).renewedAt(4100),
       want: 'create the Lease for holder, OldestEmulationVersion',
     },
@@ -298,7 +303,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(['AwaitingFormerHolder', 'FormerHolderAnswered']).toContain(decision.reason);
   });
 
-  test('is not offered to the controller of another strategy either before that', () => {
+  test('is not left to the controller of another strategy before that either', () => {
     const decisionAt = (at: number) => {
       const foreign = makeCandidate('other').wants('example.com/custom').seenAt(at).renewedAt(at);
       return decideElection(deleted.candidates(foreign).build(), makeNow(at));
@@ -309,7 +314,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(decisionAt(19_000).actions)).toMatch(/^create the Lease for nobody/);
   });
 
-  test('looks again when its last holder has not answered in time', () => {
+  test('decides again when its last holder has not answered in time', () => {
     const asked = makeCandidate('holder').seenAt(0).pingedAt(3900);
     expect(decideElection(deleted.candidates(asked).build(), makeNow(4200))).toMatchObject({
       reason: 'AwaitingFormerHolder',
@@ -317,7 +322,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     });
   });
 
-  test('looks again when the only candidate, of another strategy, has not answered in time', () => {
+  test('decides again when the only candidate, with another strategy, has not answered in time', () => {
     const silent = makeCandidate('other').wants('example.com/custom').seenAt(0).pingedAt(4100);
     const input = deleted.candidates(silent).build();
     expect(decideElection(input, makeNow(4200))).toMatchObject({
@@ -327,7 +332,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(decideElection(input, makeNow(9100)).actions)).toBe('ping other (revival)');
   });
 
-  test('waits, too, when nobody is there but one who lets its grants run out', () => {
+  test('also waits if the only candidate lets its grants expire', () => {
     const lapsed = makeCandidate('lapsed').seenAt(0).renewedAt(4000);
     const input = deleted
       .remembers({ lapses: new Map([['lapsed', { count: 5, lastAt: 0 }]]) })
@@ -344,7 +349,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     );
   });
 
-  test('asks those who were silent while there is nobody else to ask', () => {
+  test('causes pings to silent candidates while there is no other to ping', () => {
     const silent = makeCandidate('silent').seenAt(0).pingedAt(-6000);
     const actionsWith = (...others: readonly ObservedBuilder[]) =>
       describeActions(decideElection(deleted.candidates(silent, ...others).build(), makeNow(4100)).actions);
@@ -359,7 +364,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(decision).toMatchObject({ reason: 'StrategyConflict', actions: [] });
   });
 
-  test('asks its successors just in time for the end', () => {
+  test('pings its successors just in time for the end', () => {
     const late = makeCandidate('other').seenAt(0);
     const actionsAt = (at: number) =>
       describeActions(decideElection(deleted.candidates(late).build(), makeNow(at)).actions);
@@ -367,7 +372,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(actionsAt(14_000)).toBe('ping other (expiry)');
   });
 
-  test('begins to count the seconds of its next election then, and asks its last holder once', () => {
+  test('begins to count the seconds of its next election then, and pings its last holder once', () => {
     const input = deleted
       .candidates(makeCandidate('holder').seenAt(0), makeCandidate('other').seenAt(0))
       .build();
@@ -377,7 +382,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(describeActions(actions)).toBe('ping holder (election); ping other (expiry)');
   });
 
-  test('asks one whose word would run out before the end, too', () => {
+  test('also pings one whose answer would expire before the end', () => {
     const other = makeCandidate('other').seenAt(0);
     const actionsWith = (renewedAt: number) =>
       describeActions(
@@ -387,13 +392,13 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(actionsWith(14_000)).toBe('ping other (expiry)');
   });
 
-  /** For whom the Lease is kept right after a release of it at `at`; undefined: the release is believed. */
+  /** The holder for which the Lease is reserved after its release at `at`; undefined: the release is trusted. */
   const keptFor = (input: InputBuilder, at: number) => {
     const { tenure } = decideElection(input.sees(makeLease().releasedAt(at), at).build(), makeNow(at));
     return tenure.kind === 'vacant' ? tenure.reservation?.holder : tenure.holder;
   };
 
-  test('stays in doubt for the longest that any former holder may take to release it', () => {
+  test('stays in doubt for as long as any former holder may take to release it', () => {
     const held = makeInput()
       .sees(makeLease('long').lasting(20).renewedAt(500), 500)
       .sees(makeLease('short').lasting(5).renewedAt(1000), 1000)
@@ -405,11 +410,11 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
           .renewedAt(at - 1),
         at - 1,
       );
-    // 20 s twice from when it was lost, at 1 s; the other one's two times 5 s are over long before.
+    // Twice 20 s from its loss at 1 s. Twice 5 s of the other holder are over long before.
     expect(keptFor(renewing(40_999), 40_999)).toBe('holder');
     expect(keptFor(renewing(41_000), 41_000)).toBeUndefined();
-    // What has come back to its former holder may be released by the others alone: "holder" may have renewed it for the 20 s
-    // that stand there since it lost it.
+    // After the Lease has returned to its former holder, only the others may have released it: "holder" may have
+    // renewed it with the 20 s that the Lease contains since it lost it.
     const back = held.sees(makeLease('long').lasting(20).renewedAt(3000), 3000);
     const renewingBack = (at: number) =>
       back.sees(
@@ -422,8 +427,8 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(keptFor(renewingBack(43_000), 43_000)).toBeUndefined();
   });
 
-  test('is in doubt after its leader slept through a second grant: it may release late what is another’s by then', () => {
-    /** Given to `holder` at `at` by us, as its former holder let it run out. */
+  test('is in doubt after its leader slept through a second grant: it may release its successor’s Lease late', () => {
+    /** Granted by us to `holder` at `at`, after its former holder let it expire. */
     const granted = (input: InputBuilder, holder: string, at: number, hasFormerLapsed: boolean) => {
       const grantOnItsWay = grantTo(holder, at, { former: 'a', hasFormerLapsed });
       const lease = makeLease(holder)
@@ -445,22 +450,22 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
           .with({ resourceVersion: `${at}` }),
         at - 1,
       );
-    // Within 15 s of when the Lease was given away, it may be a who has woken up.
+    // Within 15 s after the grant to another, the release may come from a, which has woken up.
     expect(keptFor(renewing(39_999), 39_999)).toBe('b');
     expect(keptFor(renewing(40_000), 40_000)).toBeUndefined();
   });
 
-  test('is believed in for as long as its leader did, though somebody else had shortened the record meanwhile', () => {
+  test('is reserved for as long as its leader believed, although another client had shortened the record in the meantime', () => {
     const led = makeInput().sees(makeLease('a').lasting(15).renewedAt(0), 0);
     const shortened = led.sees(makeLease('a').lasting(1).renewedAt(0), 1000);
     const beliefOfA = (input: InputBuilder) => beliefOf(input.build().memory.beliefs, 'a');
     expect(beliefOfA(shortened)).toMatchObject({ renewedAt: 0, durationMs: 15_000, lostAt: undefined });
-    // Renewals of its own say what it believes from then on.
+    // From then on, its own renewals show what it believes.
     const renewed = [2000, 4000].reduce(
       (input, at) => input.sees(makeLease('a').lasting(5).renewedAt(at), at),
       shortened,
     );
-    // What it believed before the first of them runs out none the less.
+    // Its belief from before the first renewal still expires.
     expect(beliefOfA(renewed)).toMatchObject({ renewedAt: 4000, durationMs: 13_000, isOwnDuration: true });
   });
 
@@ -489,7 +494,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(requeueOf(late.pingedAt(14_000).renewedAt(14_100), 14_200)).toEqual({ kind: 'at', time: 19_000 });
   });
 
-  test('goes back to that holder for as long as it may believe, be that longer than any other grant', () => {
+  test('goes back to that holder for as long as it may believe, even if that is longer than any other grant', () => {
     const sim = new SimElection().add('a').add('b').run(5000).deleteLease().run(100);
     expect(sim.lease).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15 });
     sim.cutOff('a').run(60_000);
@@ -497,7 +502,7 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     expect(sim.violations).toEqual([]);
   });
 
-  test('is remembered through a grant by another hand that is shorter than what the holder believes in', () => {
+  test('is remembered through a grant by another client that is shorter than the holder’s belief', () => {
     for (const loss of ['deleteLease', 'emptyLease'] as const) {
       const sim = new SimElection().add('a').add('b').run(5000).cutOff('a').run(100);
       sim[loss]().run(100);
@@ -509,14 +514,14 @@ describe('a Lease that its last holder may still believe in (rule 8)', () => {
     }
   });
 
-  test('is left with a new holder while a release may be the old one’s, too', () => {
+  test('stays with a new holder while a release may also be by the old one', () => {
     for (const between of ['nothing', 'a deletion'] as const) {
       const sim = new SimElection().add('a').add('b').run(5000).cutOff('a', 4000).run(15_600);
       expect(sim.lease?.holderIdentity).toBe('b');
       sim.run(1000);
       if (between === 'a deletion') sim.deleteLease().run(500);
       expect(sim.believers).toEqual(['b']);
-      // `a` gives up now, and empties a Lease that is no longer its own.
+      // `a` gives up now, and empties the Lease although it has lost it.
       sim.add('c').run(30_000);
       expect(sim.transcript.join('\n')).toContain('a gives up');
       expect(sim.lease?.holderIdentity).toBe('b');

@@ -28,7 +28,7 @@ describe('a Lease under NewestVersion (rule 5)', () => {
   const old = make('old', '1.35.0');
   const newer = make('newer', '1.37.0');
 
-  test('that is free goes to the newest, whose answer is waited for, and who is asked first', () => {
+  test('that is free goes to the newest, whose answer is awaited, and which is pinged first', () => {
     const others = ['b', 'c', 'd'].map((name) => make(name, '1.35.0').seenAt(0));
     const input = makeInput().candidates(answered(old), ...others, newer.seenAt(0));
     expect(decide(input, 300)).toEqual({ reason: 'AwaitingAcks', actions: 'ping newer (election)' });
@@ -38,7 +38,7 @@ describe('a Lease under NewestVersion (rule 5)', () => {
     });
   });
 
-  test('stays with its leader, whoever is newer, and asks nobody', () => {
+  test('stays with its leader, even if others are newer, and pings none', () => {
     const input = held.candidates(
       old.seenAt(0),
       newer.seenAt(0),
@@ -52,14 +52,14 @@ describe('a Lease under NewestVersion (rule 5)', () => {
     expect(decide(input, 300).reason).toBe('BetterCandidate');
   });
 
-  test('goes to the newest while nobody has taken it up yet (rule 12)', () => {
+  test('goes to the newest while no holder has renewed it yet (rule 12)', () => {
     const sim = new SimElection().add('old', { binary: '1.35.0', strategy: NEWEST }).run(200);
     sim.add('newer', { binary: '1.37.0', strategy: NEWEST });
     expect(sim.lease).toMatchObject({ holderIdentity: 'newer', leaseTransitions: 1 });
   });
 });
 
-/** Each of three programs is replaced by one of a newer version, the leader first; how often the leader changes. */
+/** Replaces each of three programs by a newer version, the leader first. Returns the number of leader changes. */
 function handOvers(strategy: string): number {
   const sim = new SimElection();
   const versions = (version: string) => ({ binary: version, emulation: version, strategy });

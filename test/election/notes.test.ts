@@ -36,7 +36,7 @@ const fencing: LeaseChange = {
   leaseTransitions: 1,
 };
 
-describe('what a change of a Lease does to its notes (rule 14)', () => {
+describe('the effect of a change of a Lease on its notes (rule 14)', () => {
   const both = { strategy: OTHER, preferredHolder: 'c' };
   const named = { strategy: OLDEST, preferredHolder: undefined };
 
@@ -61,14 +61,14 @@ describe('what a change of a Lease does to its notes (rule 14)', () => {
     },
     { change: clearing, dropsFields: true, notes: both, want: { preferredHolder: null } },
     { change: fencing, dropsFields: true, notes: both, want: undefined },
-    // One that keeps them.
+    // A server that keeps fields.
     { change: granting, dropsFields: false, want: undefined },
     { change: granting, dropsFields: false, notes: both, want: { strategy: null, preferredHolder: null } },
     { change: preferring, dropsFields: false, notes: both, want: { strategy: null, preferredHolder: null } },
     { change: naming(false), dropsFields: false, notes: both, want: { strategy: null } },
     { change: clearing, dropsFields: false, notes: both, want: { preferredHolder: null } },
     { change: clearing, dropsFields: false, notes: named, want: undefined },
-    // One of which nothing is known yet.
+    // A server that is unknown so far.
     { change: preferring, dropsFields: undefined, want: undefined },
     { change: preferring, dropsFields: undefined, notes: named, want: { preferredHolder: 'b' } },
     {
@@ -78,7 +78,7 @@ describe('what a change of a Lease does to its notes (rule 14)', () => {
       want: { strategy: OLDEST, preferredHolder: null },
     },
   ])(
-    '$change.kind, of $notes, where the server drops fields: $dropsFields',
+    '$change.kind, of $notes, if the server drops fields: $dropsFields',
     ({ change, dropsFields, notes, want }) => {
       const lease = makeLease('a').strategy(undefined);
       const input = makeInput()
@@ -105,7 +105,7 @@ describe('what a change of a Lease does to its notes (rule 14)', () => {
 describe('a Lease with notes (rule 14)', () => {
   const fields = makeLease('a').strategy(undefined).build();
 
-  test('is what its fields are without them, and again once they are taken off', () => {
+  test('equals its fields without them, and again after their removal', () => {
     for (const lease of [fields, makeLease('a').preferring('c').build()]) {
       const noted = withNotes(lease, { strategy: OTHER, preferredHolder: 'b' });
       expect(withoutNotes(noted)).toEqual(lease);
@@ -113,7 +113,7 @@ describe('a Lease with notes (rule 14)', () => {
     }
   });
 
-  test('tells which of the two comes from a note', () => {
+  test('shows which of the two comes from a note', () => {
     const told = (notes: LeaseNotes) => {
       const { isStrategyNoted, isPreferredHolderNoted } = withNotes(fields, notes);
       return [isStrategyNoted, isPreferredHolderNoted];
@@ -130,7 +130,7 @@ describe('a Lease with notes (rule 14)', () => {
   });
 });
 
-describe('an answer tells whether the server drops fields (rule 14)', () => {
+describe('an answer shows whether the server drops fields (rule 14)', () => {
   const META = { uid: 'u', resourceVersion: '1' };
   const updating = (change: LeaseChange): Action => ({ kind: 'UpdateLease', ...META, change });
   const kept = makeLease('a');
@@ -164,7 +164,7 @@ describe('an answer tells whether the server drops fields (rule 14)', () => {
     },
     { name: 'a preference is kept', action: updating(preferring), answer: kept.preferring('b'), want: false },
     {
-      name: 'a preference is dropped, where the strategy was there',
+      name: 'a preference is dropped, if the strategy existed',
       action: updating(preferring),
       answer: kept,
       want: true,
@@ -184,28 +184,28 @@ describe('an answer tells whether the server drops fields (rule 14)', () => {
       want: undefined,
     },
     {
-      name: 'a grant keeps a strategy that was there before, which says nothing: it may be from when the gate was on',
+      name: 'a grant keeps an existing strategy, which means nothing: it may be from when the gate was on',
       action: updating(granting),
       before: kept,
       answer: kept,
       want: undefined,
     },
     {
-      name: 'a grant keeps a strategy that only a note had before',
+      name: 'a grant keeps a strategy that was only in a note',
       action: updating(granting),
       before: dropped.noting({ strategy: OLDEST }),
       answer: kept,
       want: false,
     },
     {
-      name: 'a preference is kept, where only the strategy was there before',
+      name: 'a preference is kept, if only the strategy existed before',
       action: updating(preferring),
       before: kept,
       answer: kept.preferring('b'),
       want: false,
     },
     {
-      name: 'a preference is dropped, where the strategy was there before',
+      name: 'a preference is dropped, if the strategy existed before',
       action: updating(preferring),
       before: kept,
       answer: kept,

@@ -29,37 +29,37 @@ const grant: Grant = {
   isPreemption: false,
 };
 
-/** As a coordinator leaves a Lease that it grants at `at`. */
+/** A Lease after a coordinator's grant at `at`. */
 const grantedTo = (holder: string, at: number) =>
   makeLease(holder)
     .renewedAt(at)
     .with({ acquireTime: wallAt(at), resourceVersion: String(at) });
 
-/** As its holder leaves it when it renews it at `at`. */
+/** A Lease after its holder's renewal at `at`. */
 const renewedBy = (holder: string, at: number) =>
   makeLease(holder)
     .renewedAt(at)
     .with({ resourceVersion: String(at) });
 
-/** Whether nobody leads by the Lease yet. */
+/** Whether the holder has not renewed the Lease since its grant. */
 function isUntaken(input: InputBuilder, at: number): boolean {
   const { memory, lease } = input.build();
   return lease !== undefined && isProvisional(memory, lease, at);
 }
 
-/** For whom, and until when, the Lease is kept once it is gone, as is seen at `at`. */
+/** The holder for which the Lease is reserved after it disappears at `at`, and until when. */
 function keptAt(input: InputBuilder, at: number) {
   return reservationFor(allBeliefs(input.build().memory), at);
 }
 
-describe('a grant of ours that was sent', () => {
+describe('a sent grant of ours', () => {
   const sent = makeInput().sees(makeLease('a').lasting(1), 0).remembers({ grantOnItsWay: grant });
 
   test.each<{ name: string; lease: LeaseBuilder; want: boolean; wantOnItsWay?: boolean }>([
     { name: 'is known by its holder and its renewTime', lease: grantedTo('b', 1000), want: true },
-    { name: 'is not what another coordinator grants at that time', lease: grantedTo('x', 1000), want: false },
+    { name: 'is not another coordinator’s grant at that time', lease: grantedTo('x', 1000), want: false },
     {
-      name: 'is not what another coordinator grants to that holder',
+      name: 'is not another coordinator’s grant to that holder',
       lease: grantedTo('b', 1001),
       want: false,
       wantOnItsWay: true,
@@ -78,7 +78,7 @@ describe('a grant of ours that was sent', () => {
     expect(memory.grantOnItsWay).toBe(wantOnItsWay ? grant : undefined);
   });
 
-  test('may have been taken up before another coordinator granted the Lease: its holder leads for 15 s, unless it is refused', () => {
+  test('may have been renewed before another coordinator granted the Lease: its holder leads for 15 s, unless it is refused', () => {
     const { memory } = sent.sees(grantedTo('x', 1000), 2000).build();
     expect(memory.supposedGrant?.grant).toBe(grant);
     expect(beliefOf(allBeliefs(memory), 'b')).toMatchObject({
@@ -89,17 +89,17 @@ describe('a grant of ours that was sent', () => {
   });
 });
 
-describe('a grant that nobody has taken up is told', () => {
+describe('an unrenewed grant is distinguished', () => {
   const granted = makeInput().remembers({ grantOnItsWay: grant }).sees(grantedTo('b', 1000), 1000);
 
-  test('from what another coordinator wrote under its resourceVersion, after storage was restored', () => {
+  test('from another coordinator’s write under its resourceVersion, after a restore of the storage', () => {
     expect(isUntaken(granted, 2000)).toBe(true);
     const restored = granted.sees(renewedBy('b', 900).with({ resourceVersion: '1000' }), 2000);
     expect(isUntaken(restored, 2000)).toBe(false);
     expect(keptAt(restored, 2000)).toMatchObject({ holder: 'b' });
   });
 
-  test('from the record that it replaces, once it is answered and before it is seen', () => {
+  test('from the record that it replaces, after the answer and before it is seen', () => {
     const lease = makeLease('b').build();
     const { memory } = makeInput().sees(makeLease('b'), 0).remembers({ grantOnItsWay: grant }).build();
     const answered = recordGrantAnswered(memory, grant, '1000', 1000);
@@ -108,7 +108,7 @@ describe('a grant that nobody has taken up is told', () => {
   });
 });
 
-describe('a release that may be the work of a former leader is doubted (rule 8)', () => {
+describe('a release that may be by a former leader is doubted (rule 8)', () => {
   const leading = (holder: string, at: number, seconds = 15) =>
     renewedBy(holder, at)
       .lasting(seconds)
@@ -116,7 +116,7 @@ describe('a release that may be the work of a former leader is doubted (rule 8)'
   const led = makeInput().sees(leading('a', 0), 0);
   const replica = (holder: string, at: number) => grantedTo(holder, at).with({ isUnrenewedGrant: true });
 
-  /** Until when a release of the Lease is doubted, if its holder goes on renewing until then. */
+  /** Until when a release of the Lease is doubted, if its holder continues to renew until then. */
   const doubtedUntil = (input: InputBuilder, holder: string) => {
     const isDoubted = (at: number) => {
       const renewed = input.sees(leading(holder, at - 50), at - 50);
@@ -153,13 +153,13 @@ describe('a release that may be the work of a former leader is doubted (rule 8)'
       want: NEVER,
     },
     {
-      name: 'also when a plain elector has taken what had expired, whose acquireTime is not known to be a grant',
+      name: 'also when a plain elector has taken an expired Lease, whose acquireTime may not be from a grant',
       input: led.sees(renewedBy('x', 1000).with({ acquireTime: undefined }), 1000),
       holder: 'x',
       want: 31_000,
     },
     {
-      name: 'also when somebody has written a name into it by hand, without any time',
+      name: 'also when a client has written a name into it by hand, without times',
       input: led.sees(renewedBy('x', 1000).with({ acquireTime: undefined, renewTime: undefined }), 1000),
       holder: 'x',
       want: 31_000,
@@ -179,13 +179,13 @@ describe('a release that may be the work of a former leader is doubted (rule 8)'
       want: NEVER,
     },
     {
-      name: 'for no longer when another replica gives away, too, what it had granted that leader',
+      name: 'for no longer when another replica also gives away what it had granted to that leader',
       input: makeInput().sees(replica('a', 1000), 1000).sees(replica('x', 3000), 3000),
       holder: 'x',
       want: 18_000,
     },
     {
-      name: 'for two durations when another than a coordinator of this program gives away what may have been taken up, unseen',
+      name: 'for two durations when another client gives away what may have been renewed, unseen',
       input: makeInput()
         .remembers({ grantOnItsWay: { ...grant, holder: 'a' } })
         .sees(grantedTo('a', 1000), 1000)
@@ -207,13 +207,13 @@ describe('a reservation (rule 8)', () => {
     .sees(grantedTo('a', 2000).lasting(30), 2000)
     .sees(renewedBy('a', 3000).lasting(30), 3000);
 
-  test('is for a whole duration from a deletion, and outlives a shorter grant to the same holder', () => {
+  test('lasts a full duration from a deletion, and outlives a shorter grant to the same holder', () => {
     expect(keptAt(deleted, 1000)).toMatchObject({ holder: 'a', from: 1000, until: 31_000 });
     const again = deleted.sees(grantedTo('a', 2000), 2000);
     expect(expiryOf(again.build().memory)).toBeGreaterThanOrEqual(31_000);
   });
 
-  test('runs out as it would have after renewals by that holder for less, from the second on', () => {
+  test('expires as after shorter renewals by that holder, from the second on', () => {
     const shorter = returned.sees(renewedBy('a', 5000), 5000);
     expect(expiryOf(shorter.build().memory)).toBe(35_000);
     const again = shorter.sees(renewedBy('a', 7000), 7000);
@@ -221,7 +221,7 @@ describe('a reservation (rule 8)', () => {
     expect(expiryOf(again.sees(renewedBy('a', 30_000), 30_000).build().memory)).toBe(40_000);
   });
 
-  test('is for nobody who has not taken up what another replica granted it, once that gives it away', () => {
+  test('is not for a holder that has not renewed a grant of another replica, after that is given away', () => {
     const replica = (holder: string, at: number) => grantedTo(holder, at).with({ isUnrenewedGrant: true });
     const revised = makeInput().sees(replica('a', 1000), 1000).sees(replica('x', 3000), 3000);
     expect(keptAt(revised, 3000)).toBeUndefined();
@@ -236,7 +236,7 @@ describe('a reservation (rule 8)', () => {
       want: { holder: 'a', until: 34_000, othersUntil: 15_000 },
     },
     {
-      // The leader before may have renewed it, too, for the 60 s that stand there.
+      // The former leader may have renewed it, too, for the 60 s in the Lease.
       name: 'of the last leader, if that believes for longer',
       seconds: 60,
       want: { holder: 'x', until: 65_000, othersUntil: 64_000 },
@@ -248,12 +248,12 @@ describe('a reservation (rule 8)', () => {
     expect(keptAt(emptied, 5000)).toMatchObject(want);
   });
 
-  test('is not for one that cannot believe in the Lease any more when that is emptied', () => {
+  test('is not for a holder that cannot believe in the Lease any more when it is emptied', () => {
     const expired = makeInput().sees(makeLease('a'), 0).sees(makeLease(''), 10_000);
     expect(keptAt(expired, 10_000)).toBeUndefined();
   });
 
-  test('is for one whose record somebody else has shortened', () => {
+  test('is for a holder whose record another client has shortened', () => {
     const led = makeInput().sees(makeLease('a').lasting(30), 0).sees(renewedBy('a', 1000).lasting(30), 1000);
     const shortened = led.sees(renewedBy('a', 1000).lasting(3), 2000);
     expect(keptAt(shortened, 5000)).toMatchObject({ holder: 'a', until: 31_000 });
@@ -265,7 +265,7 @@ describe('a reservation (rule 8)', () => {
     expect([...released.build().memory.withdrawals.keys()]).toEqual(['a']);
   });
 
-  test('does not end with a release by somebody else, which may be its own as well', () => {
+  test('does not end with a release by another, which may also be its own', () => {
     const taken = returned.sees(renewedBy('x', 4000), 4000);
     const released = makeLease().releasedAt(5000);
     expect(keptAt(taken.sees(released.with({ isReleasedByParticipant: true }), 5000), 5000)).toMatchObject({
@@ -281,13 +281,13 @@ describe('a reservation (rule 8)', () => {
   });
 });
 
-test('a Lease that nobody held is released by nobody', () => {
+test('a Lease without a holder is released by none', () => {
   const { memory } = makeInput().sees(makeLease(''), 0).sees(makeLease().releasedAt(1000), 1000).build();
   expect(memory.withdrawals.size).toBe(0);
   expect(memory.beliefs).toEqual([]);
 });
 
-describe('a candidate that lets its grants run out is forgiven (rule 7)', () => {
+describe('a candidate that lets its grants expire is no longer held back (rule 7)', () => {
   const lapsed = makeInput()
     .sees(makeLease('a'), 0)
     .remembers({ lapses: new Map([['a', { count: 2, lastAt: 0 }]]) });
@@ -295,34 +295,34 @@ describe('a candidate that lets its grants run out is forgiven (rule 7)', () => 
   test.each<{ name: string; lease: LeaseBuilder; want: boolean }>([
     { name: 'with its first renewal', lease: renewedBy('a', 1000), want: true },
     { name: 'not with a grant by another coordinator', lease: grantedTo('a', 1000), want: false },
-    { name: 'not with a change by somebody else', lease: makeLease('a').lasting(20), want: false },
+    { name: 'not with a change by another client', lease: makeLease('a').lasting(20), want: false },
     { name: 'not with a renewal by another holder', lease: renewedBy('b', 1000), want: false },
   ])('$name', ({ lease, want }) => {
     expect(lapsed.sees(lease, 1000).build().memory.lapses.has('a')).toBe(!want);
   });
 });
 
-describe('what we wrote beside a holder (rule 7)', () => {
+describe('our fields beside a holder (rule 7)', () => {
   const written = makeInput()
     .sees(makeLease('a').preferring('b'), 0)
     .remembers({ written: { preferredHolder: 'b', strategy: OLDEST } });
   const renewed = renewedBy('a', 1000);
 
   test.each<{ name: string; lease: LeaseBuilder; want: number }>([
-    { name: 'is there after a renewal that keeps it', lease: renewed.preferring('b'), want: 0 },
+    { name: 'exists after a renewal that keeps it', lease: renewed.preferring('b'), want: 0 },
     { name: 'was wiped by one without preferredHolder', lease: renewed, want: 1 },
     {
       name: 'was wiped by one without strategy',
       lease: renewed.preferring('b').strategy(undefined),
       want: 1,
     },
-    { name: 'is not what a new holder wipes', lease: renewedBy('x', 1000), want: 0 },
-    { name: 'is not what a release wipes', lease: makeLease().releasedAt(1000), want: 0 },
+    { name: 'is not removed by a new holder', lease: renewedBy('x', 1000), want: 0 },
+    { name: 'is not removed by a release', lease: makeLease().releasedAt(1000), want: 0 },
   ])('$name', ({ lease, want }) => {
     expect(written.sees(lease, 1000).build().memory.ignoredWrites.count).toBe(want);
   });
 
-  test('is not wiped where nothing was written', () => {
+  test('are not removed if none were written', () => {
     for (const lease of [renewed, renewed.preferring('b')]) {
       const { memory } = makeInput().sees(makeLease('a').preferring('b'), 0).sees(lease, 1000).build();
       expect(memory.ignoredWrites.count).toBe(0);
@@ -334,7 +334,7 @@ describe('what we wrote beside a holder (rule 7)', () => {
     expect(empty.build().memory.ignoredWrites.count).toBe(0);
   });
 
-  test('is forgotten, with rounds and conflicts, when somebody else holds the Lease', () => {
+  test('are forgotten, with rounds and conflicts, when another holds the Lease', () => {
     const tried = { count: 3, lastAt: 0 };
     const before = written.remembers({ rounds: tried, ignoredWrites: tried, conflict: 'c' });
     const of = (input: typeof before) => {
@@ -351,18 +351,18 @@ describe('what we wrote beside a holder (rule 7)', () => {
   });
 });
 
-describe('a holder that is asked to give way by a note (rule 14)', () => {
+describe('a holder that a note asks to yield (rule 14)', () => {
   const noting = (holder: string, preferredHolder: string, at: number) =>
     renewedBy(holder, at).noting({ preferredHolder });
   const first = makeInput().sees(noting('a', 'b', 1000), 1000);
 
   test.each([
     { name: 'is timed from when that was first seen', next: noting('a', 'b', 5000), want: 1000 },
-    { name: 'is timed anew for another candidate', next: noting('a', 'c', 5000), want: 5000 },
-    { name: 'is another one, and timed anew', next: noting('x', 'b', 5000), want: 5000 },
-    { name: 'is not any more, once the note is gone', next: renewedBy('a', 5000), want: undefined },
+    { name: 'has a new time for another candidate', next: noting('a', 'c', 5000), want: 5000 },
+    { name: 'is another one, with a new time', next: noting('x', 'b', 5000), want: 5000 },
+    { name: 'ends, when the note is removed', next: renewedBy('a', 5000), want: undefined },
     {
-      name: 'is told otherwise, once the field is there',
+      name: 'is replaced by the field, when that exists',
       next: renewedBy('a', 5000).preferring('b'),
       want: undefined,
     },

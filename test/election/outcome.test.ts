@@ -11,7 +11,7 @@ import {
 import { makeCandidate, NEWEST, OLDEST } from '../support/election-builders.ts';
 import { agreedCandidates, candidatesWithStrategy, manyCandidates, someCandidates } from './arbitraries.ts';
 
-// An oracle that shares nothing with the code under test: slow, obvious, by brute force.
+// An independent oracle: slow, obvious, by brute force.
 
 interface ReadVersion {
   readonly numbers: readonly number[];
@@ -46,7 +46,7 @@ function compareVersions(a: ReadVersion, b: ReadVersion): number {
   return a.preRelease.length - b.preRelease.length;
 }
 
-/** Ordered lists agree on X when nothing else can come first: tried by every order that there is. */
+/** Ordered lists agree on X if X is first in every possible order. Tries all orders. */
 function naiveStrategy(candidates: readonly LeaseCandidate[]): string | 'conflict' | undefined {
   const lists = candidates.flatMap(({ preference }) =>
     preference.kind === 'preferredStrategies' && preference.strategies.length > 0
@@ -142,7 +142,7 @@ function subsets<T>(items: readonly T[]): readonly (readonly T[])[] {
   return subsets(rest).flatMap((others) => [others, [first, ...others]]);
 }
 
-/** Two leaders of the same versions are as good as each other: their builds, age and names do not count (rule 5). */
+/** Two leaders with the same versions are equally good: builds, age and names do not count (rule 5). */
 function naiveMerit(candidates: readonly LeaseCandidate[]): string {
   const outcome = naiveOutcome(candidates);
   const leader = candidates.find(({ name }) => outcome === `leader ${name}`);
@@ -160,7 +160,7 @@ function isNaivelySettled(present: readonly LeaseCandidate[], absent: readonly L
 }
 
 describe('the outcome of an election, against brute force (rules 4, 5 and 6)', () => {
-  test('is what sorting all candidates by hand comes to', () => {
+  test('equals the result of sorting all candidates by hand', () => {
     fc.assert(
       fc.property(someCandidates, (candidates) => {
         expect(inAWord(decideOutcome(candidates))).toBe(naiveOutcome(candidates));
@@ -179,11 +179,12 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('is called settled whenever it is, unless the candidates are at odds', () => {
+  test('is called settled whenever it is, unless the candidates conflict', () => {
     fc.assert(
       fc.property(someCandidates, fc.nat(5), (candidates, count) => {
         const [present, absent] = [candidates.slice(0, count), candidates.slice(count)];
-        // Which strategies are at odds is part of a conflict that is reported; lists may be waited for in vain.
+        // The conflicting strategies are part of a reported conflict. With lists, an answer may not change the
+        // result.
         fc.pre(naiveOutcome(present) !== 'conflict');
         if (isNaivelySettled(present, absent)) expect(isSettled(present, absent)).toBe(true);
       }),
@@ -191,7 +192,7 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('is waited for with those who would change it each by itself', () => {
+  test('waits for the candidates that would change it by themselves', () => {
     const many = fc.oneof(someCandidates, manyCandidates);
     fc.assert(
       fc.property(many, fc.nat(15), (candidates, count) => {
@@ -206,7 +207,7 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('is the same with those left out who make no difference, whoever else takes part', () => {
+  test('is the same with the omitted candidates that make no difference, whatever others take part', () => {
     fc.assert(
       fc.property(manyCandidates, someCandidates, fc.nat(30), (many, others, incumbent) => {
         const name = many[incumbent]?.name;
@@ -233,7 +234,7 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('leaves the incumbent in place under NewestVersion unless somebody has a higher priority (rule 5)', () => {
+  test('leaves the incumbent in place under NewestVersion unless another has a higher priority (rule 5)', () => {
     fc.assert(
       fc.property(agreedCandidates(NEWEST), fc.nat(5), (candidates, index) => {
         const incumbent = candidates[index];
@@ -250,7 +251,7 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('is waited for, where the incumbent leads, only with those whom it would give way to', () => {
+  test('waits, if the incumbent leads, only for candidates to which it would yield', () => {
     const agreed = fc.oneof(agreedCandidates(OLDEST), agreedCandidates(NEWEST));
     fc.assert(
       fc.property(agreed, fc.nat(5), fc.nat(5), (candidates, index, count) => {
@@ -268,7 +269,7 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
     );
   });
 
-  test('is waited for no longer than until one is found whom nobody to come could beat', () => {
+  test('waits no longer than until a live candidate is better than all that may still answer', () => {
     fc.assert(
       fc.property(candidatesWithStrategy, (candidates) => {
         const outcome = decideOutcome(candidates);
@@ -289,13 +290,13 @@ describe('the outcome of an election, against brute force (rules 4, 5 and 6)', (
   });
 });
 
-describe('those who stand for a crowd', () => {
+describe('the representatives of a crowd', () => {
   const crowd = Array.from({ length: 30 }, (_, index) =>
     makeCandidate(`c${index}`).createdAt(index).versions('1.36.0').build(),
   );
   const namesOf = (candidates: readonly LeaseCandidate[]) => candidates.map(({ name }) => name).sort();
 
-  test('are few: the best, whoever has a say in the strategy, and the incumbent', () => {
+  test('are few: the best, all that affect the strategy, and the incumbent', () => {
     expect(namesOf(essentials(crowd, 'c7'))).toEqual(['c0', 'c29', 'c7']);
     expect(namesOf(essentials(crowd))).toEqual(['c0', 'c29']);
     const newer = makeCandidate('newer').versions('1.37.0').wants('example.com/x').build();
@@ -323,7 +324,7 @@ describe('those who stand for a crowd', () => {
     expect(namesOf(essentials([...crowd, ...lists, joined]))).toContain('l4');
   });
 
-  test('are no more than can be told apart where thousands are at odds', () => {
+  test('are no more than can be distinguished if thousands conflict', () => {
     const thousands = Array.from({ length: 5000 }, (_, index) => index);
     const named = thousands.map((index) => makeCandidate(`c${index}`).wants(`S${index}`).build());
     expect(essentials(named).length).toBeLessThan(1010);
@@ -347,7 +348,7 @@ describe('those who stand for a crowd', () => {
     makeCandidate('y').wantsInOrder('y').build(),
   ];
 
-  test('come to the same as all where there are as many lists as are reconciled, and where there is one more', () => {
+  test('have the same result as all, with as many lists as are reconciled, and with one more', () => {
     const thousand = [...listsOf(998, 'x'), ...below];
     const resolved = { kind: 'thirdParty', strategy: 'x' };
     const atOdds = { kind: 'conflict', strategies: ['x', 'y'] };
@@ -363,7 +364,7 @@ describe('those who stand for a crowd', () => {
     }
   });
 
-  test('have each first element of more lists than are reconciled, and no more than can be told apart', () => {
+  test('have each first element of more lists than are reconciled, and no more than can be distinguished', () => {
     const many = listsOf(3000, 'x');
     const late = makeCandidate('late').wantsInOrder('z', 'x').build();
     expect(essentials([...many, late, late, ...below.slice(1)])).toHaveLength(1003);
@@ -375,7 +376,7 @@ describe('those who stand for a crowd', () => {
     expect(essentials([...listsOf(1001, 'x'), ...listsOf(2000)])).toHaveLength(2000);
   });
 
-  test('are one for each strategy of the highest binaryVersion, a thousand at the most', () => {
+  test('are one for each strategy of the highest binaryVersion, at most a thousand', () => {
     const named = Array.from({ length: 3000 }, (_, index) =>
       makeCandidate(`c${index}`)
         .createdAt(index)
@@ -386,13 +387,13 @@ describe('those who stand for a crowd', () => {
     expect(essentials(named.slice(0, 1500)).length).toBe(1000);
   });
 
-  test('are all where there are eight or fewer', () => {
+  test('are all if there are eight or fewer', () => {
     expect(essentials(crowd.slice(0, 8))).toHaveLength(8);
     expect(essentials(crowd.slice(0, 9))).toHaveLength(2);
   });
 });
 
-describe('outcomes are the same', () => {
+describe('isSameOutcome', () => {
   const list = (name: string, ...strategies: readonly string[]) =>
     makeCandidate(name)
       .wantsInOrder(...strategies)
@@ -425,26 +426,26 @@ describe('outcomes are the same', () => {
     expect(isSameOutcome(b, a)).toBe(want);
   });
 
-  test('while lists are at odds every list may settle it, or set it at odds again', () => {
+  test('while lists conflict, every list may resolve it, or cause it again', () => {
     const present = [list('a', 'x', 'y'), list('b', 'y', 'x')];
     const absent = [list('c', 'x', 'y'), makeCandidate('d').build()];
     expect(decisiveAmong(present, absent)).toEqual([absent[0]]);
   });
 });
 
-describe('of those to come', () => {
+describe('of the candidates that have not answered', () => {
   const list = (name: string, ...strategies: readonly string[]) =>
     makeCandidate(name)
       .wantsInOrder(...strategies)
       .build();
 
-  test('only those matter who are better than the best so far', () => {
+  test('only those matter that are better than the best so far', () => {
     const better = makeCandidate('better').emulating('1.35.0').build();
     const absent = [makeCandidate('worse').versions('1.37.0').build(), better];
     expect(decisiveAmong([makeCandidate('best').build()], absent)).toEqual([better]);
   });
 
-  test('those matter as well who bring another strategy', () => {
+  test('those matter as well that ask for another strategy', () => {
     const better = makeCandidate('better').emulating('1.35.0').build();
     const newest = makeCandidate('newest').versions('1.40.0').wants('example.com/x').build();
     const best = makeCandidate('best').build();
@@ -458,7 +459,7 @@ describe('of those to come', () => {
     expect(decisiveAmong([best], [better])).toEqual([better]);
   });
 
-  test('one list is told from another, however the names begin', () => {
+  test('one list is distinguished from another, however the names begin', () => {
     const [same, other] = [list('same', 'x', 'y'), list('other', 'xy')];
     expect(decisiveAmong([list('p', 'x')], [same, other])).toEqual([other]);
   });
@@ -468,25 +469,25 @@ describe('of those to come', () => {
       Array.from({ length: count }, (_, index) => list(`${name}${index}`, OLDEST, `${name}${index}`));
     const absent = lists('a', 120);
 
-    test('none matters that begins as all others do', () => {
+    test('none matters that begins like all others', () => {
       expect(decisiveAmong(lists('p', 500), absent)).toEqual([]);
       const other = list('other', 'x', OLDEST);
       expect(decisiveAmong(lists('p', 500), [...absent, other])).toEqual([other]);
     });
 
-    test('one that begins as the merged order does matters where it contradicts others', () => {
+    test('one that begins like the merged order matters if it contradicts others', () => {
       const present = [list('p', 'y', 'x'), list('q', 'x', 'z')];
       const contrary = list('contrary', 'y', 'z', 'x');
       expect(decisiveAmong(present, [list('same', 'y', 'z'), contrary])).toEqual([contrary]);
     });
 
-    test('each is taken to matter where there are too many to find out', () => {
+    test('each counts if there are too many to check', () => {
       const present = [...lists('p', 499), list('above', 'x', OLDEST)];
       expect(decisiveAmong(present, absent)).toEqual(absent.slice(100));
     });
   });
 
-  test('all matter where only several together could change something', () => {
+  test('all matter if only several together could change the result', () => {
     const present = [list('p', 'x', 'y'), list('q', 'y', 'z')];
     const [first, second] = [list('a', 'x', 'c', 'd'), list('b', 'y', 'd', 'c')];
     expect(decisiveAmong(present, [first])).toEqual([]);
@@ -503,41 +504,41 @@ describe('an early decision (rule 6)', () => {
   const unreadable = makeCandidate('unreadable').versions('v1').build();
 
   test.each([
-    { name: 'waits for nobody when all have answered', present: [newest], absent: [], want: true },
+    { name: 'waits for none when all have answered', present: [newest], absent: [], want: true },
     {
-      name: 'waits for nobody worse than the best who answered',
+      name: 'waits for none worse than the best that has answered',
       present: [oldest],
       absent: [middle, newest],
       want: true,
     },
-    { name: 'waits for one who would be better', present: [middle, newest], absent: [oldest], want: false },
+    { name: 'waits for one that would be better', present: [middle, newest], absent: [oldest], want: false },
     {
-      name: 'waits for one who could bring another strategy',
+      name: 'waits for one that could bring another strategy',
       present: [oldest],
       absent: [newerWithOther],
       want: false,
     },
-    { name: 'waits when nobody has answered yet', present: [], absent: [oldest], want: false },
+    { name: 'waits when none has answered yet', present: [], absent: [oldest], want: false },
     {
-      name: 'does not wait for one who cannot be elected anyway',
+      name: 'does not wait for one that cannot be elected anyway',
       present: [newest],
       absent: [unreadable],
       want: true,
     },
     {
-      name: 'waits for one who could end a conflict',
+      name: 'waits for one that could end a conflict',
       present: [newest, makeCandidate('c').wants('example.com/other').build()],
       absent: [newerWithOther],
       want: false,
     },
     {
-      name: 'does not wait for one who has no say in a conflict',
+      name: 'does not wait for one that does not affect a conflict',
       present: [newest, makeCandidate('c').wants('example.com/other').build()],
       absent: [oldest],
       want: true,
     },
     {
-      name: 'knows nobody electable when only the unreadable are left',
+      name: 'has no electable one when only invalid ones are left',
       present: [unreadable],
       absent: [],
       want: true,

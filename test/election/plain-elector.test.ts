@@ -49,7 +49,7 @@ function endedPod(change: Partial<Pod> = {}, seenAt: Instant = STARTED): Observe
 
 const runningPod = (change: Partial<Pod>) => observePod(undefined, { ...pod, ...change }, STARTED);
 
-/** A Lease that asks for evidence. A plain elector takes it from another at 1 s, and renews it until 8 s. */
+/** A Lease that asks for crash evidence. A plain elector takes it from another at 1 s, and renews it until 8 s. */
 function heldPlainly(fields: Partial<Lease> = {}, until: Instant = 8000): InputBuilder {
   const lease = (holder: string, at: Instant) =>
     makeLease(holder)
@@ -69,23 +69,23 @@ const endIn = (input: InputBuilder, ...pods: readonly ObservedPod[]) =>
   holderEndIn(input.with({ holderPods: { pods } }).build());
 
 describe('the end of a plain elector is proven (rule 17)', () => {
-  test('when the only container of its Pod has ended and one renewal was left out', () => {
+  test('when the only container of its Pod has ended and one renewal is missing', () => {
     expect(endIn(heldPlainly(), endedPod())).toMatchObject({ kind: 'ends', at: ENDED + 1000 });
   });
 
-  test('where its Namespace asks for it', () => {
+  test('if its Namespace asks for it', () => {
     const input = heldPlainly({ asksForEvidence: undefined as never }).with({
       isEvidenceAskedByNamespace: true,
     });
     expect(endIn(input, endedPod())).toMatchObject({ kind: 'ends' });
   });
 
-  test('where an annotation names its container', () => {
+  test('if an annotation names its container', () => {
     const several = { containers: [main, sidecar], leadingContainer: 'main' };
     expect(endIn(heldPlainly(), endedPod(several))).toMatchObject({ kind: 'ends' });
   });
 
-  test('only at the expiry where only kubectl names the container and no renewal was seen', () => {
+  test('only at the expiry if only kubectl’s annotation names the container and no renewal was seen', () => {
     const several = endedPod({ containers: [main, sidecar], defaultContainer: 'main' });
     expect(endIn(heldPlainly({}, ACQUIRED), several)).toMatchObject({ kind: 'ends', at: ENDED + 15_000 });
   });
@@ -159,7 +159,7 @@ describe('there is no proof about a plain elector (rule 17)', () => {
     expect(end).toEqual({ kind: 'unproven', missing: 'PodTooNew' });
   });
 
-  test('if the Lease has candidates, of which the holder is none', () => {
+  test('if the Lease has candidates, and the holder is not one of them', () => {
     const contested = heldPlainly().candidates(makeCandidate('b').seenAt(0));
     expect(endIn(contested, endedPod())).toEqual({ kind: 'unproven', missing: 'NoOwnerReference' });
   });
@@ -215,7 +215,7 @@ describe('the Lease of a plain elector that has ended (rule 17)', () => {
   });
 
   test('is left alone while a former holder may believe that it leads', () => {
-    // `x` renews for 60 s, and at 1 s loses the Lease to another client without a release.
+    // `x` renews for 60 s, and loses the Lease to another client at 1 s without a release.
     const before = makeLease('x').lasting(60).with({ strategy: undefined, isAcquireTimeRenewers: true });
     let input = makeInput()
       .settings({ isCrashEvidenceUsed: true })

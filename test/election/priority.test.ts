@@ -35,13 +35,13 @@ describe('priority in an election (rule 16)', () => {
     });
   });
 
-  test('is waited for, and asked for first', () => {
+  test('is waited for, and pinged first', () => {
     const others = ['b', 'c', 'd'].map((name) => makeCandidate(name).versions('1.30.0').seenAt(0));
     const input = makeInput().candidates(answered(low), ...others, high.seenAt(0));
     expect(decide(input, 300)).toMatchObject({ reason: 'AwaitingAcks', actions: 'ping high (election)' });
   });
 
-  test('has no say in the strategy, which is that of the highest binaryVersion', () => {
+  test('does not affect the strategy, which is that of the highest binaryVersion', () => {
     const input = makeInput().candidates(
       answered(high.priority(1000).wants('example.com/x')),
       answered(makeCandidate('newest').versions('1.37.0')),
@@ -54,7 +54,7 @@ describe('priority in an election (rule 16)', () => {
     { name: 'lower first, of those below zero', a: -1, b: -1000, want: 'a' },
     { name: 'none before one below zero', a: 0, b: -1, want: 'a' },
     { name: 'the largest before the smallest that there is', a: 2 ** 31 - 1, b: -(2 ** 31), want: 'a' },
-    { name: 'the versions, where both have the same', a: 5, b: 5, want: 'b' },
+    { name: 'the versions, if both have the same', a: 5, b: 5, want: 'b' },
   ])('has $name', ({ a, b, want }) => {
     const input = makeInput().candidates(
       answered(makeCandidate('a').versions('1.37.0').priority(a)),
@@ -64,12 +64,12 @@ describe('priority in an election (rule 16)', () => {
   });
 });
 
-describe('priority and a Lease that is led (rule 16)', () => {
+describe('priority and a Lease with a leader (rule 16)', () => {
   const lease = makeLease('holder').renewedAt(0);
   const holder = makeCandidate('holder').versions('1.35.0');
   const held = makeInput().sees(makeLease('holder').renewedAt(-1000), 0).sees(lease, 50);
 
-  test('evicts a leader of a lower priority, on an answer given for that purpose', () => {
+  test('replaces a leader of a lower priority, after an answer for that purpose', () => {
     const high = makeCandidate('high').priority(1);
     const input = held.candidates(holder.seenAt(0), high.seenAt(0));
     expect(decide(input, 100)).toMatchObject({ reason: 'AwaitingAcks', actions: 'ping high (preemption)' });
@@ -77,7 +77,7 @@ describe('priority and a Lease that is led (rule 16)', () => {
     expect(decide(asked, 300).reason).toBe('BetterCandidate');
   });
 
-  test('evicts nobody of the same priority', () => {
+  test('does not replace a leader of the same priority', () => {
     const input = held.candidates(
       holder.priority(7).seenAt(0),
       answered(makeCandidate('a').versions('1.35.0').createdAt(-HOUR_MS).priority(7), 'preemption'),
@@ -85,7 +85,7 @@ describe('priority and a Lease that is led (rule 16)', () => {
     expect(decide(input, 300)).toMatchObject({ reason: 'LeaderOptimal', actions: '' });
   });
 
-  test('keeps a leader in place that everybody else is better than by version', () => {
+  test('keeps a leader in place although all others have better versions', () => {
     const input = held.candidates(
       holder.priority(1).seenAt(0),
       answered(makeCandidate('older').versions('1.30.0'), 'preemption'),
@@ -93,7 +93,7 @@ describe('priority and a Lease that is led (rule 16)', () => {
     expect(decide(input, 300)).toMatchObject({ reason: 'LeaderOptimal', actions: '' });
   });
 
-  test('calls a preferredHolder off that has lost its own', () => {
+  test('removes a preferredHolder that has lost its own', () => {
     const input = makeInput()
       .sees(makeLease('holder').renewedAt(-1000), 0)
       .sees(makeLease('holder').preferring('b'), 50)
@@ -111,13 +111,13 @@ describe('a priority that ends (rule 16)', () => {
   const holder = makeCandidate('holder').versions('1.35.0').priority(-1000, 2000);
   const other = makeCandidate('other');
 
-  test('counts until then, and gives way to what counts without it', () => {
+  test('counts until then, and then does not count any more', () => {
     const input = held.candidates(holder.seenAt(0), answered(other, 'preemption'));
     expect(decide(input, 1999.999).reason).toBe('BetterCandidate');
     expect(decide(input, 2000).reason).toBe('LeaderOptimal');
   });
 
-  test('gives way to the priority that the spec has', () => {
+  test('is replaced by the priority in the spec', () => {
     const input = held.candidates(
       makeCandidate('holder').versions('1.35.0').priority(7, 2000, -3).seenAt(0),
       answered(other, 'preemption'),
@@ -126,7 +126,7 @@ describe('a priority that ends (rule 16)', () => {
     expect(decide(input, 2000).reason).toBe('BetterCandidate');
   });
 
-  test('has the Lease looked at again at that very moment (rule 9)', () => {
+  test('causes a decision at that moment (rule 9)', () => {
     const lasting = held.candidates(
       makeCandidate('holder').versions('1.35.0').priority(7, 2000).seenAt(0),
       makeCandidate('next').versions('1.37.0').priority(1, 3000).seenAt(0),
@@ -137,7 +137,7 @@ describe('a priority that ends (rule 16)', () => {
     });
   });
 
-  test('ends by our wall clock, wherever that has gone (rule 2)', () => {
+  test('ends by our wall clock, even if that jumps (rule 2)', () => {
     const input = held.candidates(holder.seenAt(0), answered(other, 'preemption'));
     expect(decide(input, 1000, 1000).reason).toBe('LeaderOptimal');
     const setBack = decide(input, 2500, -1000);
@@ -145,7 +145,7 @@ describe('a priority that ends (rule 16)', () => {
     expect(setBack.requeue).toMatchObject({ kind: 'at', time: 3000 });
   });
 
-  test('ends at once where it is in the past, and is looked at for it no more', () => {
+  test('ends at once if it is in the past, and causes no later decision', () => {
     const { standings, requeue } = decideElection(
       held.candidates(makeCandidate('holder').priority(7, -1).seenAt(0)).build(),
       makeNow(100),

@@ -9,7 +9,7 @@ test.each(Object.entries(REASONS))(
   },
 );
 
-test('no two reasons are explained alike', () => {
+test('no two reasons have the same explanation', () => {
   const sentences = Object.values(REASONS);
   expect(new Set(sentences).size).toBe(sentences.length);
 });

@@ -57,15 +57,15 @@ function grantTo(holder: string): UpdateLease {
   return { kind: 'UpdateLease', uid: 'uid-of-scheduler', resourceVersion: '1', change };
 }
 
-describe('what is recorded of an action', () => {
-  test('changes the candidate that it is about and no other, not even its successor of the same name', () => {
+describe('recording an action', () => {
+  test('changes only its own candidate, and not a successor with the same name', () => {
     const asked = recordSending(input, ping('election'), 100);
     expect(asked.candidates[0]?.observation.ping).toMatchObject({ purpose: 'election', sentAt: 100 });
     expect(asked.candidates[1]).toBe(input.candidates[1]);
     expect(recordSending(input, ping('election', 'uid-of-former-a'), 100)).toEqual(input);
   });
 
-  test('of a deletion does not make what was written beside the holder forgotten', () => {
+  test('does not forget the fields beside the holder because of a deletion', () => {
     const known = { ...input, memory: { ...input.memory, written: { strategy: OLDEST } } };
     const { memory } = recordSending(known, { ...ping('election'), kind: 'DeleteCandidate' }, 100);
     expect(memory.written).toEqual({ strategy: OLDEST });
@@ -81,7 +81,7 @@ describe('what is recorded of an action', () => {
     expect(asked.candidates[0]?.observation.ping).toMatchObject({ sentAt: 100, deliveredAt: 200 });
   });
 
-  test('forgets a ping that failed, and has its round followed soon by another', () => {
+  test('forgets a failed ping, and lets another round follow soon', () => {
     const rounds = { count: 7, lastAt: 0 };
     const known = { ...input, memory: { ...input.memory, rounds } };
     const failed = (purpose: PingCandidate['purpose']) =>
@@ -90,7 +90,7 @@ describe('what is recorded of an action', () => {
     expect(failed('revival').memory.rounds).toEqual({ count: 1, lastAt: 100 });
   });
 
-  test('tells the answer to one ping from the answer to a later one', () => {
+  test('distinguishes the answer to one ping from the answer to a later one', () => {
     const twice = recordSending(recordSending(input, ping('election'), 100), ping('election'), 300);
     expect(recordSuccess(twice, ping('election'), 100, 400).candidates).toEqual(twice.candidates);
     expect(recordFailure(twice, ping('election'), 100, 400).candidates).toEqual(twice.candidates);
@@ -104,7 +104,7 @@ describe('what is recorded of an action', () => {
     expect(recordFailure(answered, ping('election'), 100, 400)).toEqual(answered);
   });
 
-  test('counts the pings ahead of a deletion that are written, but for one that was answered by then', () => {
+  test('counts the written pings before a deletion, except one that was answered by then', () => {
     const asked = (known: typeof input, at: number) =>
       recordSuccess(recordSending(known, ping('collection'), at), ping('collection'), at, at + 10);
     const twice = asked(asked(input, 100), 5000);
@@ -158,7 +158,7 @@ describe('what is recorded of an action', () => {
       want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },
     },
     {
-      name: 'a preferredHolder of which the note was kept',
+      name: 'a preferredHolder with a kept note',
       change: { kind: 'prefer', preferredHolder: 'b', strategy: OLDEST },
       notes: { strategy: OLDEST, preferredHolder: 'b' },
       answer: makeLease('a').strategy(undefined).noting({ strategy: OLDEST, preferredHolder: 'b' }),
@@ -175,7 +175,7 @@ describe('what is recorded of an action', () => {
       want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
     },
     {
-      name: 'a strategy that was kept beside somebody else’s preferredHolder',
+      name: 'a strategy that was kept beside another’s preferredHolder',
       change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
       answer: makeLease('a').preferring('z', false),
       want: { written: { strategy: OLDEST }, decidedAt: 200, ignoredWrites: NO_ATTEMPTS },
@@ -187,7 +187,7 @@ describe('what is recorded of an action', () => {
       want: { written: {}, ignoredWrites: NO_ATTEMPTS },
     },
     {
-      name: 'a strategy in place of which somebody has put another',
+      name: 'a strategy that another client has replaced',
       change: { kind: 'strategy', strategy: OLDEST, isHolderAbsent: false, removesPreferredHolder: false },
       answer: makeLease('a').strategy('x/y'),
       want: { written: {}, ignoredWrites: { count: 1, lastAt: 200 } },
@@ -209,7 +209,7 @@ describe('what is recorded of an action', () => {
     expect(recordSuccess(input, action, 100, 200, answer.build()).memory).toMatchObject(want);
   });
 
-  test('remembers rounds, a conflict, and since when an election asks, of a decision', () => {
+  test('remembers rounds, a conflict, and the start of the pings of an election', () => {
     const decision = decideElection(input, makeNow(0));
     const known = { ...input, memory: { ...input.memory, askingSince: 50, conflict: 'old' } };
     const memoryAfter = (changes: Partial<Decision>) =>
@@ -221,12 +221,12 @@ describe('what is recorded of an action', () => {
     expect(memoryAfter({ ...nothing, isAsking: false }).askingSince).toBeUndefined();
   });
 
-  test('remembers since when a candidate was to be deleted in vain', () => {
+  test('remembers since when the deletion of a candidate has failed', () => {
     const action: DeleteCandidate = { ...ping('collection'), kind: 'DeleteCandidate' };
     expect(recordFailure(input, action, 100, 200).candidates[0]?.observation.deletionFailedAt).toBe(200);
   });
 
-  test('expects a grant until it is refused or answered, for it may have been written although it failed', () => {
+  test('expects a grant until it is refused or answered, because it may have been applied although it failed', () => {
     const action = grantTo('a');
     const sent = recordSending(input, action, 100);
     expect(sent.memory.grantOnItsWay?.holder).toBe('a');
@@ -244,7 +244,7 @@ describe('what is recorded of an action', () => {
       200,
       makeLease('a').with({ resourceVersion: '7' }).build(),
     );
-    // The answer took 0.1 s: the holder has as much more.
+    // The answer took 0.1 s: the holder has this much more time.
     expect(memory.unrenewedGrant).toEqual({
       ...{ holder: 'a', renewTime: wallAt(0), resourceVersion: '7' },
       ...{ leaseDurationSeconds: 10, takeUpBy: 5300, isPreemption: false },

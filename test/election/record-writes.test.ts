@@ -28,12 +28,17 @@ function granted(memory: Partial<LeaseMemory>, changes: Partial<Grant>, at: numb
 describe('a preemption (rule 7)', () => {
   test.each<{ name: string; changes: Partial<Grant>; at: number; want: number }>([
     { name: 'when its winner loses the Lease within a minute', changes: {}, at: MINUTE - 1, want: 1 },
-    { name: 'when its winner is gone before it led', changes: { revises: 'holderLost' }, at: 5000, want: 1 },
+    {
+      name: 'when its winner is deleted before it led',
+      changes: { revises: 'holderLost' },
+      at: 5000,
+      want: 1,
+    },
     { name: 'not when it loses it later', changes: {}, at: MINUTE, want: 0 },
     { name: 'not when it gets the Lease again', changes: { holder: 'a' }, at: 5000, want: 0 },
     { name: 'not when it yields to a better one', changes: { isPreemption: true }, at: 5000, want: 0 },
     {
-      name: 'not when a better one comes before it led',
+      name: 'not when a better one appears before it led',
       changes: { revises: 'holderWorse' },
       at: 5000,
       want: 0,
@@ -45,13 +50,13 @@ describe('a preemption (rule 7)', () => {
     expect(preemptedAt).toBe(wantPreemptedAt);
   });
 
-  test('that there was none has not failed', () => {
+  test('has not failed if there was none', () => {
     expect(granted({}, {}, 5000).failedPreemptions.count).toBe(0);
   });
 });
 
 describe('a grant', () => {
-  test('leaves what former holders and its new one may believe as it is, whoever that is', () => {
+  test('does not change the beliefs of former holders and of its new one', () => {
     const rest = { isOwnDuration: true, isParticipant: false, lostAt: 50 };
     const beliefs = [
       { holder: 'a', renewedAt: -16_000, durationMs: 15_000, ...rest },
@@ -67,7 +72,7 @@ describe('a grant', () => {
     expect(granted(first, { revises: 'holderWorse' }, 300).grantSeries).toEqual({ count: 2, since: 100 });
   });
 
-  test('is a lapse of the former holder if that has let its own grant run out, and of the Lease, but of nobody else', () => {
+  test('is a lapse of the former holder if that has let its own grant expire, and of the Lease, but of no other candidate', () => {
     const lapsed = granted({}, { hasFormerLapsed: true }, 100);
     expect([...lapsed.lapses]).toEqual([['a', { count: 1, lastAt: 100 }]]);
     expect(lapsed.lapsesOfLease).toEqual({ count: 1, lastAt: 100 });
@@ -76,7 +81,7 @@ describe('a grant', () => {
     expect(granted({}, { former: undefined, hasFormerLapsed: true }, 100).lapses.size).toBe(0);
   });
 
-  test('of what was not taken up in time has the former holder held back at once, as if that were the second lapse', () => {
+  test('that was not renewed in time holds the former holder back at once, as after a second lapse', () => {
     const late = (memory: LeaseMemory, at: number) =>
       granted(memory, { revises: 'holderLate', hasFormerLapsed: true }, at);
     const once = late(noMemory, 5000);
@@ -85,7 +90,7 @@ describe('a grant', () => {
     expect([twice.lapses.get('a')?.count, twice.lapsesOfLease.count]).toEqual([3, 2]);
   });
 
-  test('forgets who has not lapsed for 15 min', () => {
+  test('forgets candidates that have not lapsed for 15 min', () => {
     const lapses = new Map([
       ['recent', { count: 1, lastAt: 0 }],
       ['long ago', { count: 1, lastAt: -1 }],
@@ -94,7 +99,7 @@ describe('a grant', () => {
     expect([...kept.keys()]).toEqual(['recent', 'a']);
   });
 
-  test('uses up all acks, and begins everything anew that was tried in vain', () => {
+  test('uses all acks, and restarts everything that was tried without success', () => {
     const tried = { count: 3, lastAt: 50 };
     const before = {
       rounds: tried,
@@ -114,7 +119,7 @@ describe('a grant', () => {
   });
 
   test.each([
-    { name: 'is unrenewed while the watch shows what the server answered', version: '7', want: true },
+    { name: 'is unrenewed while the watch shows the server’s answer', version: '7', want: true },
     { name: 'was renewed if the watch had shown a later one by then', version: '8', want: false },
   ])('that the watch has shown before the answer $name', ({ version, want }) => {
     const seen = recordGrant({ ...noMemory, grantOnItsWay: grant }, grant, version, 100);
@@ -124,7 +129,7 @@ describe('a grant', () => {
   });
 });
 
-test('attempts more than 15 min apart have nothing to do with each other', () => {
+test('attempts more than 15 min apart are unrelated', () => {
   expect(again({ count: 4, lastAt: 0 }, 15 * MINUTE)).toEqual({ count: 5, lastAt: 15 * MINUTE });
   expect(again({ count: 4, lastAt: 0 }, 15 * MINUTE + 1)).toEqual({ count: 1, lastAt: 15 * MINUTE + 1 });
 });

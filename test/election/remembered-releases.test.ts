@@ -3,7 +3,7 @@ import { noMemory } from '../../src/election/lease-memory.ts';
 import { observeLease } from '../../src/election/observe-lease.ts';
 import { defaultSettings, makeLease, makeNow, wallAt } from '../support/election-builders.ts';
 
-test('a Lease that is taken and released under a new name all the time is remembered for the last hundred names', () => {
+test('a Lease that is taken and released under a new name all the time remembers the last hundred names', () => {
   let memory = noMemory;
   let at = 0;
   for (let index = 0; index < 1000; index++) {

@@ -28,9 +28,9 @@ function listed(...lists: readonly (readonly string[])[]) {
   );
 }
 
-describe('the strategy of candidates that name one (rule 4, v1beta1 and v1alpha2)', () => {
+describe('the strategy of candidates with one (rule 4, v1beta1 and v1alpha2)', () => {
   test.each([
-    { name: 'is nobody’s without candidates', candidates: [], want: { kind: 'none' } },
+    { name: 'is undefined without candidates', candidates: [], want: { kind: 'none' } },
     { name: 'is the only candidate’s', candidates: named(['1.36.0', OLDEST]), want: resolved(OLDEST) },
     {
       name: 'is that of the highest binaryVersion',
@@ -58,12 +58,12 @@ describe('the strategy of candidates that name one (rule 4, v1beta1 and v1alpha2
       want: conflict(OLDEST, OTHER),
     },
     {
-      name: 'is not in conflict over what lower versions name',
+      name: 'is not in conflict because of lower versions',
       candidates: named(['1.36.0', OLDEST], ['1.35.0', OTHER], ['1.35.0', 'example.com/third']),
       want: resolved(OLDEST),
     },
     {
-      name: 'leaves out a candidate whose binaryVersion cannot be read',
+      name: 'omits a candidate with an invalid binaryVersion',
       candidates: named(['v2.0.0', OTHER], ['1.36.0', OLDEST]),
       want: resolved(OLDEST),
     },
@@ -73,7 +73,7 @@ describe('the strategy of candidates that name one (rule 4, v1beta1 and v1alpha2
       want: resolved(OLDEST),
     },
     {
-      name: 'is nobody’s when nobody can be read',
+      name: 'is undefined if all are invalid',
       candidates: named(['latest', OTHER]),
       want: { kind: 'none' },
     },
@@ -135,7 +135,7 @@ describe('the strategy of candidates with ordered lists (rule 4, v1alpha1)', () 
       want: conflict('X', 'Y', 'Z'),
     },
     {
-      name: 'a cycle below a single first element conflicts all the same',
+      name: 'a cycle below a single first element still conflicts',
       lists: [
         ['W', 'X', 'Y'],
         ['Y', 'X'],
@@ -173,7 +173,7 @@ describe('the strategy of candidates with ordered lists (rule 4, v1alpha1)', () 
 });
 
 describe('any strategy (rule 4)', () => {
-  test('is resolved for every set of candidates, whatever their order', () => {
+  test('is resolved for every set of candidates, in any order', () => {
     fc.assert(
       fc.property(
         someCandidates.chain((candidates) =>

@@ -59,7 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** The same, and what somebody else may do to the record of a holder. */
+/** The same, with writes of other clients to the holder's record. */
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: step },
   {
@@ -72,7 +72,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-// Most of what matters happens within seconds of something else; some of it only after minutes.
+// Most important events happen within seconds of each other, some only after minutes.
 const pause = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 12_000 }) },
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 40_000 }) },
@@ -99,7 +99,7 @@ const world = fc.record({
   steps: fc.array(fc.record({ afterMs: pause, step: anyStep }), { maxLength: 20 }),
 });
 
-/** A world in which nobody keeps a Lease for longer than its holders do. */
+/** A world in which no other client keeps a Lease for longer than its holders do. */
 const undisputedWorld = world.map((given) => ({
   ...given,
   steps: given.steps.filter(({ step }) => step.do !== 'usurp' && step.do !== 'shorten'),
@@ -130,7 +130,7 @@ function take(sim: SimElection, { afterMs, step }: TimedStep, untouchable?: stri
   const name = nameOf(step.who);
   if (name === untouchable) return;
   if (step.do === 'add') {
-    // A program of the same name that may still believe would be a second leader of its own making.
+    // A program with the same name that still believes that it leads would be a second leader by its own fault.
     if (sim.believers.includes(name)) return;
     sim.add(name, {
       binary: '1.36.0',
@@ -162,7 +162,7 @@ function failWith(sim: SimElection, complaint: string): never {
   expect.fail(`${complaint}\n\n${sim.transcript.join('\n')}`);
 }
 
-/** Ends as soon as somebody who renews holds the Lease; returns how long that took. */
+/** Ends as soon as a holder renews the Lease. Returns the time until then. */
 function timeToLeader(sim: SimElection, atMostMs: number): number {
   const from = sim.at;
   while (sim.at - from <= atMostMs) {
@@ -172,7 +172,7 @@ function timeToLeader(sim: SimElection, atMostMs: number): number {
   return sim.at - from;
 }
 
-describe('any course of events', () => {
+describe('any sequence of events', () => {
   test('never has two leaders, writes with an outdated resourceVersion, or pings without a possible answer (rules 2 and 8)', () => {
     fc.assert(
       fc.property(world, (given) => {
@@ -185,7 +185,7 @@ describe('any course of events', () => {
     );
   });
 
-  test('finds a leader soon after it ends, as long as one candidate has answered all along (rules 3, 6 and 7)', () => {
+  test('has a leader soon after it ends, if one candidate has answered all the time (rules 3, 6 and 7)', () => {
     const steady = {
       version: 2,
       answersAfterMs: 100,
@@ -197,7 +197,7 @@ describe('any course of events', () => {
       fc.property(undisputedWorld, (given) => {
         const sim = startWorld({ ...given, candidates: [steady, ...given.candidates.slice(1)] });
         for (const timed of given.steps) take(sim, timed, nameOf(0));
-        // Each candidate that answers pings but takes no grant up may waste two, and is waited for twice more.
+        // Each candidate that answers pings but takes up no grants may waste two grants, and two more waits.
         const idlers = given.candidates.slice(1).filter(({ elector }) => elector === 'none').length;
         const boundMs = 2 * 15_000 + 3 * 5000 + idlers * 2 * (10_000 + 5000);
         if (timeToLeader(sim, boundMs) > boundMs) failWith(sim, `nobody leads after ${boundMs} ms`);
@@ -206,7 +206,7 @@ describe('any course of events', () => {
     );
   });
 
-  test('ends with the best candidate as leader and a Lease that costs nothing (rules 6, 7 and 9)', () => {
+  test('ends with the best candidate as leader and a settled Lease (rules 6, 7 and 9)', () => {
     fc.assert(
       fc.property(world, (given) => {
         const candidates = given.candidates.map((candidate) => ({
@@ -218,7 +218,7 @@ describe('any course of events', () => {
           if (timed.step.do === 'add') take(sim, { ...timed, step: { ...timed.step, answersAfterMs: 100 } });
           else take(sim, timed);
         }
-        // The longest backoff of all, after a crash loop.
+        // The longest backoff, after a crash loop.
         sim.run(25 * 60_000);
         const reachable = sim.reachableCandidates;
         if (reachable.length === 0) return;

@@ -43,7 +43,7 @@ describe('OldestEmulationVersion (rule 5)', () => {
       wantWhy: 'LaterName',
     },
     {
-      name: 'tells creations apart that are a microsecond apart',
+      name: 'distinguishes creations that are a microsecond apart',
       better: makeCandidate('z').with({ creationTimestamp: 1_000_000n }),
       worse: makeCandidate('a').with({ creationTimestamp: 1_000_001n }),
       wantWhy: 'CreatedLater',
@@ -166,7 +166,7 @@ describe('NewestVersion (rule 5)', () => {
     expect(decideOutcome([winner, loser])).toMatchObject({ kind: 'leader', leader: { name: winner.name } });
   });
 
-  test('evicts nobody for a version, but waits for one when the Lease is free', () => {
+  test('replaces no leader because of a version, but waits for one when the Lease is free', () => {
     const [newer, older] = [make('newer').versions('1.37.0').build(), make('older').build()];
     expect(strategy.comparePreemption(newer, older)).toBe(0);
     expect(strategy.compareMerit(newer, older)).toBeLessThan(0);
@@ -198,7 +198,7 @@ describe.each([...strategies])('%s', (_name, strategy) => {
             const order = Math.sign(strategy.compare(a, b));
             expect(Math.sign(strategy.compare(b, a))).toBe(-order + 0);
             if (a.name !== b.name) expect(order).not.toBe(0);
-            // What is worth a wait, and what is worth a leader, are the beginnings of the same order.
+            // The criteria for a wait and for a new leader are prefixes of the same order.
             for (const coarser of [strategy.compareMerit(a, b), strategy.comparePreemption(a, b)])
               expect([order, 0]).toContain(Math.sign(coarser));
             for (const c of candidates) {

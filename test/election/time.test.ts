@@ -16,7 +16,7 @@ import { describeActions, SimElection } from '../support/sim-election.ts';
 
 const HOUR = 3_600_000;
 
-describe('the time written into a ping (rule 2)', () => {
+describe('the pingTime (rule 2)', () => {
   test.each([
     {
       name: 'is the renewTime plus the time it was seen unchanged',
@@ -47,7 +47,7 @@ describe('the time written into a ping (rule 2)', () => {
       want: wallAt(0) + 1n,
     },
     {
-      name: 'counts from when this process saw the renewTime, not from what it says',
+      name: 'counts from when this process saw the renewTime, not from its value',
       renewedAt: 0,
       seenAt: 4000,
       at: 7000,
@@ -72,7 +72,7 @@ describe('the time written into a ping (rule 2)', () => {
     expect(pingTimeFor(candidate, observation, makeNow(7000))).toBe(wallAt(7000));
   });
 
-  test('differs from the one that is there already, as writing that would tell the candidate nothing', () => {
+  test('differs from the existing one, because the candidate would not notice the same one', () => {
     const candidate = makeCandidate('a')
       .renewedAt(0)
       .with({ pingTime: wallAt(0) + 1n })
@@ -98,7 +98,7 @@ describe('the time written into a ping (rule 2)', () => {
             .build();
           const observation = observeCandidate(undefined, candidate, makeNow(seenAt), defaultSettings);
           const pingTime = pingTimeFor(candidate, observation, makeNow(at, jumpMs));
-          // One microsecond is what it takes to be later than the renewTime when no time has passed.
+          // If no time has passed, one microsecond is enough to be later than the renewTime.
           expect(pingTime).toBeLessThanOrEqual(wallAt(at + aheadMs) + 1n);
           expect(pingTime).toBeGreaterThan(candidate.renewTime ?? 0n);
         },
@@ -130,7 +130,7 @@ describe('age (rule 2)', () => {
     expect(course(jumpMs).transcript).toEqual(course(0).transcript);
   });
 
-  test('of a Lease is how long this process has seen it, whatever its renewTime says', () => {
+  test('of a Lease is the time since this process first saw it, whatever its renewTime', () => {
     for (const renewedAt of [-HOUR, 0, HOUR]) {
       const input = makeInput()
         .sees(makeLease('a').renewedAt(renewedAt), 0)
@@ -142,7 +142,7 @@ describe('age (rule 2)', () => {
     }
   });
 
-  test('starts over with a different renewTime, even an earlier one', () => {
+  test('restarts with a different renewTime, even an earlier one', () => {
     const input = makeInput()
       .sees(makeLease('a').renewedAt(5000), 0)
       .sees(makeLease('a').renewedAt(4000), 6000)
@@ -153,7 +153,7 @@ describe('age (rule 2)', () => {
   });
 });
 
-describe('backing off', () => {
+describe('backoff', () => {
   test.each([
     { attempt: 1, want: 100 },
     { attempt: 2, want: 200 },
@@ -164,13 +164,13 @@ describe('backing off', () => {
     expect(backoffDelayMs(attempt, { initialMs: 100, maxMs: 1000 })).toBe(want);
   });
 
-  test('the earliest of no moments is never', () => {
+  test('the earliest of no times is never', () => {
     expect(earliest([])).toBeUndefined();
     expect(earliest([undefined, 3, 2, undefined])).toBe(2);
     expect(earliest([2, 3])).toBe(2);
   });
 
-  test('what is past or never comes is not the earliest moment to come', () => {
+  test('the earliest future time is neither past nor never', () => {
     expect(earliestAfter(2, [1, 2, undefined, 4, 3, Number.POSITIVE_INFINITY])).toBe(3);
     expect(earliestAfter(2, [1, 2, Number.POSITIVE_INFINITY])).toBeUndefined();
   });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { SimElection } from '../support/sim-election.ts';
 
-// The stories that this controller exists for, told by itself: read the files for documentation, review their changes
-// like code. `=>` begins a decision.
+// The main scenarios of this controller as transcripts: read the files as documentation, review their changes like
+// code. `=>` marks a decision.
 
 const THEIRS = 'example.com/theirs';
 
@@ -105,7 +105,7 @@ const stories: readonly {
   },
 ];
 
-describe('the story of', () => {
+describe('the transcript of', () => {
   test.each(stories)('$name', async ({ name, about, tell }) => {
     const sim = tell(new SimElection());
     expect(sim.violations).toEqual([]);

@@ -31,13 +31,13 @@ test.each<{ name: string; election: readonly Action[]; housekeeping: readonly Ac
     want: 'PingCandidate a, PingCandidate b',
   },
   {
-    name: 'no ping to whoever is to be deleted: it would change what the deletion rests on',
+    name: 'no ping to a candidate that is to be deleted: it would change the base of the deletion',
     election: [ping('a', 'election'), ping('b', 'election')],
     housekeeping: [remove('a')],
     want: 'PingCandidate b, DeleteCandidate a',
   },
   {
-    name: 'a deletion of whoever is not asked for the election',
+    name: 'a deletion of a candidate that is not pinged for the election',
     election: [],
     housekeeping: [remove('a'), ping('b', 'validity')],
     want: 'PingCandidate b, DeleteCandidate a',
@@ -54,7 +54,7 @@ test.each<{ name: string; election: readonly Action[]; housekeeping: readonly Ac
   expect(describeActions(actions)).not.toBe('');
 });
 
-test('a decision stands until the earliest moment to come, or for as long as nothing changes', () => {
+test('a decision is valid until the earliest future time, or until a change', () => {
   const requeueAfter = (recheckAt: readonly (number | undefined)[], housekeepingAt: number) =>
     toDecision(view, { reason: 'LeaderOptimal', recheckAt }, { recheckAt: [housekeepingAt] }).requeue;
   expect(requeueAfter([3000, undefined, 1000, 500], 2000)).toEqual({ kind: 'at', time: 2000 });

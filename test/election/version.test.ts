@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { parseVersion, versionOf } from '../../src/election/strategies.ts';
 import { makeCandidate } from '../support/election-builders.ts';
 
-/** Of candidates that nobody else in these tests has. */
+/** Versions that no other test uses. */
 let read = 0;
 const newText = () => `7.7.${read++}`;
 
-/** Reads new versions until what was known has been forgotten; `probe` is then one of the two that are known. */
+/** Reads new versions until old ones have left the cache. `probe` is then one of the two cached versions. */
 function forgetAll(probe: string): void {
   const before = parseVersion(probe);
   for (let more = 0; more <= 1000 && parseVersion(probe) === before; more++) parseVersion(newText());
 }
 
 describe('a version', () => {
-  test('is read once, however many candidates have it', () => {
+  test('is parsed once, for any number of candidates', () => {
     const text = newText();
     expect(parseVersion(text)).toBe(parseVersion(text));
     const longest = `1.2.3-${'x'.repeat(94)}`;
@@ -23,13 +23,13 @@ describe('a version', () => {
     expect(parseVersion(unreadable)).toBeUndefined();
   });
 
-  test('of more than a hundred characters is not remembered: somebody may write as many of those as they like', () => {
+  test('of more than a hundred characters is not cached: a client may write as many of those as it likes', () => {
     const long = `1.2.3-${'x'.repeat(95)}`;
     expect(parseVersion(long)).toEqual(parseVersion(long));
     expect(parseVersion(long)).not.toBe(parseVersion(long));
   });
 
-  test('of more than a hundred characters is read once for each candidate that has it', () => {
+  test('of more than a hundred characters is parsed once for each candidate', () => {
     const long = `1.2.3-${'x'.repeat(95)}`;
     const [candidate, other] = [makeCandidate('a'), makeCandidate('b')].map((one) =>
       one.versions(long, `${long}y`).build(),
@@ -42,7 +42,7 @@ describe('a version', () => {
     expect(versionOf(candidate, 'binary')).not.toBe(versionOf(other, 'binary'));
   });
 
-  test('of a candidate is not there where it is missing or cannot be read, whatever the other one is', () => {
+  test('of a candidate is undefined if it is missing or invalid, whatever the other one is', () => {
     const known = makeCandidate('a').versions('1.36.0', 'none').build();
     expect(versionOf(known, 'binary')?.version).toBe('1.36.0');
     expect(versionOf(known, 'emulation')).toBeUndefined();
@@ -51,7 +51,7 @@ describe('a version', () => {
     expect(versionOf(unset, 'emulation')?.version).toBe('1.35.0');
   });
 
-  test('is remembered beside 999 others, and all are forgotten with the next one', () => {
+  test('is cached beside 999 others, and the next one clears the cache', () => {
     const probe = newText();
     forgetAll(probe);
     const known = parseVersion(probe);

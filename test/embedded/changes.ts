@@ -1,20 +1,23 @@
-/** Long enough for anything on a slow machine. */
+/** Long enough for any condition on a slow machine. */
 export const PATIENCE_MS = 90_000;
 
-/** Things that come about by and by, for tests to wait for. */
+/** Conditions that tests wait for. */
 export class Changes {
   readonly #listeners = new Set<() => void>();
 
-  /** Something has changed. */
+  /** Reports a change. */
   notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** What `find` finds, be it now or after a change. Rejects with what `describe` says when that takes too long. */
+  /**
+   * Resolves to the result of `find`, now or after a change. Rejects with the text of `describe` if that takes too
+   * long.
+   */
   until<T>(find: () => T | undefined, describe: () => string): Promise<T> {
     const found = find();
     if (found !== undefined) return Promise.resolve(found);
-    // Made here, so that its stack leads to the test that waits.
+    // Created here, so that its stack contains the waiting test.
     const late = new Error();
     return new Promise((resolve, reject) => {
       const settle = (end: () => void) => {

@@ -5,6 +5,6 @@ import './suites/custom-candidates.ts';
 import './suites/outages.ts';
 import './suites/quiet.ts';
 
-// Files are run one after the other, on a small machine. These tests wait, most of the time: all of them wait at the same
+// On a small machine, test files run one after the other. These tests mostly wait, so all of them run at the same
 // time.
 vi.setConfig({ maxConcurrency: 100, testTimeout: 120_000, hookTimeout: 120_000 });

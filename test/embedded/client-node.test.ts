@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => shared?.stop());
 
-/** Clients for one test, and a namespace of its own. */
+/** Clients for one test, with a namespace of its own. */
 async function start(namespace: string, cluster = shared) {
   const kubeConfig = cluster.kubeConfigOf('admin');
   await kubeConfig.makeApiClient(CoreV1Api).createNamespace({ body: { metadata: { name: namespace } } });
@@ -39,7 +39,7 @@ async function start(namespace: string, cluster = shared) {
 
 const patchedAs = (strategy: PatchStrategy) => setHeaderOptions('Content-Type', strategy);
 
-/** What the API answered in place of an object. */
+/** The API's answer in place of an object. */
 async function refusal(call: Promise<unknown>): Promise<{ readonly code: number; readonly reason: unknown }> {
   const error = await call.then(
     () => undefined,
@@ -57,7 +57,7 @@ const candidateSpec = {
   strategy: 'OldestEmulationVersion',
 };
 
-/** Every event of a watch, like `ADDED a`, until the test is over. */
+/** Every event of a watch, like `ADDED a`, until the test ends. */
 async function watch(
   { onTestFinished }: TestContext,
   kubeConfig: Awaited<ReturnType<typeof start>>['kubeConfig'],
@@ -101,7 +101,7 @@ describe.concurrent('the typed API of client-node', () => {
     expect(created).toMatchObject({ kind: 'Lease', metadata: { ...lease, uid: expect.any(String) } });
     const read = await leases.readNamespacedLease(lease);
     expect(read).toEqual(created);
-    // Whatever its types say, it hands times on as they come.
+    // Despite its types, it returns times as they arrive.
     expect(read.spec?.renewTime).toBe('2026-01-02T03:04:05.678000Z');
 
     const body = { ...read, spec: { ...read.spec, holderIdentity: 'b', leaseTransitions: 1 } };
@@ -174,7 +174,7 @@ describe.concurrent('the watches of client-node', () => {
 });
 
 describe.concurrent('an informer of client-node', () => {
-  test('keeps in step with Leases', async ({ onTestFinished }) => {
+  test('stays in sync with Leases', async ({ onTestFinished }) => {
     const { namespace, kubeConfig, leases } = await start('informed');
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
     await leases.createNamespacedLease({ namespace, body: { metadata: { name: 'before' } } });

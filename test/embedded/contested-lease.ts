@@ -8,42 +8,42 @@ import type { Participant, ParticipantSpec } from './participants.ts';
 
 type Spec = Lease['spec'];
 
-/** A Lease in a namespace of its own, whether it exists or not, and all that a test does about it. */
+/** A Lease in its own namespace, existing or not, with all actions of a test. */
 export interface ContestedLease {
   readonly namespace: string;
-  /** The same for all of them. */
+  /** The same for all. */
   readonly name: string;
-  /** Makes it by hand. */
+  /** Creates it as another client. */
   create(spec: Spec, metadata?: Readonly<Record<string, unknown>>): Promise<Lease>;
-  /** Changes fields of it as somebody else than the coordinator; null takes one off. */
+  /** Changes its fields as another client; null removes one. */
   patch(spec: Readonly<Record<string, unknown>>): Promise<Lease>;
   delete(): Promise<unknown>;
   /** Every change so far. */
   history(): readonly Change<WatchedLease>[];
-  /** Who held it, in order; '' for nobody. */
+  /** Its holders, in order; '' for none. */
   holders(): readonly string[];
-  /** The first version of it that is so, be it past or still to come; of those after `past`, if that is given. */
+  /** Resolves to its first matching version, past or future; only after `past`, if that is given. */
   until(isSo: (spec: Spec) => boolean, past?: Change<WatchedLease>): Promise<Change<WatchedLease>>;
   untilHeldBy(holder: string, past?: Change<WatchedLease>): Promise<Change<WatchedLease>>;
   untilPreferred(name: string | undefined, past?: Change<WatchedLease>): Promise<Change<WatchedLease>>;
   untilDeleted(): Promise<Change<WatchedLease>>;
   startParticipant(spec: Omit<ParticipantSpec, 'namespace' | 'leaseName'>): Promise<Participant>;
   startCandidate(spec: Omit<SimCandidateSpec, 'namespace' | 'lease'>): Promise<SimCandidate>;
-  /** Starts hand-written candidates that are all asked before any of them answers. */
+  /** Starts fake candidates that are all pinged before any of them answers. */
   startTogether(...specs: readonly Omit<SimCandidateSpec, 'namespace' | 'lease'>[]): Promise<SimCandidate[]>;
-  /** The pings that a candidate was sent, as seen in its pingTime, from its `since`th version on. */
+  /** The pings of a candidate, as seen in its pingTime, from its `since`th version on. */
   pingsOf(name: string, since?: number): readonly Change<WatchedCandidate>[];
 }
 
 const NAME = 'web';
 
-/** Creates the namespace, and nothing in it. */
+/** Creates the namespace, without objects. */
 export async function contestedLease(site: EmbeddedSite, namespace: string): Promise<ContestedLease> {
   await site.createNamespace(namespace);
   return contestedLeaseIn(site, namespace);
 }
 
-/** The same, where the namespace is there already. */
+/** The same in an existing namespace. */
 export function contestedLeaseIn(
   { cluster, leases, candidates, participants }: EmbeddedSite,
   namespace: string,
@@ -95,7 +95,7 @@ export function contestedLeaseIn(
   };
 }
 
-/** The spec of a Lease that somebody holds, where nothing else is said for as long as a test may take. */
+/** The spec of a held Lease. Default duration: longer than any test. */
 export function heldBy(holderIdentity: string, leaseDurationSeconds = 600): Spec {
   const now = microTime();
   return {
@@ -108,7 +108,7 @@ export function heldBy(holderIdentity: string, leaseDurationSeconds = 600): Spec
   };
 }
 
-/** Lets so much happen on other Leases of the namespace that, were anything due to this one, it would have been done. */
+/** Causes enough activity for other Leases of the namespace that any due action for this one would have happened. */
 export async function untilNeighboursAreServed(site: EmbeddedSite, { namespace }: ContestedLease) {
   const lease = `neighbour-${randomUUID()}`;
   await site.candidates.start({ namespace, lease, name: lease });
@@ -119,7 +119,7 @@ export async function untilNeighboursAreServed(site: EmbeddedSite, { namespace }
     ({ spec }) => spec.holderIdentity === lease,
     patience,
   );
-  // It expires, as nobody renews it, and is granted anew.
+  // It expires, because no holder renews it, and is granted again.
   await site.leases.waitFor(
     namespace,
     lease,

@@ -1,17 +1,17 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** The way to a server, which can be cut. */
+/** A connection to a server that a test can cut. */
 export interface CuttableLink {
   readonly url: string;
-  /** Resets all connections; those that come are reset at once. */
+  /** Resets all present and future connections. */
   cut(): void;
-  /** Nothing comes through any more, and nobody is told: as when a machine loses its power. */
+  /** Drops all data without an error, as when a machine loses its power. */
   stall(): void;
   mend(): void;
   close(): Promise<void>;
 }
 
-/** Leads to `port` of this machine, under a port of its own. */
+/** Forwards to `port` of this machine, from its own port. */
 export async function startCuttableLink(port: number): Promise<CuttableLink> {
   const sockets = new Set<Socket>();
   let isCut = false;
@@ -29,7 +29,7 @@ export async function startCuttableLink(port: number): Promise<CuttableLink> {
       [far, near],
     ] as const) {
       sockets.add(socket);
-      // What went wrong is told by the close that follows.
+      // The close event that follows reports the error.
       socket.on('error', () => {});
       socket.once('close', () => {
         sockets.delete(socket);

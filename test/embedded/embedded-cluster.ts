@@ -15,7 +15,7 @@ import { apiRequest } from '../control-plane/api-request.ts';
 import type { CoordinationServer } from '../control-plane/coordination-plane.ts';
 import { coordinatorRules } from '../support/coordinator-role.ts';
 
-/** How the embedded server is started. */
+/** The options of the embedded server. */
 export interface EmbeddedClusterOptions {
   /** Default: all of them. */
   readonly leaseCandidateVersions?: readonly ServedCandidates[];
@@ -24,26 +24,29 @@ export interface EmbeddedClusterOptions {
   readonly keepsData?: boolean;
 }
 
-/** Whom the server knows: an administrator, and replicas of the coordinator with the rights of deploy/rbac.yaml. */
+/**
+ * The users of the server: an administrator, and replicas of the coordinator with the permissions of
+ * deploy/rbac.yaml.
+ */
 export type ClusterUser = 'admin' | 'coordinator' | 'other-coordinator';
 
-/** The embedded server in this very process, over HTTPS on a free port. */
+/** The embedded server in this process, over HTTPS on a free port. */
 export interface EmbeddedCluster extends CoordinationServer {
   readonly address: ApiServer['address'];
-  /** Every request that was answered, and every watch that has ended. */
+  /** Every answered request, and every ended watch. */
   readonly requests: readonly RequestLine[];
-  /** `url`: where it is to be reached, if not directly. */
+  /** `url`: its address, if clients use a proxy. */
   kubeConfigOf(user: ClusterUser, url?: string): KubeConfig;
-  /** Closes the server; what it keeps is there when it is opened again. */
+  /** Closes the server. Its data is there when it is opened again. */
   close(): Promise<void>;
-  /** Starts the server again where it was, with its data directory. */
+  /** Starts the server again at the same address, with its data directory. */
   open(leaseCandidateVersions?: readonly ServedCandidates[]): Promise<void>;
-  /** @throws AggregateError when anything happened that never should, or a coordinator lacked a right. */
+  /** @throws AggregateError if an unexpected error occurred, or if a coordinator lacked a permission */
   stop(): Promise<void>;
 }
 
 const HOST = '127.0.0.1';
-/** Meanwhile somebody else may have been given its port, for a moment. */
+/** In the meantime, another process may have used its port. */
 const OPEN_WITHIN_MS = 10_000;
 
 let madeCertificate: ReturnType<typeof generateCertificate> | undefined;

@@ -18,37 +18,40 @@ import type { ClusterUser, EmbeddedCluster } from './embedded-cluster.ts';
 import { HurriedClock } from './hurried-clock.ts';
 import { patientClock } from './patient-clock.ts';
 
-/** A replica of the coordinator in this very process, made of the same parts as that of the `run` command. */
+/** A replica of the coordinator in this process, made of the same parts as in the `run` command. */
 export interface EmbeddedCoordinator {
   /** Everything logged so far. */
   readonly log: readonly LogLine[];
-  /** The first log line that matches, be it past or still to come; `since` skips that many of the earliest. */
+  /** Resolves to the first matching log line, past or future; `since` skips that many of the earliest. */
   waitForLog(matches: (line: LogLine) => boolean, since?: number): Promise<LogLine>;
-  /** What the log told of a Lease that needs attention for `reason`. */
+  /** The log lines about a Lease that needs attention for `reason`. */
   troubles(namespace: string, lease: string, reason: string): readonly LogLine[];
-  /** Waits until the log tells so. */
+  /** Waits until the log contains this line. */
   untilTrouble(namespace: string, lease: string, reason: string): Promise<LogLine>;
   stop(): Promise<void>;
 }
 
-/** How a replica is started. */
+/** The options of a replica. */
 export interface EmbeddedCoordinatorOptions {
-  /** Beside the defaults of `run`; shorter than those may be, as they need not do for real candidates. */
+  /**
+   * In addition to the defaults of `run`. They may be shorter than allowed, because they are not used for real
+   * candidates.
+   */
   readonly settings?: Partial<RunSettings>;
   /** Default `coordinator`. */
   readonly user?: ClusterUser;
   /** Default: {@link patientClock}. */
   readonly clock?: Clock;
-  /** Where it finds the server, if not directly. */
+  /** The server's address, if the replica uses a proxy. */
   readonly url?: string;
   /**
-   * How many times as fast as its clock elections are to go: `settings` are in that time. There is no lock then, as no
-   * server answers within the deadlines that it would have: whoever asks for this sees to it that nobody else coordinates.
+   * The speed of elections relative to the clock; `settings` are in election time. There is no lock, because no
+   * server answers within its accelerated deadlines: the caller must ensure that no other coordinator runs.
    */
   readonly pace?: number;
 }
 
-/** Starts a replica on `cluster`; {@link untilActive} tells when it coordinates. */
+/** Starts a replica on `cluster`. {@link untilActive} waits until it coordinates. */
 export function startCoordinator(
   cluster: Pick<EmbeddedCluster, 'kubeConfigOf'>,
   { settings = {}, user = 'coordinator', clock = patientClock, url, pace }: EmbeddedCoordinatorOptions = {},
@@ -144,7 +147,7 @@ export async function untilActive(coordinator: EmbeddedCoordinator): Promise<voi
   await Promise.all([coordinator.waitForLog(({ state }) => state === 'active'), untilSynced(coordinator)]);
 }
 
-/** Waits until a replica sees the cluster; one without a lock coordinates then. */
+/** Waits until a replica sees the cluster. Without a lock it coordinates then. */
 export async function untilSynced({ waitForLog }: EmbeddedCoordinator): Promise<void> {
   await waitForLog(({ msg }) => msg === 'Watching LeaseCandidates');
 }

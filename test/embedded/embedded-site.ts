@@ -16,27 +16,27 @@ import {
 } from './embedded-coordinator.ts';
 import { type Participants, startParticipants } from './participants.ts';
 
-/** An embedded server that a coordinator coordinates, and eyes on it. */
+/** An embedded server with a coordinator, and observers of both. */
 export interface EmbeddedSite {
   readonly cluster: EmbeddedCluster;
   readonly coordinator: EmbeddedCoordinator;
   readonly leases: WatchedObjects<WatchedLease>;
-  /** Hand-written ones: they answer pings, or do not. */
+  /** Fake candidates: they answer pings, or do not. */
   readonly candidates: SimCandidates;
   readonly participants: Participants;
   createNamespace(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** How a site is started: {@link EmbeddedClusterOptions} and {@link EmbeddedCoordinatorOptions}. */
+/** The options of a site: {@link EmbeddedClusterOptions} and {@link EmbeddedCoordinatorOptions}. */
 export interface EmbeddedSiteOptions extends EmbeddedClusterOptions, EmbeddedCoordinatorOptions {
-  /** Called before the coordinator is started; may say more about how. */
+  /** Called before the start of the coordinator; may return more options. */
   readonly prepare?: (
     site: Omit<EmbeddedSite, 'coordinator' | 'stop'>,
   ) => Promise<EmbeddedCoordinatorOptions | undefined>;
 }
 
-/** Starts a server and a coordinator on it; resolves when that is active, or at once when it writes nothing. */
+/** Starts a server and a coordinator. Resolves when the coordinator is active, or at once in a dry run. */
 export async function startEmbeddedSite(options: EmbeddedSiteOptions = {}): Promise<EmbeddedSite> {
   const cluster = await startEmbeddedCluster(options);
   const leases = await watchLeases(cluster);

@@ -3,8 +3,9 @@ import { systemClock } from '../../src/support/system-clock.ts';
 import { patientClock } from './patient-clock.ts';
 
 /**
- * Goes `pace` times as fast as {@link patientClock}, so that minutes pass while a test waits. Its wall clock is the
- * machine's: others' records carry that time, and are compared with it at first sight (rule 2).
+ * Runs `pace` times as fast as {@link patientClock}, so that minutes pass while a test waits. Its wall clock is the
+ * machine's, because records of other clients contain that time, and the coordinator compares them with it at first
+ * sight (rule 2).
  */
 export class HurriedClock implements Clock {
   readonly wallTime = systemClock.wallTime;

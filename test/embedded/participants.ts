@@ -5,34 +5,34 @@ import { Changes } from './changes.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { patientClock } from './patient-clock.ts';
 
-/** One program that takes part in an election. */
+/** A program that takes part in an election. */
 export interface Participant {
   readonly name: string;
   /** Resolves as soon as it leads. */
   leads(): Promise<unknown>;
-  /** Resolves as soon as it, having led, leads no longer. */
+  /** Resolves as soon as it stops leading. */
   leadsNoLonger(): Promise<unknown>;
   readonly isLeading: boolean;
-  /** As SIGKILL would end it: nothing is released, answered or renewed any more. */
+  /** Ends it as SIGKILL would: it no longer releases, answers or renews. */
   crash(): Promise<void>;
 }
 
-/** What a participant asks for. */
+/** The options of a participant. */
 export type ParticipantSpec = Pick<SampleIdentity, 'namespace' | 'leaseName' | 'name'> &
   Partial<SampleIdentity>;
 
-/** Many participants, and who of them led when. */
+/** Many participants, with a record of who led when. */
 export interface Participants {
-  /** Resolves once its LeaseCandidate is there. */
+  /** Resolves when its LeaseCandidate exists. */
   start(spec: ParticipantSpec): Promise<Participant>;
-  /** Each time that two led the same Lease at once, described; none of them where all is well. */
+  /** Describes each time that two led the same Lease at once; empty if all is well. */
   overlaps(): readonly string[];
-  /** How often anybody has begun to lead. */
+  /** How often a participant has begun to lead. */
   readonly leaderships: number;
   stop(): Promise<void>;
 }
 
-/** About in client-go's proportions: whoever stops renewing has stopped leading long before its Lease has expired. */
+/** Roughly the proportions of client-go: a leader that stops renewing stops leading long before its Lease expires. */
 export const timing: SampleTiming = {
   leaseDurationMs: 2000,
   renewDeadlineMs: 1000,

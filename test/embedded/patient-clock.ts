@@ -2,7 +2,7 @@ import type { Clock, Instant } from '../../src/support/clock.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 
 const TICK_MS = 5;
-/** The most that passes by this clock from one tick to the next. */
+/** The maximum step of this clock from one tick to the next. */
 const MAX_TRACE_MS = 10;
 
 interface Timer {
@@ -12,8 +12,8 @@ interface Timer {
 }
 
 /**
- * The machine's clock, but that it stands still while this process is kept from its work: on a loaded machine everything
- * takes longer, and nothing is late by this clock. The wall clock goes on as ever.
+ * The machine's clock, but it stops while this process gets no CPU time: on a loaded machine everything takes longer,
+ * and nothing is late by this clock. The wall clock is not affected.
  */
 export class PatientClock implements Clock {
   readonly wallTime = systemClock.wallTime;
@@ -41,7 +41,7 @@ export class PatientClock implements Clock {
     };
   }
 
-  /** It is `ms` milliseconds later at once: what is due by then is called soon. */
+  /** Advances the clock by `ms` milliseconds at once. Due timers fire soon. */
   skip(ms: number): void {
     this.#time += ms;
     for (const timer of this.#timers) {
@@ -62,5 +62,5 @@ export class PatientClock implements Clock {
   }
 }
 
-/** What everybody goes by who takes part in the same elections. */
+/** The shared clock of all members of the same elections. */
 export const patientClock = new PatientClock();

@@ -1,7 +1,7 @@
 import type { Scenario } from './scenario.ts';
 import { believes, type PastTerm, type Program, type Step, type World } from './world.ts';
 
-/** A term begins: whether that breaks a promise. */
+/** Returns the promise that the begin of a term breaks, if any. */
 export function leads(
   world: World,
   program: Program,
@@ -12,7 +12,7 @@ export function leads(
   const others = programs
     .filter((other) => other !== program && believes(other, tick))
     .map(({ name }) => name);
-  // What a vandal or the built-in coordinator has brought about nobody promises to prevent.
+  // The effects of a vandal or of the built-in coordinator are not covered by the promises.
   const isTwo = others.length > 0 && grantor === 'coordinator';
   const terms = laterTerms(world, term.number);
   const isUsed = terms.some(
@@ -32,14 +32,14 @@ export function leads(
 }
 
 /**
- * Whether a program's terms are promised to have numbers of their own: a participant's always, as long as the Lease is not
- * deleted; others' where nobody writes a holder without counting it.
+ * Whether a program's terms are promised to have unique numbers: always for a participant unless the Lease is
+ * deleted; for others, if no client writes a holder without a new number.
  */
 function countsTerms({ kind }: Program, { faults, hasBuiltIn }: Scenario): boolean {
   return kind === 'participant' || !(faults.thefts || hasBuiltIn);
 }
 
-/** Those terms of the Lease whose numbers may still be met. */
+/** Returns the terms of the Lease whose numbers may still occur. */
 function laterTerms({ terms, lease }: World, number: number): readonly PastTerm[] {
   return terms.filter((term) => term.uid === lease?.uid && term.number >= number);
 }

@@ -20,12 +20,12 @@ import {
   withItem,
 } from './world.ts';
 
-/** How long a coordinator waits for its watch to show what came of a write, in ticks. */
+/** How long a coordinator waits for its watch to show the result of a write, in ticks. */
 const EXPECTATION_TICKS = 2;
-/** How long no watch may show anything after a creation that was never seen: what is assumed of lists, in ticks. */
+/** How long no watch may show anything after an unseen creation: the assumption about lists, in ticks. */
 const LONGEST_GAP_TICKS = 2;
 
-/** What one of this project's coordinators may do next. */
+/** The possible next steps of a coordinator of this project. */
 export function* coordinatorSteps(world: World, index: number, setting: Setting): Generator<Step> {
   const coordinator = world.coordinators[index];
   if (!coordinator) return;
@@ -68,12 +68,12 @@ function isActive({ active }: World, index: number, { scenario }: Setting): bool
   return active === index || (scenario.areAllActive ?? false);
 }
 
-/** What the clocks of a coordinator show. */
+/** The current times of a coordinator's clocks. */
 function nowOf(world: World, index: number): Now {
   return nowIn(world, world.coordinators[index]?.clockTicks);
 }
 
-/** Whether a coordinator has something to do before time may pass. */
+/** Whether a coordinator must act before time may pass. */
 export function isBusy(world: World, index: number, setting: Setting): boolean {
   const coordinator = world.coordinators[index];
   if (!coordinator) return false;
@@ -111,10 +111,10 @@ function listAgain(world: World, index: number, setting: Setting): World {
   return endWait(change(world, index, listed), index);
 }
 
-/** Nothing is waited for any more once another version is seen. */
+/** After a newer version is seen, the wait is over. */
 function endWait(world: World, index: number): World {
   const { known, expected } = world.coordinators[index] ?? {};
-  const isSeen = expected && known?.lease?.resourceVersion !== expected.otherThan;
+  const isSeen = expected && known?.lease?.resourceVersion !== expected.baseVersion;
   return isSeen ? change(world, index, { expected: undefined }) : world;
 }
 
@@ -131,7 +131,10 @@ function restart(world: World, index: number, setting: Setting): World {
   });
 }
 
-/** The lock passes to a coordinator. One that has watched all along has seen all that the former one has written. */
+/**
+ * The lock passes to a coordinator. If that coordinator has watched all along, it has seen all writes of the former
+ * one.
+ */
 export function takeOver(world: World, index: number, setting: Setting): World {
   const { known, news, hasRelisted } = world.coordinators[index] ?? {};
   if (!known) return world;
@@ -146,14 +149,14 @@ function hear(world: World, index: number, { action, sentTick, outcome, lease, h
   if (!known) return world;
   const now = nowOf(world, index);
   const sentAt = sentTick * TICK_MS;
-  const otherThan = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
+  const baseVersion = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
   const next =
     outcome === 'done' && lease
       ? rules.noteWritten(known, action, sentAt, now, lease, hasDropped)
       : rules.noteFailed(known, action, sentAt, now, outcome !== 'done');
   const untilTick = world.tick + (outcome === 'notFound' ? 1 : EXPECTATION_TICKS);
   return endWait(
-    change(world, index, { known: next, answer: undefined, expected: { otherThan, untilTick } }),
+    change(world, index, { known: next, answer: undefined, expected: { baseVersion, untilTick } }),
     index,
   );
 }
@@ -170,11 +173,11 @@ function listingBy({ tick }: World): Pick<Coordinator, 'listsByTick'> {
   return { listsByTick: tick + LONGEST_GAP_TICKS };
 }
 
-/** Decides, unless it has to wait for what came of its last write. */
+/** Decides, unless the coordinator has to wait for the result of its last write. */
 function* decisions(world: World, index: number, setting: Setting): Generator<Step> {
   const { known, answer, expected, news } = world.coordinators[index] ?? {};
   if (!known || answer || (news && news.length > 0)) return;
-  const isUnseen = expected && known.lease?.resourceVersion === expected.otherThan;
+  const isUnseen = expected && known.lease?.resourceVersion === expected.baseVersion;
   if (isUnseen && world.tick < expected.untilTick) return;
   const now = nowOf(world, index);
   const isNeverSeen = isUnseen && !known.lease;
@@ -198,7 +201,7 @@ function carryOut(world: World, index: number, decision: Decision, setting: Sett
   const choice = `coordinator ${index + 1} decides`;
   const note = `${decision.reason}${decision.actions.length > 0 ? `: ${describeActions(decision.actions)}` : ''}`;
   const write = decision.actions.find(isLeaseWrite);
-  // What else was decided waits until it is known what came of the write.
+  // The other actions of the decision wait until the result of the write is known.
   if (write) return { choice, note, ...send(world, index, write, setting) };
   let next = world;
   for (const action of decision.actions) {
@@ -209,7 +212,7 @@ function carryOut(world: World, index: number, decision: Decision, setting: Sett
   return { choice, note, world: next };
 }
 
-/** The server carries a write out at once; its answer arrives later. */
+/** The server applies a write at once. Its answer arrives later. */
 function send(
   world: World,
   index: number,
@@ -243,7 +246,7 @@ function send(
   };
 }
 
-/** A ping is delivered, answered by a program that runs, and seen, all at once. */
+/** In one step: a ping is delivered, a running program answers it, and the coordinator sees the answer. */
 function ping(world: World, index: number, action: PingCandidate): World {
   const candidate = world.candidates.find(({ name }) => name === action.name);
   const { known } = world.coordinators[index] ?? {};
@@ -258,7 +261,7 @@ function ping(world: World, index: number, action: PingCandidate): World {
     : noted;
 }
 
-/** All coordinators see a candidate change at once. */
+/** All coordinators see a change of a candidate at once. */
 export function putCandidate(world: World, candidate: LeaseCandidate): World {
   const isKnown = world.candidates.some(({ name }) => name === candidate.name);
   return later(world, {
@@ -282,7 +285,7 @@ export function removeCandidate(world: World, name: string): World {
   });
 }
 
-/** A candidate's program renews it: by its own clock, and at least to what answers the last ping. */
+/** A candidate's program renews it, by its own clock, but at least to a time that answers the last ping. */
 export function renewCandidate(world: World, name: string): World {
   const candidate = world.candidates.find((candidate) => candidate.name === name);
   if (!candidate) return world;

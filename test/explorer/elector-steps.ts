@@ -18,8 +18,8 @@ import {
 } from './world.ts';
 
 /**
- * What a program with client-go's coordinated elector may do next. It reads the Lease and then updates it on the version that
- * it read; it leads once that has succeeded, and believes in it from when it began to read.
+ * The possible next steps of a program with client-go's coordinated elector. It reads the Lease and then updates the
+ * version that it has read. It leads after a successful update, and trusts the update from the start of the read.
  */
 export function* electorSteps(
   world: World,
@@ -52,7 +52,7 @@ export function* electorSteps(
     yield { choice: `${name} gives up`, world: stop(world, index, program) };
 }
 
-/** It stops leading; who saw itself as the holder last releases the Lease then. */
+/** It stops leading. It then releases the Lease if it last saw itself as the holder. */
 export function stop(world: World, index: number, program: ClientGo): World {
   const { term, observed, ...rest } = program;
   const stopped = { ...rest, term: undefined, renewing: undefined, observed: undefined };
@@ -60,7 +60,7 @@ export function stop(world: World, index: number, program: ClientGo): World {
   return put(world, index, { ...stopped, releasing: { renewedTick: term.renewedTick } });
 }
 
-/** It has ended, and its LeaseCandidate goes with it. */
+/** It exits, and its LeaseCandidate is deleted. */
 export function down(world: World, index: number, program: ClientGo): World {
   const ended = {
     ...program,
@@ -83,7 +83,7 @@ function* looks(world: World, index: number, program: ClientGo, scenario: Scenar
   const { lease } = world;
   const { name } = program;
   const tick = ownTick(world, program);
-  // It keeps what it observed last while there is no Lease.
+  // While there is no Lease, it keeps its last observation.
   if (!lease || !program.hasElector) return;
   const choice = `${name} reads the Lease`;
   if (lease.holderIdentity !== name) {

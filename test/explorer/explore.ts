@@ -2,7 +2,7 @@ import { Sink } from './normalize.ts';
 import { StateSet } from './state-set.ts';
 import { type Lasso, Waits } from './waits.ts';
 
-/** One thing that may happen next. */
+/** A possible next step. */
 export interface AnyStep<State> {
   readonly choice: string;
   readonly world: State;
@@ -10,12 +10,12 @@ export interface AnyStep<State> {
   readonly note?: string | undefined;
 }
 
-/** What is explored: where it begins, and what may follow. */
+/** A system to explore: its initial states, and the steps that may follow. */
 export interface Model<State> {
   readonly initial: State;
   readonly steps: (state: State) => Iterable<AnyStep<State>>;
   readonly write: (state: State, sink: Sink) => void;
-  /** Where given: a state in which something is missing that must not be missing for ever. */
+  /** If given: whether something is missing in a state that must not be missing for ever. */
   readonly isStuck?: (state: State) => boolean;
   /** Whether time passes with a step. */
   readonly isTick?: (step: AnyStep<State>) => boolean;
@@ -31,13 +31,13 @@ export interface Exploration<State> {
   readonly transitions: number;
   readonly depth: number;
   readonly ms: number;
-  /** False where the limit was met before all states were seen. */
+  /** False if the limit was reached before all states were explored. */
   readonly isWhole: boolean;
-  /** The shortest way to break a promise; undefined: there is none among the states seen. */
+  /** The shortest path to a broken promise; undefined: there is none among the explored states. */
   readonly violation: { readonly text: string; readonly path: readonly AnyStep<State>[] } | undefined;
 }
 
-/** Looks at all states, those first that the fewest steps lead to, until a promise is broken. */
+/** Explores all states in breadth-first order, until a promise is broken. */
 export function explore<State>(
   model: Model<State>,
   { mostStates = Number.POSITIVE_INFINITY, onLevel }: Limits = {},
@@ -92,10 +92,7 @@ export function explore<State>(
   return result(isWhole);
 }
 
-/**
- * Whether the round of a lasso can be gone again and again: states that are taken for the same may differ in how long ago
- * something was.
- */
+/** Whether the cycle of a lasso can repeat for ever. States that count as equal may differ in the age of events. */
 function lastsForEver<State>(model: Model<State>, { way, round }: Lasso): boolean {
   let state = model.initial;
   for (const step of follow(model, way)) state = step.world;
@@ -113,10 +110,10 @@ function lastsForEver<State>(model: Model<State>, { way, round }: Lasso): boolea
 }
 
 const ROUNDS = 100;
-/** So many are looked at: those that are met later are longer ways into the same. */
+/** Maximum number of lassos to check. Later ones are longer paths to the same cycles. */
 const MAX_ROUNDS = 1000;
 
-/** The steps of a path, each given as its place among those that were possible. */
+/** Returns the steps of a path, each as its index among the possible steps. */
 function follow<State>(model: Model<State>, path: readonly number[]): AnyStep<State>[] {
   let state = model.initial;
   return path.map((ordinal) => {

@@ -26,7 +26,7 @@ function explored(scenario: Scenario, wrong: Partial<Rules> = {}, mostStates?: n
 }
 
 describe('the explorer', () => {
-  test('finds nothing wrong with the rules when a leader is paused, and sees all there is to see', () => {
+  test('finds no violation of the rules when a leader is paused, and explores all states', () => {
     const { violation, isWhole, states } = explored(sleeper);
     expect({ violation, isWhole }).toEqual({ violation: undefined, isWhole: true });
     expect(states).toBeGreaterThan(200);
@@ -44,13 +44,13 @@ describe('the explorer', () => {
     expect(transcriptOf(violation?.path ?? [])).toMatch(/^tick 0 {2}a falls asleep .*\ntick 1 .*\n/);
   });
 
-  test('finds a coordinator that writes whatever the Lease is by now', () => {
+  test('finds a coordinator that writes without a precondition', () => {
     const blind: Partial<Rules> = { isOutdated: () => false };
     const { violation } = explored({ ...sleeper, faults: { gaps: 1, sleeps: 1, lags: 1 } }, blind);
     expect(violation?.text).toBe('the Lease is given to b while a leads');
   });
 
-  test('finds a coordinator that forgets who held a Lease that was deleted', () => {
+  test('finds a coordinator that forgets the holder of a deleted Lease', () => {
     const { violation } = explored(
       { ...sleeper, faults: { deletions: 1, sleeps: 1 } },
       {
@@ -64,11 +64,11 @@ describe('the explorer', () => {
   });
 
   describe('with a kubelet (rule 17)', () => {
-    /** Far from all: a report may come at any time. */
+    /** Far from all states: a report may come at any time. */
     const MOST_STATES = 20_000;
     const faults = { crashes: 1, falseEnds: 1, sleeps: 1 };
     const housed: Scenario = { ...sleeper, hasKubelet: true, isAtomic: true, faults };
-    /** Decides by containers that `change` has made of those that were reported. */
+    /** Decides with the reported containers as changed by `change`. */
     const deciding = (change: (container: PodContainer) => PodContainer): Partial<Rules> => ({
       decide: (known, now) => {
         const pods = known.holderPods?.pods.map(({ pod, ...seen }) => ({
@@ -79,7 +79,7 @@ describe('the explorer', () => {
       },
     });
 
-    test('finds nothing wrong with the rules, and sees Leases that are given away before they expire', () => {
+    test('finds no violation of the rules, and sees Leases that are given away before they expire', () => {
       let grants = 0;
       const counting: Partial<Rules> = {
         decide: (known, now) => {
@@ -92,7 +92,7 @@ describe('the explorer', () => {
       expect(grants).toBeGreaterThan(0);
     });
 
-    test('finds a coordinator that believes in an end that the kubelet has made up', () => {
+    test('finds a coordinator that trusts an invented end', () => {
       const believing = deciding((container) => ({
         ...container,
         ended: container.ended.map((end) => ({ ...end, reason: 'Error' })),
@@ -102,7 +102,7 @@ describe('the explorer', () => {
       );
     });
 
-    test('finds a coordinator that takes the end of a former run for that of the holder', () => {
+    test('finds a coordinator that treats the end of an earlier run as the holder’s', () => {
       const mistaken = deciding((container) => ({
         ...container,
         running: undefined,
@@ -115,7 +115,7 @@ describe('the explorer', () => {
     });
   });
 
-  test('takes one course each time', () => {
+  test('explores the same states each time', () => {
     const faults = { deletions: 1, crashes: 1 };
     const [first, second] = [explored({ ...sleeper, faults }), explored({ ...sleeper, faults })];
     expect([second.states, second.transitions, second.depth]).toEqual([
@@ -125,7 +125,7 @@ describe('the explorer', () => {
     ]);
   });
 
-  test('fails where a state has a field of which it does not know what it is', () => {
+  test('fails if a state has an undeclared field', () => {
     const sink = new Sink();
     sink.begin(0, 0);
     const kind = shape({ known: (value: number, sink: Sink) => sink.put(value) });

@@ -17,7 +17,7 @@ export interface Job {
   readonly replay: (choices: readonly string[]) => Replay;
 }
 
-/** A broken promise, and the shortest way there as text. */
+/** A broken promise, and the shortest path to it as text. */
 export interface Violation {
   readonly text: string;
   readonly transcript: string;

@@ -8,10 +8,10 @@ import type { MicroTime } from '../../src/election/model.ts';
 import { renewCandidate } from './coordinator-steps.ts';
 import { later, nowIn, type Program, type Step, type World, withItem } from './world.ts';
 
-/** The Pod of a program: what its node knows, and what the API server has been told. */
+/** The Pod of a program: the state that its node knows, and the state that the API server knows. */
 export interface PodState {
   readonly running: ContainerInstance | undefined;
-  /** The runs that have ended, the latest first; two at the most. */
+  /** The ended runs, latest first; at most two. */
   readonly ended: readonly EndedInstance[];
   readonly reported: Pod;
 }
@@ -21,13 +21,13 @@ export function podUid(name: string): string {
   return `pod-${name}`;
 }
 
-/** A Pod whose container runs, and of which the API server knows. */
+/** A Pod with a running container that the API server knows. */
 export function startedPod(world: World, { name, clockTicks }: Program): PodState {
   const running = { id: `${name}-0`, startedAt: secondOf(world, clockTicks) };
   return { running, ended: [], reported: statusOf(name, running, []) };
 }
 
-/** What a kubelet may do next about the Pod of a program: it reports whenever it likes, or never. */
+/** The possible next steps of a kubelet for the Pod of a program: it may report at any time, or never. */
 export function* kubeletSteps(world: World, index: number, program: Program): Generator<Step> {
   const pod = world.pods[index];
   if (!pod) return;
@@ -59,7 +59,7 @@ export function* kubeletSteps(world: World, index: number, program: Program): Ge
   }
 }
 
-/** The container of a program ends. Nothing is known of that until the kubelet reports it. */
+/** The container of a program ends. Other processes do not notice before the kubelet reports it. */
 export function endContainer(world: World, index: number, { clockTicks }: Program): World {
   const pod = world.pods[index];
   if (!pod?.running) return world;
@@ -118,7 +118,7 @@ function isSameStatus(a: Pod, b: Pod): boolean {
   return one?.running?.id === other?.running?.id && endsOf(one) === endsOf(other);
 }
 
-/** What the clock of a node shows, in whole seconds. */
+/** Returns the time of a node's clock, in whole seconds. */
 function secondOf(world: World, clockTicks: number): MicroTime {
   const { wall } = nowIn(world, clockTicks);
   return wall - (wall % 1_000_000n);

@@ -15,17 +15,17 @@ import {
 import { areAllWritesCompareAndSwap } from './rules.ts';
 import { TICK_MS } from './world.ts';
 
-/** Two replicas and the built-in coordinator, which holds the lock at first or not. */
+/** Two replicas and the built-in coordinator, which holds the lock at first or does not. */
 export interface LockScenario {
   readonly name: string;
   readonly about: string;
-  /** How many replicas run at first; the others may be started. */
+  /** Number of replicas that run at first; the others may start later. */
   readonly running: number;
   readonly hasBuiltIn: boolean;
   readonly faults: Partial<LockFaults>;
   /**
-   * True: a replica cannot know who has held the lock before it started. Two may coordinate then, as long as all that they write is
-   * refused where something has changed.
+   * True: a replica cannot know who held the lock before it started. Then two replicas may coordinate, as long as the
+   * server refuses all their outdated writes.
    */
   readonly isUnknowable?: true;
 }
@@ -87,7 +87,7 @@ function write(value: LockWorld, sink: Sink): void {
   world(value, sink);
 }
 
-/** A scenario about the lock as something to explore. */
+/** Returns a scenario about the lock as a system to explore. */
 export function lockModelOf({ running, hasBuiltIn, faults, isUnknowable }: LockScenario): Model<LockWorld> {
   const initial: LockWorld = {
     tick: 0,
@@ -115,7 +115,7 @@ function* withoutViolations(world: LockWorld): Generator<AnyStep<LockWorld>> {
   for (const { choice, note, world: next } of lockSteps(world)) yield { choice, note, world: next };
 }
 
-/** Somebody holds the lock: the built-in coordinator, where there is one, and then the replicas are yet to look. */
+/** A process holds the lock: the built-in coordinator, if there is one. The replicas have not read the lock yet. */
 function settle(world: LockWorld): LockWorld {
   let next = world;
   for (;;) {

@@ -23,10 +23,10 @@ import { BELIEF_TICKS, DEADLINE_TICKS, TICK_MS, withItem } from './world.ts';
 
 type LockStep = AnyStep<LockWorld>;
 
-/** Between claims by force that were answered in kind, in ticks. */
+/** Minimum time between claims by force that were answered by force, in ticks. */
 const FORCE_BACKOFF_TICKS = 2 * BELIEF_TICKS;
 
-/** Everything that may happen next to the lock; a step after which two may coordinate at once breaks a promise. */
+/** Returns all possible next steps of the lock. A step after which two may coordinate at once breaks a promise. */
 export function* lockSteps(world: LockWorld): Generator<LockStep> {
   for (const step of possibleSteps(world)) {
     const noted = noteActive(step.world);
@@ -45,7 +45,7 @@ function* possibleSteps(world: LockWorld): Generator<LockStep> {
   yield* tick(world);
 }
 
-/** Those who may write in this tick, be it by a write that they have begun in it. */
+/** The processes that may write in this tick, including writes that they have begun in it. */
 function whoCoordinate(world: LockWorld): string | undefined {
   const names = world.replicas
     .filter(({ activeTick }) => activeTick === world.tick)
@@ -111,7 +111,7 @@ function* replicaSteps(world: LockWorld, index: number, replica: Replica): Gener
     yield { choice: `${who} stops, and lets go`, world: letGo(spend(world, 'stops'), index, replica) };
 }
 
-/** What a replica does by itself, as coordinator-lock.ts does it around decideLock. */
+/** Returns the own steps of a replica, like those of coordinator-lock.ts around decideLock. */
 function* workSteps(world: LockWorld, index: number, replica: Replica): Generator<LockStep> {
   const who = `replica ${index + 1}`;
   const { answer } = replica;
@@ -152,7 +152,7 @@ function see(world: LockWorld, replica: Replica, lease: StoredLock | undefined):
 function watch(world: LockWorld, replica: Replica): Replica {
   const seen = see(world, replica, world.lease);
   if (world.lease?.record.holder === replica.identity) return seen;
-  // It looks again at once.
+  // It reads the lock again at once.
   return {
     ...seen,
     isContested: true,
@@ -179,13 +179,13 @@ function attempt(world: LockWorld, index: number, replica: Replica, decision: Lo
 
 function hear(world: LockWorld, replica: Replica, { sentTick, formerActFrom, lease }: LockAnswer): Replica {
   const heard = { ...replica, answer: undefined };
-  // A conflict is worth another look at once.
+  // After a conflict, it reads the lock again at once.
   if (!lease) return { ...heard, actFromIfRefused: formerActFrom, isFresh: false };
   if (replica.isContested) return { ...heard, isFresh: false, attemptedTick: world.tick };
   return { ...see(world, heard, lease), renewedTick: sentTick, attemptedTick: world.tick };
 }
 
-/** Writes that it had begun have ended by then. A record that is not its own any more it does not touch. */
+/** The writes that it had begun have ended by then. It does not touch a record that is no longer its own. */
 function letGo(world: LockWorld, index: number, replica: Replica): LockWorld {
   const settlingMs = replica.actFrom - nowMs(world);
   const isOwn = world.lease?.record.holder === replica.identity;
@@ -254,7 +254,7 @@ function* builtInWork(world: LockWorld): Generator<LockStep> {
       };
     return;
   }
-  // Somebody who let go of another's lock, or deleted it, is to blame for what comes of that.
+  // A process that has released or deleted another's lock is responsible for the results.
   const isUsurper = renewedTick === undefined ? (record?.holder ?? '') === '' : builtIn.isUsurper;
   const written = writeLock(world, BUILT_IN, BELIEF_TICKS * TICK_MS);
   const own = written.lease && { record: written.lease.record, sinceTick: tick };
@@ -267,7 +267,7 @@ function* builtInWork(world: LockWorld): Generator<LockStep> {
   };
 }
 
-/** Time passes once all who are awake have done what there is to do. */
+/** Time passes after all awake processes have acted. */
 function* tick(world: LockWorld): Generator<LockStep> {
   const isBusy =
     world.replicas.some(
@@ -278,7 +278,7 @@ function* tick(world: LockWorld): Generator<LockStep> {
   const paid = isBusy ? spend(world, 'lags') : world;
   const next = { ...paid, tick: world.tick + 1 };
   const { lostTick, renewedTick, isReleasing } = next.builtIn;
-  // What becomes of a sleep that lasts for two durations from the loss on nobody promises.
+  // The promises do not cover a sleep that lasts for two durations after the loss.
   const mayRelease = isReleasing || renewedTick !== undefined;
   const isOver = mayRelease && lostTick !== undefined && next.tick >= lostTick + 2 * BELIEF_TICKS;
   const builtIn: BuiltIn = isOver

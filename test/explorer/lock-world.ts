@@ -18,7 +18,7 @@ import { BELIEF_TICKS, DEADLINE_TICKS, TICK_MS } from './world.ts';
 
 export { decideLock, type LockDecision, type LockObservation, observeLock };
 
-/** The lock, those who want it, and what may still go wrong. Immutable. */
+/** The lock, the processes that want it, and the faults that may still happen. Immutable. */
 export interface LockWorld {
   readonly tick: number;
   readonly serial: number;
@@ -28,7 +28,7 @@ export interface LockWorld {
   readonly faults: LockFaults;
 }
 
-/** The Lease of the lock as the server has it. */
+/** The Lease of the lock on the server. */
 export interface StoredLock {
   readonly object: KubernetesObject;
   readonly record: LockRecord;
@@ -43,27 +43,27 @@ export interface LockFaults {
   readonly restarts: number;
   readonly stops: number;
   readonly sleeps: number;
-  /** A tick passes although one of those awake has something to do. */
+  /** A tick passes although an awake process has not acted yet. */
   readonly lags: number;
 }
 
-/** One of this project's coordinators, as far as it is about the lock: what coordinator-lock.ts keeps. */
+/** The lock state of a coordinator of this project, as in coordinator-lock.ts. */
 export interface Replica {
   readonly identity: string;
   readonly life: 'up' | 'asleep' | 'down';
   readonly seen: StoredLock | undefined;
   readonly observation: LockObservation | undefined;
   readonly isFresh: boolean;
-  /** When the last renewal that succeeded was sent, while it holds the lock. */
+  /** When it sent its last successful renewal, while it holds the lock. */
   readonly renewedTick: number | undefined;
   readonly actFrom: number;
   readonly actFromIfRefused: number | undefined;
   readonly isContested: boolean;
   readonly forceNotBefore: number;
-  /** When it last did all that there was to do. */
+  /** When it last completed all pending actions. */
   readonly attemptedTick: number;
   readonly answer: LockAnswer | undefined;
-  /** When it last was allowed to write: such a write may be under way until the next tick. */
+  /** When it was last allowed to write. Such a write may be in flight until the next tick. */
   readonly activeTick: number | undefined;
 }
 
@@ -83,15 +83,15 @@ export interface BuiltIn {
   readonly renewedTick: number | undefined;
   /** It has stopped leading, and is about to release the lock. */
   readonly isReleasing: boolean;
-  /** Since when the lock that it has led by is not its own any more. */
+  /** Since when it no longer owns the lock under which it leads. */
   readonly lostTick: number | undefined;
-  /** It took a lock that was nobody's: whether a replica had held that until then, and does not know yet, it cannot tell. */
+  /** It took a free lock. It cannot know whether a replica held that lock before and has not noticed the loss yet. */
   readonly isUsurper: boolean;
 }
 
 export const BUILT_IN = 'kube-apiserver';
 
-/** Whom a replica may oust. */
+/** The holders from which a replica may take the lock by force. */
 export function lockRules({ identity }: Replica) {
   return { identity, takeOver: true };
 }
@@ -128,12 +128,12 @@ export function isActive(replica: Replica, world: LockWorld): boolean {
   return isRenewed(replica, world) && nowMs(world) >= replica.actFrom;
 }
 
-/** Whether the built-in coordinator may act: as long as its Lease lasts, at the longest. */
+/** Whether the built-in coordinator may act: at most as long as its Lease lasts. */
 export function isBuiltInActive({ life, renewedTick }: BuiltIn, { tick }: LockWorld): boolean {
   return life !== 'down' && renewedTick !== undefined && tick < renewedTick + BELIEF_TICKS;
 }
 
-/** Stores what a replica or the built-in writes on the version it has seen. */
+/** Stores a write of a replica or of the built-in coordinator, based on the version that it has seen. */
 export function writeLock(
   world: LockWorld,
   holder: string,
@@ -157,13 +157,13 @@ function withLock(world: LockWorld, lease: StoredLock | undefined): LockWorld {
 
 type Writer = 'replica' | 'other';
 
-/** The holder's name belongs to whoever has changed it last. */
+/** The last writer that changes the holder's name owns the field. */
 function ownerAfter(before: StoredLock | undefined, holder: string, writer: Writer): Writer {
   if (before?.record.holder !== holder) return writer;
   return before.record.isWrittenByOurs ? 'replica' : 'other';
 }
 
-/** A vandal's doing. */
+/** A write of a vandal. */
 export function spoilLock(world: LockWorld, holder: '' | undefined): LockWorld {
   const serial = world.serial + 1;
   if (holder === undefined || !world.lease) return withLock({ ...world, serial }, undefined);
@@ -172,7 +172,7 @@ export function spoilLock(world: LockWorld, holder: '' | undefined): LockWorld {
   return withLock({ ...world, serial }, stored({ ...object, spec }, serial, 'other'));
 }
 
-/** With the server's field ownership, as far as anyone here looks at it. */
+/** Includes the field ownership that the model uses. */
 function stored(object: KubernetesObject, serial: number, owner: Writer): StoredLock {
   const manager = owner === 'replica' ? FIELD_MANAGER : 'kube-apiserver';
   const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:holderIdentity': {} } } }];

@@ -10,7 +10,7 @@ const USAGE = `Looks at every course that small elections can take, with the fun
     test/explorer/transcripts/, from where a test replays it.
 `;
 
-/** How many states of each scenario are looked at: where nothing else is said, by names or --full, and by default. */
+/** Maximum number of states to explore per scenario: with scenario names or --full, and by default. */
 const MOST = { full: 3_000_000, short: 40_000 };
 
 const TRANSCRIPTS = `${import.meta.dirname}/transcripts`;
@@ -21,7 +21,7 @@ interface Options {
   readonly verbose: boolean;
 }
 
-/** Explores one scenario, and prints what came of it; returns whether all promises were kept. */
+/** Explores one scenario and prints the result. Returns whether all promises were kept. */
 function run({ name, explore }: Job, { most, save, verbose }: Options): boolean {
   const onLevel = (depth: number, states: number, frontier: number) => {
     if (verbose) process.stderr.write(`${name}: depth ${depth}, ${states} states, ${frontier} of them new\n`);

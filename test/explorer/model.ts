@@ -5,7 +5,7 @@ import { writeWorld } from './shapes.ts';
 import { canBeLed, initialWorld, steps } from './steps.ts';
 import { believers, type World } from './world.ts';
 
-/** A scenario as something to explore; `rules` other than the real ones are for tests of the explorer. */
+/** Returns a scenario as a system to explore. Tests of the explorer replace `rules`. */
 export function modelOf(scenario: Scenario, rules: Rules = realRules): Model<World> {
   const setting = { scenario, rules };
   return {

@@ -1,20 +1,20 @@
 /**
- * Takes a state down as numbers, so that two come out alike where the same may follow from both: instants are relative to now,
- * and what only matters as being the same as something else is numbered by its first appearance.
+ * Encodes a state as numbers, so that states with the same possible futures have the same encoding. Instants are
+ * relative to now, and values that are only compared are numbered by their first occurrence.
  */
 export class Sink {
   words = new Int32Array(4096);
   length = 0;
-  /** Set for one state in many: whether all fields of its objects are known is looked at then. */
+  /** True for one state in many, for which all fields of the objects are checked. */
   isChecking = false;
-  /** Whether times of Leases matter beside those of containers (rule 17). */
+  /** Whether times of Leases are compared with times of containers (rule 17). */
   hasPods = false;
   #nowMs = 0;
   #baseNumber = 0;
   #states = 0;
   #names: unknown[] = [];
 
-  /** A new state; `baseNumber` is what the numbers of terms are relative to. */
+  /** Begins a new state. The numbers of terms are relative to `baseNumber`. */
   begin(nowMs: number, baseNumber: number): void {
     this.#nowMs = nowMs;
     this.#baseNumber = baseNumber;
@@ -32,7 +32,7 @@ export class Sink {
     this.words[this.length++] = value;
   }
 
-  /** Something that only matters as being the same as another. */
+  /** A value that is only compared for equality. */
   name(value: unknown): void {
     const index = this.#names.indexOf(value);
     this.put(index >= 0 ? index : this.#names.push(value) - 1);
@@ -54,12 +54,12 @@ const ABSENT = 0x7ffffff0;
 const NEVER = 0x7ffffff1;
 const LONG_AGO = 0x7ffffff2;
 
-/** How values of one field are taken down. */
+/** How the values of a field are encoded. */
 export type Kind<T = never> = (value: T, sink: Sink) => void;
 
 const codes = new Map<unknown, number>();
 
-/** Names of programs, reasons, flags: what it says matters. */
+/** Names of programs, reasons, flags: the value itself matters. */
 export function plain(value: string | number | boolean | null | undefined, sink: Sink): void {
   let code = codes.get(value);
   if (code === undefined) {
@@ -70,13 +70,13 @@ export function plain(value: string | number | boolean | null | undefined, sink:
   sink.put(code);
 }
 
-/** A resourceVersion, a uid, or a moment on a wall clock that is only compared. */
+/** A resourceVersion, a uid, or a wall-clock time that is only compared. */
 export function token(value: string | bigint | undefined, sink: Sink): void {
   if (value === undefined) sink.put(ABSENT);
   else sink.name(value);
 }
 
-/** An instant on the monotonic clock; longer ago than `memoryMs` it is as good as never. */
+/** An instant on the monotonic clock. All instants older than `memoryMs` are equal. */
 export function instant(memoryMs: number): Kind<number | undefined> {
   return (value, sink) => {
     if (value === undefined) sink.put(ABSENT);
@@ -84,23 +84,23 @@ export function instant(memoryMs: number): Kind<number | undefined> {
   };
 }
 
-/** leaseTransitions: what counts is by how much one is greater than another. */
+/** leaseTransitions: only differences matter. */
 export function transitions(value: number | undefined, sink: Sink): void {
   if (value === undefined) sink.put(ABSENT);
   else sink.number(value);
 }
 
-/** A count of which no more than `most` matters. */
+/** A count. All counts above `most` are equal. */
 export function count(most: number): Kind<number> {
   return (value, sink) => sink.put(Math.min(value, most));
 }
 
-/** Not looked at: it follows from what is. */
+/** Not encoded: it follows from other fields. */
 export function ignored(): void {}
 
 /**
- * An object whose fields are all known. A field that is not fails loudly: whoever adds one has to say what it is. The code is
- * made from the table, as reading fields whose names are only known at run time takes several times as long.
+ * An object with known fields. An unknown field throws: the author of a new field must declare its encoding. The code
+ * is generated from the table, because reading fields by computed names takes several times as long.
  */
 export function shape(fields: Readonly<Record<string, Kind>>): Kind<object | undefined> {
   const known = Object.entries(fields).filter(([, kind]) => kind !== ignored);

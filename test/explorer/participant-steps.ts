@@ -36,7 +36,10 @@ const timing = {
 
 type Write = Extract<ElectorStep, { kind: 'takeUp' | 'renew' | 'release' }>;
 
-/** What a program with this project's elector may do next: decideElector decides, and what it is about is done as in elector.ts. */
+/**
+ * The possible next steps of a program with this project's elector. decideElector decides, and the steps are those of
+ * elector.ts.
+ */
 export function* participantSteps(
   world: World,
   index: number,
@@ -56,8 +59,8 @@ export function* participantSteps(
         }),
       };
   }
-  const isNews = !view.sight || view.sight.lease?.resourceVersion !== world.lease?.resourceVersion;
-  if (isNews)
+  const isNew = !view.sight || view.sight.lease?.resourceVersion !== world.lease?.resourceVersion;
+  if (isNew)
     yield {
       choice: `${name} sees the Lease`,
       world: see(world, index, program, world.lease, ownTick(world, program)),
@@ -72,7 +75,7 @@ export function* participantSteps(
   yield* acts(world, index, program);
 }
 
-/** It is asked to stop. */
+/** The program is asked to stop. */
 export function refuse(world: World, index: number, program: Participant): World {
   const releaseDeadline = ownNow(world, program) + timing.renewDeadlineMs;
   return put(world, index, { ...program, view: { ...program.view, refusal: 'stopped', releaseDeadline } });
@@ -194,15 +197,15 @@ function hear(
   const { name } = program;
   const choice = `${name} hears what came of its write`;
   const heard: Participant = { ...program, answer: undefined };
-  // A conflict: it reads the Lease.
+  // After a conflict, it reads the Lease.
   if (!answer.lease)
     return {
       choice,
       note: 'a conflict',
       world: see(world, index, heard, world.lease, ownTick(world, heard)),
     };
-  const isNews = isNewer(answer.lease, program.view.sight?.lease);
-  const told = isNews ? see(world, index, heard, answer.lease, answer.sentTick) : put(world, index, heard);
+  const isNew = isNewer(answer.lease, program.view.sight?.lease);
+  const told = isNew ? see(world, index, heard, answer.lease, answer.sentTick) : put(world, index, heard);
   const informed = told.programs[index];
   if (informed?.kind !== 'participant' || answer.kind === 'release') return { choice, world: told };
   const { view } = informed;
@@ -213,14 +216,14 @@ function hear(
   }
   const term = { fencingToken: answer.number, renewedAt, isOver: false };
   const leading: Participant = { ...informed, view: { ...view, term } };
-  // Answered too late, or not wanted any more: it has never led, then.
+  // The answer is too late, or no longer wanted: it has never led.
   if (decideElector(electorView(leading), ownNow(world, program)).kind === 'end')
     return { choice, world: told };
   const past = { uid: answer.lease.uid, number: answer.number, who: name };
   return { choice, ...leads(put(told, index, leading), leading, past, scenario) };
 }
 
-/** The watch may have shown what it wrote, or even what came after it. */
+/** The watch may already have shown its write, or even a later one. */
 function isNewer(lease: Lease, than: Lease | undefined): boolean {
   return Number(lease.resourceVersion.slice(1)) > Number(than?.resourceVersion.slice(1) ?? 0);
 }

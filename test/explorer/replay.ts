@@ -1,28 +1,28 @@
 import type { AnyStep, Model } from './explore.ts';
 
-/** What came of following a transcript. */
+/** The result of a replay. */
 export interface Replay {
-  /** Promises that were broken on the way; none where the rules have changed for the better. */
+  /** Promises that were broken during the replay; empty if the rules have improved. */
   readonly violations: readonly string[];
-  /** How many of its steps were possible, and how many were not any more. */
+  /** Number of its steps that were possible, and number of steps that are no longer possible. */
   readonly followed: number;
   readonly skipped: number;
 }
 
 const TICK = 'a tick passes';
-/** What coordinators do by themselves. */
+/** The steps that coordinators take by themselves. */
 const WORK = /^(coordinator|replica) \d+ (sees|lists|hears|decides|reads|attempts)/;
-/** Time after the end of the transcript, in which what it has led to shows. */
+/** Time to run after the end of the transcript, in which its effects appear. */
 const TICKS_AFTERWARDS = 4;
 
-/** The choices of a transcript, in their order. */
+/** The choices of a transcript, in order. */
 export function choicesIn(transcript: string): readonly string[] {
   return transcript.split('\n').flatMap((line) => /^tick \d+\s+([^(|]*[^(| ])/.exec(line)?.[1] ?? []);
 }
 
 /**
- * Follows a transcript as far as it is possible: what a coordinator decides may be something else by now, and what is not
- * possible any more is left out. Time passes whenever it does in the transcript, once coordinators have done their work.
+ * Replays a transcript as far as possible. Coordinators may decide differently today, so impossible steps are
+ * skipped. Time passes as in the transcript, after the coordinators have acted.
  */
 export function replay<State>(model: Model<State>, choices: readonly string[]): Replay {
   const violations: string[] = [];
@@ -47,7 +47,7 @@ export function replay<State>(model: Model<State>, choices: readonly string[]): 
   return { violations, followed: choices.length - skipped, skipped };
 }
 
-/** A step as it is written into a transcript: nothing of it but its choice is read again. */
+/** A step as text in a transcript. A replay reads only its choice. */
 export function lineOf<State>(
   { choice, note }: AnyStep<State>,
   tick: number,

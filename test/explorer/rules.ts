@@ -40,16 +40,16 @@ export {
 } from '../../src/participant/elector-decision.ts';
 export { hasDroppedFields, withNotes, withoutNotes };
 
-/** This is the only file that calls the rules: when they change their form, it is the one to change. */
+/** The only file of the explorer that calls the rules. If their signatures change, change this file. */
 
-/** What a coordinator knows of its one Lease. */
+/** A coordinator's memory of its single Lease. */
 export type Known = ElectionInput;
 
-/** The rules themselves, so that a test can put a wrong one in place of one of them. */
+/** The rules. Tests replace one of them with a wrong one. */
 export interface Rules {
   readonly begin: (known: Known, beginning: Beginning, now: Now) => Known;
   readonly decide: (known: Known, now: Now) => Decision;
-  /** `isFirstList`: as the first list shows it. */
+  /** `isFirstList`: the state comes from the first list. */
   readonly seeLease: (
     known: Known,
     lease: Lease | undefined,
@@ -57,7 +57,7 @@ export interface Rules {
     coordinatingSince?: Instant,
     isFirstList?: boolean,
   ) => Known;
-  /** Whether the server refuses a write, as it was decided on another state of the Lease (rule 8). */
+  /** Whether the server refuses a write because it was decided on another state of the Lease (rule 8). */
   readonly isOutdated: (action: LeaseWrite, lease: Lease | undefined) => boolean;
 }
 
@@ -78,7 +78,7 @@ export const realRules: Rules = {
 const NAMESPACE = 'default';
 const NAME = 'election';
 
-/** What a coordinator knows that has just started and seen nothing. */
+/** Returns the memory of a coordinator that has just started and seen nothing. */
 export function nothingKnown(settings: ElectionSettings): Known {
   return {
     namespace: NAMESPACE,
@@ -91,7 +91,7 @@ export function nothingKnown(settings: ElectionSettings): Known {
   };
 }
 
-/** What a coordinator knows once it has listed, before which it knew nothing. */
+/** Returns the memory of a coordinator after its first list, before which it knew nothing. */
 export function list(
   rules: Rules,
   settings: ElectionSettings,
@@ -110,7 +110,7 @@ export function list(
   );
 }
 
-/** `isNew`: it was created just now. */
+/** `isNew`: the Lease was created just now. */
 export function seeCandidate(known: Known, candidate: LeaseCandidate, now: Now, isNew = false): Known {
   const former = known.candidates.find((other) => other.candidate.name === candidate.name);
   const observation = observeCandidate(former?.observation, candidate, now, known.settings, isNew);
@@ -124,7 +124,7 @@ export function dropCandidate(known: Known, name: string): Known {
   return { ...known, candidates: known.candidates.filter(({ candidate }) => candidate.name !== name) };
 }
 
-/** A Lease that was made is not seen by now. */
+/** The created Lease is not seen yet. */
 export function noteUnseen(known: Known, now: Now): Known {
   return { ...known, memory: observeUnseen(known.memory, now) };
 }
@@ -153,7 +153,7 @@ export function noteWritten(
   return hasDropped === undefined ? written : { ...written, dropsFields: hasDropped };
 }
 
-/** `isRefused`: it is known that the write was not carried out. */
+/** `isRefused`: the server has certainly not applied the write. */
 export function noteFailed(
   known: Known,
   action: LeaseWrite,
@@ -166,8 +166,8 @@ export function noteFailed(
 }
 
 /**
- * The Lease that a write makes of the one that the server has, by the request's own body; its resourceVersion and whose its fields
- * are is still to be set. `dropsFields`: the server keeps no `strategy` and `preferredHolder` that a Lease does not have yet.
+ * Returns the Lease after a write, which uses the real request body. The caller sets its resourceVersion and field
+ * owners. `dropsFields`: the server drops `strategy` and `preferredHolder` unless the Lease already has them.
  */
 export function written(
   action: LeaseWrite,
@@ -198,23 +198,23 @@ export function written(
   );
 }
 
-/** The Lease with some of its fields changed by a program that knows nothing of notes. */
+/** Returns the Lease after a change by a program that does not know notes. */
 export function edited(lease: Lease, change: Partial<Lease>): Lease {
   return withNotes({ ...withoutNotes(lease), ...change }, lease.notes);
 }
 
-/** Whether the server refuses an action by its own request where what it was decided on has changed. */
+/** Whether the server refuses an action because the request's preconditions do not match the current state. */
 export function isCompareAndSwap(action: Action): boolean {
-  // The server makes no second Lease of one name.
+  // The server creates no second Lease with the same name.
   if (action.kind === 'CreateLease') return true;
-  // Its request names them as preconditions.
+  // The request has them as preconditions.
   if (action.kind === 'DeleteCandidate') return action.uid !== '' && action.resourceVersion !== undefined;
   const { metadata } = action.kind === 'UpdateLease' ? leasePatch(action) : pingPatch(action);
   const { uid, resourceVersion } = Object(metadata);
   return uid === action.uid && resourceVersion === action.resourceVersion && resourceVersion !== undefined;
 }
 
-/** A Lease that nobody but its writer has had a hand in. */
+/** A Lease that only its writer has written. */
 export function makeLease(uid: string, fields: Partial<Lease>): Lease {
   const metadata = { namespace: NAMESPACE, name: NAME, uid, resourceVersion: '' };
   return { ...decodeLease({ metadata }), ...fields };
@@ -239,7 +239,7 @@ export function makeCandidate(name: string, version: string, createdAt: MicroTim
   };
 }
 
-/** Whether a coordinator writes nothing that the server would carry out on another state than it was decided on. */
+/** Whether the server refuses every outdated write of a coordinator. */
 export function areAllWritesCompareAndSwap(): boolean {
   const known = { uid: 'u', resourceVersion: 'v' };
   const grant: Grant = {

@@ -6,54 +6,57 @@ import { type Faults, GRANT_TICKS, TICK_MS } from './world.ts';
 export interface ProgramPlan {
   readonly name: string;
   readonly kind: 'clientGo' | 'participant';
-  /** Both its versions; the lowest leads. */
+  /** The value of both versions; the lowest leads. */
   readonly version?: string;
-  /** False: its LeaseCandidate answers pings, but nothing takes a grant up. */
+  /** False: its LeaseCandidate answers pings, but its elector takes up no grant. */
   readonly hasElector?: false;
-  /** True: it alone falls asleep and crashes, where the scenario has such faults; the others never do. */
+  /** True: faults of sleep and crash affect only this program. */
   readonly isFlaky?: true;
-  /** True: it is not there at first, and starts at some time. */
+  /** True: the program starts later, at any time. */
   readonly isLate?: true;
-  /** By how many ticks its clock on the wall is ahead; 0 by default. */
+  /** Number of ticks by which its wall clock is ahead; default 0. */
   readonly clockTicks?: number;
 }
 
-/** A small cluster, what may go wrong in it, and what is checked. */
+/** A small cluster, its possible faults, and its checks. */
 export interface Scenario {
   readonly name: string;
-  /** What it is there to find out, for people to read. */
+  /** The question that the scenario answers, for people. */
   readonly about: string;
   readonly programs: readonly ProgramPlan[];
-  /** How many of this project's coordinators there are; one of them has the lock. */
+  /** Number of coordinators of this project; one of them holds the lock. */
   readonly coordinators: number;
-  /** Who has the lock first; by default the first coordinator. */
+  /** The first holder of the lock; default: the first coordinator. */
   readonly firstActive?: 'builtIn';
   /** Whether the lock may pass to the coordinator built into the API server. */
   readonly hasBuiltIn?: true;
-  /** By how many ticks the clock on the wall of each coordinator is ahead; 0 by default. */
+  /** Number of ticks by which the wall clock of each coordinator is ahead; default 0. */
   readonly coordinatorClocks?: readonly number[];
-  /** True: programs stop a tick before their Lease's duration is over, as those must whose clocks may be slow. */
+  /** True: programs stop one tick before their Lease expires, as programs with slow clocks must. */
   readonly stopsEarly?: true;
-  /** True: all coordinators write, as nobody has told them who has the lock. */
+  /** True: all coordinators write, because they ignore the lock. */
   readonly areAllActive?: true;
-  /** For how long the first election waits for more candidates, in milliseconds; 0 by default. */
+  /** How long the first election waits for more candidates, in milliseconds; default 0. */
   readonly settleMs?: number;
   /** Whether the server drops `strategy` and `preferredHolder`, as with its feature gate off. */
   readonly dropsFields?: true;
-  /** True: programs run in Pods. A kubelet starts a container again that has crashed, and coordinators watch Pods (rule 17). */
+  /** True: programs run in Pods. A kubelet restarts a crashed container, and coordinators watch Pods (rule 17). */
   readonly hasKubelet?: true;
   readonly faults: Partial<Faults>;
-  /** Whom vandals write into the Lease: any other name, by default. What happens unseen nobody can make up for. */
+  /**
+   * The holders that vandals write into the Lease; default: any other name. Coordinators cannot compensate for unseen
+   * writes.
+   */
   readonly thieves?: 'stranger';
-  /** Led: the first program has been granted the Lease, and leads. */
+  /** Led: the first program has the Lease and leads. */
   readonly start: 'empty' | 'led';
-  /** For how long it has led then, in ticks; long enough by default for nothing that was before to matter. */
+  /** How long it has led then, in ticks; the default is long enough for earlier events not to matter. */
   readonly ledForTicks?: number;
-  /** True: reading and updating are one step. It has fewer states, and leaves out races that end in a conflict. */
+  /** True: a read and its update are one step. This has fewer states, and misses races that end in a conflict. */
   readonly isAtomic?: true;
-  /** The Lease must be led within so many ticks, whenever a program is able to lead; undefined: not checked. */
+  /** While a program is able to lead, the Lease must have a leader within this many ticks; undefined: not checked. */
   readonly ledWithinTicks?: number;
-  /** True: it is looked for rounds in which the Lease is never led although a program is able to, for ever. */
+  /** True: search for cycles in which the Lease never has a leader although a program is able to lead. */
   readonly isLedAgain?: true;
 }
 
@@ -75,7 +78,7 @@ export const NO_FAULTS: Faults = {
   falseEnds: 0,
 };
 
-/** One tick for an answer to a ping, two for a grant. Candidates are valid for longer than anything here lasts. */
+/** One tick for the answer to a ping, two for a grant. Candidates are valid for longer than a scenario lasts. */
 const settings: ElectionSettings = {
   electionDurationMs: TICK_MS,
   leaseDurationSeconds: (GRANT_TICKS * TICK_MS) / 1000,
@@ -90,7 +93,7 @@ export function settingsOf({
   return { ...settings, settleMs, isCrashEvidenceUsed: hasKubelet ?? false };
 }
 
-/** What the steps of a world depend on, beside the world. */
+/** The parameters of a world's steps, in addition to the world. */
 export interface Setting {
   readonly scenario: Scenario;
   readonly rules: Rules;

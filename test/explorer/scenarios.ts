@@ -344,7 +344,7 @@ export const scenarios: readonly Scenario[] = [
     coordinators: 2,
     start: 'empty',
     settleMs: 1000,
-    // A coordinator that takes over keeps a missing Lease for 25 s, five ticks (rule 8).
+    // A coordinator that takes over reserves a missing Lease for 25 s, five ticks (rule 8).
     ledWithinTicks: 10,
     faults: { failovers: 1, losses: 1, gaps: 1 },
   },

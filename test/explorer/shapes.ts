@@ -17,18 +17,18 @@ import {
 import { LOCK_TICKS, TICK_MS, type World, wallTickOf } from './world.ts';
 
 /**
- * What each field of a world is. Instants further back than here are taken for the same: two states that differ in nothing
- * else count as one, so that fewer are looked at than there are, and never one that is not possible.
+ * The encoding of each field of a world. All instants before these limits are equal: states that differ only in these
+ * count as one. So fewer states are explored, but never an impossible one.
  */
 const recently = instant(4 * TICK_MS);
-/** A holder may disturb for two durations from its last renewal, and for one from its loss: for six ticks at the most. */
+/** A holder may disturb for two durations from its last renewal, and for one from its loss: for at most six ticks. */
 const believed = instant(7 * TICK_MS);
-/** A moment until which something holds: once it is over it does not matter when that was. */
+/** The end of a validity. All past ends are equal. */
 const until = instant(0);
-/** What a backoff counts from. */
+/** The instant from which a backoff counts. */
 const attempted = instant(6 * TICK_MS);
 
-/** A moment in ticks. */
+/** An instant in ticks. */
 function tickAt(memoryTicks: number): Kind<number | undefined> {
   const kind = instant(memoryTicks * TICK_MS);
   return (value, sink) => kind(value === undefined ? value : value * TICK_MS, sink);
@@ -36,12 +36,12 @@ function tickAt(memoryTicks: number): Kind<number | undefined> {
 
 const attempts = shape({ count: count(6), lastAt: attempted });
 
-/** A moment on the clock of a node, as the times of containers have it: in ticks from now. */
+/** A time of a container on the clock of a node: in ticks from now. */
 function wallTick(value: bigint | undefined, sink: Sink): void {
   instant(4 * TICK_MS)(value === undefined ? value : TICK_MS * wallTickOf(value), sink);
 }
 
-/** A time of a Lease: where there are Pods, it is compared with those of their containers. */
+/** A time of a Lease. If there are Pods, it is compared with the times of their containers. */
 function leaseTime(value: bigint | undefined, sink: Sink): void {
   token(value, sink);
   if (sink.hasPods) wallTick(value, sink);
@@ -107,19 +107,19 @@ const memoryFields = shape({
     since: recently,
     durationMs: plain,
     renewedEveryMs: plain,
-    // It matters for plain electors only.
+    // Only for plain electors.
     acquiredAfter: ignored,
     hasEnded: plain,
   }),
   wasHeld: plain,
   yieldedTo: plain,
-  // Below.
+  // Defined below.
   beliefs: ignored,
   usualDurationMs: plain,
   withdrawals: mapOf(recently),
   grantOnItsWay: grant,
   supposedGrant: shape({ grant, belief }),
-  // Below.
+  // Defined below.
   lostGrants: ignored,
   unrenewedGrant: shape({
     holder: plain,
@@ -148,8 +148,8 @@ const beliefList = listOf(belief);
 const supposedList = listOf(shape({ grant, belief }));
 
 /**
- * In which order beliefs are kept says nothing. Whether one may have disturbed what was seen last matters for longer than when its
- * holder has renewed the Lease: a release is judged by that.
+ * The order of beliefs does not matter. Whether a holder may have disturbed matters for longer than its last renewal,
+ * because a coordinator judges releases by it.
  */
 const memory: Kind<LeaseMemory> = (value, sink) => {
   memoryFields(value, sink);
@@ -170,7 +170,7 @@ function byHolder(a: { readonly holder: string }, b: { readonly holder: string }
 const observation = shape({
   uid: plain,
   appearedAt: instant(TICK_MS),
-  // All coordinators see each change of a candidate at once; which renewTime it is says nothing more.
+  // All coordinators see each change of a candidate at once, so its renewTime has no more information.
   renewTime: ignored,
   unchangedSince: recently,
   ageAtFirstSightMs: (value: number, sink: Sink) => sink.put(Math.min(4, Math.floor(value / TICK_MS))),
@@ -189,7 +189,7 @@ const observation = shape({
 });
 
 const observed = shape({
-  // The candidate is the world's.
+  // The world contains the candidate.
   candidate: ignored,
   observation,
 });
@@ -254,7 +254,7 @@ const coordinator = shape({
   clockTicks: ignored,
   news: listOf(lease),
   answer: shape({ action, sentTick: tickAt(4), outcome: plain, lease, hasDropped: plain }),
-  expected: shape({ otherThan: token, untilTick: tickAt(0) }),
+  expected: shape({ baseVersion: token, untilTick: tickAt(0) }),
   listsByTick: tickAt(0),
   hasRelisted: plain,
 });
@@ -326,13 +326,13 @@ const candidate = shape({
   emulationVersion: ignored,
   preference: ignored,
   priority: ignored,
-  // How long ago it was renewed, and whether a ping is open, follows from what coordinators know of it.
+  // The coordinators' observations contain the age of its renewal, and whether a ping is open.
   renewTime: ignored,
   pingTime: ignored,
   pod: ignored,
 });
 
-/** Its tick and its serial number are what everything else is relative to. */
+/** All other values are relative to its tick and its serial number. */
 const world = shape({
   tick: ignored,
   serial: ignored,
@@ -357,12 +357,12 @@ const world = shape({
   hasStarted: plain,
 });
 
-/** Takes a world down in a form that is the same for all worlds of which the same may come. */
+/** Encodes a world, so that all worlds with the same possible futures have the same encoding. */
 export function writeWorld(value: World, sink: Sink): void {
   sink.begin(value.tick * TICK_MS, value.lease?.leaseTransitions ?? 0);
   sink.hasPods = value.pods.length > 0;
   world(value, sink);
-  // What a list shows is judged by whether a coordinator has been active since it saw the last record.
+  // The handling of a list depends on whether the coordinator has been active since it saw the last record.
   const activeAt = value.activeSince * TICK_MS;
   for (const { known } of value.coordinators)
     plain(known.memory.record && known.memory.record.since <= activeAt, sink);

@@ -1,4 +1,4 @@
-/** States seen so far, by 128-bit hashes; each with the state it was reached from, and by which of that one's steps. */
+/** The explored states, by 128-bit hashes. Each has its predecessor, and the index of the step from it. */
 export class StateSet {
   #slots = new Int32Array(1 << 20).fill(-1);
   #hashes = new Int32Array(4 << 16);
@@ -11,7 +11,7 @@ export class StateSet {
     return this.#size;
   }
 
-  /** The number of the state, as it was added; where it was there already, the complement (~) of its number. */
+  /** Returns the number of the state in order of addition; for a known state, the complement (~) of its number. */
   add(words: Int32Array, length: number, parent: number, step: number): number {
     const found = this.#find(words, length);
     if (found.index >= 0) return ~found.index;
@@ -25,7 +25,7 @@ export class StateSet {
     return index;
   }
 
-  /** Which steps lead to a state, the first one first. */
+  /** Returns the steps that lead to a state, in order. */
   pathTo(state: number): number[] {
     const path: number[] = [];
     for (let at = state; at > 0; at = this.#parents[at] ?? 0) path.push(this.#steps[at] ?? 0);
@@ -69,7 +69,7 @@ function larger<T extends Int32Array | Uint16Array>(from: T, to: T): T {
   return to;
 }
 
-/** Four 32-bit lanes, as MurmurHash3 mixes them. */
+/** Four 32-bit lanes, mixed as in MurmurHash3. */
 function hash128(words: Int32Array, length: number, into: Int32Array): void {
   let a = 0x9368e53c ^ length;
   let b = 0x586dcd20;

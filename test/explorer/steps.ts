@@ -27,7 +27,7 @@ import {
   withItem,
 } from './world.ts';
 
-/** Everything that may happen next, in one order that never changes. */
+/** Returns all possible next steps, always in the same order. */
 export function* steps(world: World, setting: Setting): Generator<Step> {
   for (const index of world.coordinators.keys()) yield* coordinatorSteps(world, index, setting);
   for (const [index, program] of world.programs.entries()) {
@@ -147,7 +147,7 @@ function start(world: World, index: number, scenario: Scenario): World {
   });
 }
 
-/** The lock passes only when no write of whoever had it is under way. */
+/** The lock passes only when no write of its former holder is in flight. */
 function* lockSteps(world: World, setting: Setting): Generator<Step> {
   const { scenario } = setting;
   const { active, faults } = world;
@@ -162,7 +162,7 @@ function* lockSteps(world: World, setting: Setting): Generator<Step> {
     yield { choice: 'the lock passes to the built-in coordinator', world: { ...spent, active: 'builtIn' } };
 }
 
-/** The coordinator built into kube-apiserver: it goes by the Lease alone, and sets no acquireTime. */
+/** The coordinator built into kube-apiserver. It uses only the Lease, and sets no acquireTime. */
 function* builtInSteps(world: World): Generator<Step> {
   const { lease } = world;
   const { renewTime, leaseDurationSeconds = 0 } = lease ?? {};
@@ -228,17 +228,17 @@ function thievesIn({ thieves, programs }: Scenario): readonly string[] {
   return thieves === 'stranger' ? [STRANGER] : [STRANGER, ...programs.map(({ name }) => name)];
 }
 
-/** Whether a program that is awake has something to do. */
+/** Whether an awake program must act. */
 function isIdle(world: World, setting: Setting): boolean {
   return world.programs.every(
     (program, index) => program.life !== 'up' || programSteps(world, index, program, setting).next().done,
   );
 }
 
-/** Time passes once the coordinators have done what there is to do; then all programs that run renew their candidates. */
+/** Time passes after the coordinators have acted. Then all running programs renew their candidates. */
 function* tick(world: World, setting: Setting): Generator<Step> {
   const { scenario } = setting;
-  // Nobody promises when a Lease is led if no watch of it ever comes back.
+  // There is no bound for a new leader if no watch ever recovers.
   const isChecked = scenario.ledWithinTicks !== undefined || scenario.isLedAgain;
   if (isChecked && world.coordinators.some(({ news }) => news === undefined)) return;
   const isPaused = world.coordinators.some((_, index) => isBusy(world, index, setting));
@@ -270,7 +270,7 @@ function* tick(world: World, setting: Setting): Generator<Step> {
   };
 }
 
-/** Whether there is a program that would take a grant up. */
+/** Whether there is a program that would take up a grant. */
 export function canBeLed(world: World): boolean {
   return ableNames(world).length > 0;
 }
@@ -280,8 +280,8 @@ function ableNames({ programs }: World): readonly string[] {
 }
 
 /**
- * A program that sleeps for two durations from its last renewal on, and for one from when it lost the Lease, is outside of what is
- * promised (rule 8).
+ * The promises do not cover a program that sleeps for two durations from its last renewal, and for one from its loss
+ * (rule 8).
  */
 function endLongSleeps(world: World): World {
   let next = world;
@@ -297,7 +297,7 @@ function endLongSleeps(world: World): World {
   return next;
 }
 
-/** The world at the beginning of a scenario. */
+/** Returns the initial world of a scenario. */
 export function initialWorld(setting: Setting): World {
   const { scenario, rules } = setting;
   const { programs, coordinators, faults, firstActive, start: begin } = scenario;
@@ -348,10 +348,10 @@ export function initialWorld(setting: Setting): World {
   return { ...world, faults: { ...NO_FAULTS, ...faults } };
 }
 
-/** A Lease that is led at the beginning has been for so long: whatever was before matters no more. */
+/** A Lease with a leader at the beginning has had it for long: earlier events do not matter any more. */
 const LED_FOR_TICKS = 8;
 
-/** Without faults, until somebody leads and there is nothing more to do. */
+/** Runs without faults, until a program leads and no action is pending. */
 function settle(world: World, setting: Setting): World {
   let next = world;
   for (let count = 0; count < 10_000; count++) {

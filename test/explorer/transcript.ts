@@ -5,7 +5,7 @@ import { lineOf } from './replay.ts';
 import { isLed, type TwinWorld } from './twin-model.ts';
 import { believers, type World } from './world.ts';
 
-/** A path as text, a line for each step: the tick, what happens, what was decided, the Lease as it is then, who leads. */
+/** Returns a path as text, one line per step: the tick, the step, the decision, the resulting Lease, the leader. */
 export function transcriptOf(path: readonly AnyStep<World>[]): string {
   return path
     .map((step) =>
@@ -14,7 +14,7 @@ export function transcriptOf(path: readonly AnyStep<World>[]): string {
     .join('\n');
 }
 
-/** The same about the lock. */
+/** The same for the lock. */
 export function lockTranscriptOf(path: readonly AnyStep<LockWorld>[]): string {
   return path
     .map((step) => {
@@ -28,7 +28,7 @@ export function lockTranscriptOf(path: readonly AnyStep<LockWorld>[]): string {
     .join('\n');
 }
 
-/** The same about a program with two candidates. */
+/** The same for a program with two candidates. */
 export function twinTranscriptOf(path: readonly AnyStep<TwinWorld>[]): string {
   return path
     .map((step) =>

@@ -5,7 +5,7 @@ import { choicesIn } from './replay.ts';
 
 const FOLDER = `${import.meta.dirname}/transcripts`;
 
-describe('what once broke a promise does so no more', () => {
+describe('an earlier violation does not happen any more', () => {
   test.each(readdirSync(FOLDER))('%s', (file) => {
     const choices = choicesIn(readFileSync(`${FOLDER}/${file}`, 'utf8'));
     const job = jobs.find(({ name }) => name === file.replace(/(-\d+)?\.txt$/, ''));

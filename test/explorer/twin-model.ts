@@ -10,18 +10,19 @@ import { settingsOf } from './scenario.ts';
 import { BELIEF_TICKS, isLeaseWrite, TICK_MS } from './world.ts';
 
 /**
- * A program that moves from one group of LeaseCandidates to the other, and leaves its former candidate behind (rule 13). The
- * records of the controller decide which of the two counts; they are made anew from their history for each state.
+ * A program that moves from one group of LeaseCandidates to the other, and leaves its former candidate behind (rule
+ * 13). The records of the controller decide which candidate counts. They are rebuilt from their history for each
+ * state.
  */
 export interface TwinWorld {
   readonly tick: number;
   readonly serial: number;
   readonly lease: Lease | undefined;
   readonly candidates: Readonly<Partial<Record<CandidateSource, LeaseCandidate>>>;
-  /** Whether the program with that candidate runs. */
+  /** Whether the program of that candidate runs. */
   readonly isUp: Readonly<Record<CandidateSource, boolean>>;
   readonly unledTicks: number;
-  /** Why the last decision was what it was. */
+  /** The reason of the last decision. */
   readonly reason: string;
   readonly history: readonly Event[];
   readonly choices: readonly string[];
@@ -32,7 +33,7 @@ type Event = (records: ElectionRecords) => void;
 const NAME = 'a';
 const settings = settingsOf({});
 const KEY = leaseKey('default', 'election');
-/** A Lease runs out, and the ping to each of two candidates is given up. */
+/** Time for a Lease to expire and for the pings to both candidates to time out. */
 const LED_WITHIN_TICKS = BELIEF_TICKS + 2;
 const MAX_TICKS = 10;
 const WALL_START = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
@@ -66,7 +67,7 @@ function isRunning({ isUp }: TwinWorld): boolean {
   return isUp.native || isUp.custom;
 }
 
-/** Whether the program leads: it runs, and holds a Lease that has not run out. It renews that in each tick. */
+/** Whether the program leads: it runs, and holds a valid Lease. It renews the Lease in each tick. */
 export function isLed(world: TwinWorld): boolean {
   const { renewTime, leaseDurationSeconds = 0, holderIdentity } = world.lease ?? {};
   if (!isRunning(world) || holderIdentity !== NAME || renewTime === undefined) return false;
@@ -83,7 +84,7 @@ function renewLease(world: TwinWorld): TwinWorld {
   });
 }
 
-/** The coordinator does all that there is to do; whatever is pinged answers if its program runs. */
+/** The coordinator performs all pending actions. A pinged candidate answers if its program runs. */
 function work(before: TwinWorld): TwinWorld {
   let world = before;
   for (let count = 0; count < 20; count++) {
@@ -150,7 +151,7 @@ export const twinScenario = {
     'a program moves from native candidates to those of our own group, and leaves its former candidate behind',
 } as const;
 
-/** Every order in which a program that has a native candidate can be replaced by one with a custom one. */
+/** Returns every order in which a program with a custom candidate can replace one with a native candidate. */
 export function twinModel(): Model<TwinWorld> {
   const empty: TwinWorld = {
     tick: 0,
@@ -166,7 +167,7 @@ export function twinModel(): Model<TwinWorld> {
   return { initial: work(start(empty, 'native')), steps, write };
 }
 
-/** Each course counts by itself: what the records keep of it is theirs. */
+/** Each order is a separate state, because the records may depend on it. */
 function write({ choices }: TwinWorld, sink: Sink): void {
   sink.begin(0, 0);
   for (const choice of choices) plain(choice, sink);

@@ -1,6 +1,6 @@
 import type { StateSet } from './state-set.ts';
 
-/** A way to a state, and a round that leads from there back to it. Each step is given as its place among those possible. */
+/** A path to a state, and a cycle that leads from there back to it. Each step is its index among the possible steps. */
 export interface Lasso {
   readonly way: readonly number[];
   readonly round: readonly number[];
@@ -12,7 +12,10 @@ interface Edge {
   readonly isTick: boolean;
 }
 
-/** The steps between states in which what is waited for is missing. A round among them, with time passing, is a wait for ever. */
+/**
+ * The steps between states in which something is missing. A cycle among them in which time passes means that it can
+ * be missing for ever.
+ */
 export class Waits {
   readonly #edges = new Map<number, Edge[]>();
 
@@ -22,10 +25,10 @@ export class Waits {
     else this.#edges.set(from, [{ to, step, isTick }]);
   }
 
-  /** The rounds, each in as few steps as it can be gone, those first that are met first. */
+  /** Returns the cycles, each with the fewest steps, in the order of their first states. */
   *rounds(seen: StateSet): Generator<Lasso> {
     const components = this.#components();
-    // States are numbered in the order in which they were met.
+    // States are numbered in the order of their first visit.
     for (const from of [...this.#edges.keys()].sort((a, b) => a - b)) {
       const component = components.get(from);
       const ticks =
@@ -37,7 +40,7 @@ export class Waits {
     }
   }
 
-  /** The fewest steps from one state to another. */
+  /** Returns the shortest path from one state to another. */
   #wayBack(from: number, to: number, isWithin: (state: number) => boolean): number[] | undefined {
     const before = new Map<number, { readonly state: number; readonly step: number }>();
     const queue = [from];
@@ -59,7 +62,7 @@ export class Waits {
     return steps.reverse();
   }
 
-  /** Tarjan's algorithm, without recursion: to each state the number of its strongly connected component. */
+  /** Tarjan's algorithm without recursion: returns the number of the strongly connected component of each state. */
   #components(): ReadonlyMap<number, number> {
     const components = new Map<number, number>();
     const order = new Map<number, number>();

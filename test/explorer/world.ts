@@ -4,48 +4,48 @@ import type { Lease, LeaseCandidate, MicroTime, Now } from '../../src/election/m
 import type { PodState } from './kubelet-steps.ts';
 import { type Known, type LeaseSight, type TermView, withNotes, withoutNotes } from './rules.ts';
 
-/** All time passes in ticks of this length. Durations of the rules are whole ticks. */
+/** Time passes in ticks of this length. Durations of the rules are whole ticks. */
 export const TICK_MS = 5000;
-/** Of a grant, in ticks. */
+/** Duration of a grant, in ticks. */
 export const GRANT_TICKS = 2;
-/** Of a renewal, in ticks: as long a program believes in it, from when it began to renew. */
+/** Duration of a renewal, in ticks: a program trusts a renewal this long, from its start. */
 export const BELIEF_TICKS = 3;
-/** So long after its last renewal a program gives up, in ticks. */
+/** A program gives up this long after its last renewal, in ticks. */
 export const DEADLINE_TICKS = 2;
-/** A replica lets go of the lock, or loses it, no sooner than so many ticks after it got it. */
+/** Minimum time between when a replica gets the lock and when it releases or loses it, in ticks. */
 export const LOCK_TICKS = 2;
 export const STRATEGY = 'OldestEmulationVersion';
-/** Who a vandal writes into a Lease: nobody's name. */
+/** The name that a vandal writes into a Lease. No program has it. */
 export const STRANGER = 'stranger';
 
 const WALL_START: MicroTime = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
 
-/** The whole of a small cluster at one moment. Immutable: each step makes the next one. */
+/** A small cluster at one moment. Immutable: each step creates the next one. */
 export interface World {
   readonly tick: number;
-  /** Counts what must be unique: resourceVersions, uids, and moments within a tick. */
+  /** A counter for unique values: resourceVersions, uids, and moments within a tick. */
   readonly serial: number;
   readonly lease: Lease | undefined;
-  /** Who wrote each of its fields last, as the server's field ownership has it. */
+  /** The last writer of each field, as in the server's field ownership. */
   readonly owners: Owners;
-  /** Who wrote the Lease's holder into it; undefined: nobody holds it. */
+  /** Who wrote the holder into the Lease; undefined: it has no holder. */
   readonly grantor: Grantor | undefined;
   readonly candidates: readonly LeaseCandidate[];
   readonly programs: readonly Program[];
   readonly coordinators: readonly Coordinator[];
-  /** The Pods of the programs, in their order; empty where there is no kubelet. */
+  /** The Pods of the programs, in their order; empty without a kubelet. */
   readonly pods: readonly PodState[];
-  /** Which coordinator holds the lock; `builtIn`: the one built into the API server does. */
+  /** The coordinator that holds the lock; `builtIn`: the one built into the API server. */
   readonly active: number | 'builtIn';
   /** Since when. */
   readonly activeSince: number;
-  /** How many faults of each kind are still to come at the most. */
+  /** The number of remaining faults of each kind. */
   readonly faults: Faults;
-  /** Terms that were led under numbers which the Lease may still be given. */
+  /** Terms with numbers that the Lease may still use again. */
   readonly terms: readonly PastTerm[];
-  /** Whether a program that is late has started: one does, once. */
+  /** Whether the program that starts late has started. */
   readonly hasStarted: boolean;
-  /** For how many ticks nobody has led although a program was able to. */
+  /** Number of ticks without a leader although a program was able to lead. */
   readonly unledTicks: number;
 }
 
@@ -68,11 +68,11 @@ export interface PastTerm {
   readonly who: string;
 }
 
-/** What may go wrong; each number counts down. */
+/** The possible faults, with their remaining numbers. */
 export interface Faults {
   /** A vandal deletes the Lease. */
   readonly deletions: number;
-  /** A vandal writes that nobody holds the Lease. */
+  /** A vandal removes the holder from the Lease. */
   readonly emptyings: number;
   /** A vandal writes another name into the Lease. */
   readonly thefts: number;
@@ -80,44 +80,44 @@ export interface Faults {
   readonly shortenings: number;
   /** A coordinator's watch of the Lease breaks, until it lists again. */
   readonly gaps: number;
-  /** The answer to a write of the Lease gets lost. */
+  /** The answer to a write of the Lease is lost. */
   readonly losses: number;
   /** The lock passes to another coordinator. */
   readonly failovers: number;
-  /** A coordinator is started again, and knows nothing. */
+  /** A coordinator restarts with an empty memory. */
   readonly restarts: number;
   readonly crashes: number;
   /** A program is paused. */
   readonly sleeps: number;
   /** A program is asked to stop, and releases the Lease. */
   readonly stops: number;
-  /** A tick passes although a coordinator has something to do. */
+  /** A tick passes although a coordinator has a pending action. */
   readonly pauses: number;
-  /** A tick passes although a program that is awake has something to do. */
+  /** A tick passes although an awake program has a pending action. */
   readonly lags: number;
-  /** The monotonic clock of a program falls behind by a tick, once at the most for each. */
+  /** The monotonic clock of a program falls behind by a tick, at most once for each. */
   readonly slips: number;
-  /** A kubelet loses sight of a container that runs, and reports an end that it has made up. */
+  /** A kubelet loses a running container, and reports an invented end. */
   readonly falseEnds: number;
 }
 
-/** One of this project's coordinators. */
+/** A coordinator of this project. */
 export interface Coordinator {
-  /** What it knows; the candidates are those of the world, in their order. */
+  /** Its memory. The candidates are those of the world, in their order. */
   readonly known: Known;
-  /** What it has seen of the Pods of the world, in their order. */
+  /** Its observations of the Pods of the world, in their order. */
   readonly pods: readonly ObservedPod[];
-  /** By how many ticks its clock on the wall is ahead. */
+  /** Number of ticks by which its wall clock is ahead. */
   readonly clockTicks: number;
-  /** Changes of the Lease that its watch has still to show; undefined: the watch is broken. */
+  /** Changes of the Lease that its watch has not shown yet; undefined: the watch is broken. */
   readonly news: readonly (Lease | undefined)[] | undefined;
   /** A write of the Lease whose answer has not arrived. */
   readonly answer: Answer | undefined;
-  /** It writes the Lease no more before its watch shows another version than this one, or until then. */
-  readonly expected: { readonly otherThan: string | undefined; readonly untilTick: number } | undefined;
-  /** By when it has listed what its watch does not show, after a creation of the Lease that it has not seen. */
+  /** It does not write the Lease again before its watch shows another version than this one, or until this time. */
+  readonly expected: { readonly baseVersion: string | undefined; readonly untilTick: number } | undefined;
+  /** When it will have listed the changes that its watch misses, after an unseen creation of the Lease. */
   readonly listsByTick: number | undefined;
-  /** Whether it has ever listed the Lease anew after a gap, in which the Lease may have come and gone. */
+  /** Whether it has ever listed the Lease again after a gap, in which the Lease may have existed for a while. */
   readonly hasRelisted: boolean;
 }
 
@@ -127,7 +127,7 @@ export interface Answer {
   readonly action: LeaseWrite;
   readonly sentTick: number;
   readonly outcome: 'done' | 'conflict' | 'notFound';
-  /** Whether the server has dropped fields, as far as the answer tells. */
+  /** Whether answers have shown that the server drops fields. */
   readonly hasDropped: boolean | undefined;
   readonly lease: Lease | undefined;
 }
@@ -136,30 +136,30 @@ export type Program = ClientGo | Participant;
 
 interface ProgramBase {
   readonly name: string;
-  /** Asleep: paused, with its LeaseCandidate silent. Down: it has ended, or has never begun. */
+  /** Asleep: paused, with a silent LeaseCandidate. Down: has exited, or has not started. */
   readonly life: 'up' | 'asleep' | 'down';
-  /** False: its LeaseCandidate answers, but nothing ever takes a grant up. */
+  /** False: its LeaseCandidate answers, but its elector takes up no grant. */
   readonly hasElector: boolean;
-  /** For how long it believes in a renewal, in ticks of its own clock. */
+  /** How long it trusts a renewal, in ticks of its own clock. */
   readonly beliefTicks: number;
-  /** By how many ticks its monotonic clock has fallen behind. */
+  /** Number of ticks by which its monotonic clock has fallen behind. */
   readonly slowBy: number;
-  /** By how many ticks its clock on the wall is ahead. */
+  /** Number of ticks by which its wall clock is ahead. */
   readonly clockTicks: number;
 }
 
 /** A program with client-go's coordinated elector and ReleaseOnCancel. */
 export interface ClientGo extends ProgramBase {
   readonly kind: 'clientGo';
-  /** The record that it observed last, if that named it as the holder; undefined otherwise. */
+  /** The last observed record, if it names the program as the holder; undefined otherwise. */
   readonly observed: { readonly record: Lease; readonly sinceTick: number } | undefined;
-  /** It has read the Lease, and is about to renew it on that version. */
+  /** It has read the Lease, and is about to renew that version. */
   readonly renewing: { readonly resourceVersion: string; readonly sinceTick: number } | undefined;
-  /** Set while it leads: when the last renewal that it knows of began, and its number. */
+  /** Set while it leads: the start of the last renewal that it knows, and its number. */
   readonly term: { readonly renewedTick: number; readonly number: number } | undefined;
-  /** It has stopped leading, and is about to release the Lease; when the last renewal that it knows of began. */
+  /** It has stopped leading, and is about to release the Lease: the start of the last renewal that it knows. */
   readonly releasing: { readonly renewedTick: number } | undefined;
-  /** Since when the Lease that it has led is not its own any more. */
+  /** Since when it no longer owns the Lease under which it leads. */
   readonly lostTick: number | undefined;
 }
 
@@ -170,7 +170,7 @@ export interface Participant extends ProgramBase {
   readonly answer: ParticipantAnswer | undefined;
 }
 
-/** What its elector decides on, kept as in src/participant/elector.ts. */
+/** The input of its elector's decisions, as in src/participant/elector.ts. */
 export interface ParticipantView {
   readonly sight: LeaseSight | undefined;
   readonly term: TermView | undefined;
@@ -183,33 +183,33 @@ export interface ParticipantAnswer {
   readonly kind: 'takeUp' | 'renew' | 'release';
   readonly number: number;
   readonly sentTick: number;
-  /** The Lease as it was written; undefined: refused. */
+  /** The Lease as written; undefined: refused. */
   readonly lease: Lease | undefined;
 }
 
-/** One thing that may happen next. */
+/** A possible next step. */
 export interface Step {
-  /** Who does what: the same text whatever comes of it, so that a transcript can be replayed. */
+  /** The actor and the action. The text does not depend on the result, so that a transcript can be replayed. */
   readonly choice: string;
   readonly world: World;
-  /** Which promise it breaks. */
+  /** The promise that it breaks. */
   readonly violation?: string | undefined;
-  /** What a coordinator decided, for people to read. */
+  /** The coordinator's decision, for people. */
   readonly note?: string | undefined;
 }
 
-/** What the clocks show now, that on the wall with `clockTicks` added. Two looks at them never agree. */
+/** Returns the current times, with `clockTicks` added to the wall clock. Two calls never return the same wall time. */
 export function nowIn({ tick, serial }: World, clockTicks = 0): Now {
   const wallMs = (tick + clockTicks) * TICK_MS;
   return { monotonic: tick * TICK_MS, wall: WALL_START + BigInt(wallMs * 1000 + serial) };
 }
 
-/** How many ticks ago a wall clock showed this. */
+/** Returns how many ticks ago a wall clock showed this time. */
 export function ticksSince({ tick }: World, wall: MicroTime): number {
   return tick - wallTickOf(wall);
 }
 
-/** The tick at which a wall clock that is right shows this. */
+/** Returns the tick at which a correct wall clock shows this time. */
 export function wallTickOf(wall: MicroTime): number {
   return Math.floor(Number(wall - WALL_START) / (TICK_MS * 1000));
 }
@@ -218,12 +218,12 @@ export function withItem<T>(items: readonly T[], index: number, item: T): readon
   return items.map((other, at) => (at === index ? item : other));
 }
 
-/** The world one moment later, within the same tick. */
+/** Returns the world one moment later, within the same tick. */
 export function later(world: World, change: Partial<World> = {}): World {
   return { ...world, ...change, serial: world.serial + 1 };
 }
 
-/** Stores the Lease as `manager` has written it, and has every unbroken watch tell of it. */
+/** Stores a write of the Lease by `manager`, and makes every working watch report it. */
 export function putLease(
   world: World,
   lease: Lease | undefined,
@@ -247,14 +247,14 @@ export function putLease(
   };
 }
 
-/** A program that leads, or believes so, loses the Lease as another is written into it. */
+/** A program that leads, or believes so, loses the Lease because another name is written into it. */
 function withLoss(program: Program, { lease, tick }: World, stored: Lease | undefined): Program {
   if (program.kind !== 'clientGo' || lease?.holderIdentity !== program.name) return program;
   const isLost = stored?.holderIdentity !== program.name && (program.term ?? program.releasing) !== undefined;
   return isLost ? { ...program, lostTick: tick } : program;
 }
 
-/** A field belongs to whoever has changed its value last. */
+/** The last writer that changes a field's value owns the field. */
 function ownersAfter(world: World, lease: Lease | undefined, manager: Manager): Owners {
   if (!lease) return {};
   const before = world.lease?.uid === lease.uid ? withoutNotes(world.lease) : undefined;
@@ -265,7 +265,7 @@ function ownersAfter(world: World, lease: Lease | undefined, manager: Manager): 
   return Object.fromEntries(owned);
 }
 
-/** The Lease with all that field ownership says, as src/coordination/lease.ts reads it. */
+/** Returns the Lease with its field ownership, as src/coordination/lease.ts decodes it. */
 function withOwners(lease: Lease, owners: Owners): Lease {
   const {
     isReleasedByParticipant: _released,
@@ -302,7 +302,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
   return withNotes(told, lease.notes);
 }
 
-/** What the monotonic clock of a program shows, in ticks. */
+/** The time of a program's monotonic clock, in ticks. */
 export function ownTick({ tick }: World, { slowBy }: Program): number {
   return tick - slowBy;
 }
@@ -317,12 +317,12 @@ export function believes(program: Program, tick: number): boolean {
   return renewedTick !== undefined && tick - program.slowBy < renewedTick + program.beliefTicks;
 }
 
-/** Whether the LeaseCandidate of a program is renewed: one that only still releases what it held has nothing that does so. */
+/** Whether a program renews its LeaseCandidate. A program that only has to release its Lease does not. */
 export function answersPings(program: Program): boolean {
   return program.life === 'up' && !(program.kind === 'clientGo' && program.releasing !== undefined);
 }
 
-/** Those who believe that they lead. */
+/** The programs that believe that they lead. */
 export function believers({ programs, tick }: World): readonly string[] {
   return programs.filter((program) => believes(program, tick)).map(({ name }) => name);
 }

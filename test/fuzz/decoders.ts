@@ -11,7 +11,7 @@ import { bounded, printable } from '../../src/support/text.ts';
 import { type FuzzTarget, pureTarget } from './fuzz-target.ts';
 import { wildCandidate, wildJson, wildLease, wildText, wildTime, wildVersion } from './wild-values.ts';
 
-/** What a person is told of it: one line of bounded length in which nothing does harm. */
+/** The message for people: one line of bounded length without harmful characters. */
 function checkReport(error: unknown): void {
   expect(error instanceof ApiError || error instanceof ConnectionError).toBe(true);
   const { message } = error as Error;
@@ -52,7 +52,7 @@ export const decoderTargets: readonly FuzzTarget[] = [
       const written = formatMicroTime(time);
       expect(written).toMatch(MICRO_TIME);
       expect(formatMicroTime(parseMicroTime(written) ?? 0n)).toBe(written);
-      // A ping is a time after this one, however late that is.
+      // A ping is any time after this one.
       expect(formatMicroTime(time + 1n)).toMatch(MICRO_TIME);
     }),
   ),

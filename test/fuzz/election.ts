@@ -26,7 +26,7 @@ const purpose = fc.constantFrom(
   'collection' as const,
 );
 
-/** What one candidate was seen to be, one state after the other. */
+/** The observed states of a candidate, in order. */
 const sightings = fc.array(
   fc.record({ object: wildCandidate, at: instant, ping: fc.option(purpose, { nil: undefined }) }),
   {

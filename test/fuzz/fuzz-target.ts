@@ -1,11 +1,11 @@
 import type fc from 'fast-check';
 
-/** Something that takes input which others wrote, and what must hold of it. */
+/** Code that reads untrusted input, with its property. */
 export interface FuzzTarget {
   readonly name: string;
-  /** How many inputs `npm test` tries. */
+  /** Number of inputs in `npm test`. */
   readonly runs: number;
-  /** Gets ready; `stop` ends what that has begun. */
+  /** Prepares the target; `stop` ends it. */
   start(): Promise<RunningTarget>;
 }
 
@@ -14,7 +14,7 @@ export interface RunningTarget {
   stop(): Promise<void>;
 }
 
-/** A target that nothing has to be started for. */
+/** A target that needs no preparation. */
 export function pureTarget(name: string, runs: number, property: fc.IRawProperty<unknown>): FuzzTarget {
   return { name, runs, start: () => Promise.resolve({ property, stop: () => Promise.resolve() }) };
 }

@@ -1,10 +1,10 @@
 import type fc from 'fast-check';
 
-/** For no longer than this may an input hold the event loop: milliseconds of its thread's processor time. */
+/** Maximum time for which an input may block the event loop, in milliseconds of CPU time of the thread. */
 const MAX_MS = 50;
 const REPETITIONS = 3;
 
-/** The same property, which fails as well if an input holds the event loop: not once, by chance, but each time. */
+/** The same property, which also fails if an input blocks the event loop: every time, not once by chance. */
 export function holdingNobody(property: fc.IRawProperty<unknown>): fc.IRawProperty<unknown> {
   const run = async (value: unknown) => {
     const once = () => held(() => property.run(value));
@@ -23,7 +23,7 @@ export function holdingNobody(property: fc.IRawProperty<unknown>): fc.IRawProper
   }) as unknown as fc.IRawProperty<unknown>;
 }
 
-/** Does something, and tells for how long it held the event loop at most. What else the machine does is not in it. */
+/** Runs `work`, and returns the longest time for which it blocked the event loop. Ignores other load on the machine. */
 async function held<T>(act: () => T | Promise<T>): Promise<{ readonly result: T; readonly heldMs: number }> {
   let heldMs = 0;
   let before = process.threadCpuUsage();

@@ -42,7 +42,7 @@ const config = wildObject({
   ),
 });
 
-/** A file that somebody names with --kubeconfig. */
+/** A file for --kubeconfig. */
 export const kubeconfigTarget: FuzzTarget = {
   name: 'loadKubeConfig',
   runs: 200,

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { collection, mediaType, type Request } from './wild-requests.ts';
 
-/** In characters, which may become three times as many; request line and headers may have 64 KiB, a body 32 KiB. */
+/** In characters, of up to three bytes each. The request line and headers may have 64 KiB, a body 32 KiB. */
 const LONGEST_PARAMETER = 18_000;
 const LONGEST_HEADER = 18_000;
 const LONGEST_BODY = 30_000;
 
-/** A piece, very often, until there are so many characters of it; perhaps another one at the end. */
+/** A piece, repeated up to this many characters, perhaps with another one at the end. */
 function many(pieces: readonly string[], most: number): fc.Arbitrary<string> {
   const piece = fc.constantFrom(...pieces);
   return fc

@@ -18,7 +18,7 @@ const { values } = parseArgs({
 });
 
 const RUNS_EACH = 100;
-/** Of an input, which may be large: all of it is in a file. In characters. */
+/** Maximum printed characters of an input. The whole input is in a file. */
 const MAX_TOLD = 4000;
 const first = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const targets = fuzzTargets.filter(({ name }) => values.target === undefined || name === values.target);
@@ -35,7 +35,10 @@ let failures = 0;
 for (const target of targets) failures += (await fuzz(target, until)) ? 0 : 1;
 process.exit(failures === 0 ? 0 : 1);
 
-/** Tries inputs of one target for its share of the time, or the one input that a path names. Says what fails, and how to repeat it. */
+/**
+ * Tries inputs of one target for its share of the time, or the single input in a file. Prints failures, and how to
+ * repeat them.
+ */
 async function fuzz(target: FuzzTarget, end: number): Promise<boolean> {
   const share = (end - performance.now()) / (targets.length - targets.indexOf(target));
   const own = performance.now() + share;

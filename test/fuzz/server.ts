@@ -8,14 +8,14 @@ import type { FuzzTarget } from './fuzz-target.ts';
 import { largeRequest } from './large-requests.ts';
 import { type Request, wildRequest } from './wild-requests.ts';
 
-/** The embedded server, over HTTP: whatever it is asked, it answers, and nothing of its own goes wrong. */
+/** The embedded server over HTTP: it answers every request, without an internal error. */
 export const serverTarget = requestTarget(
   'apiserver',
   400,
   fc.array(wildRequest, { minLength: 1, maxLength: 4 }),
 );
 
-/** The same of requests that are as large as may be. */
+/** The same for requests of the maximum size. */
 export const largeRequestTarget = requestTarget(
   'apiserver large',
   15,
@@ -39,7 +39,7 @@ function requestTarget(name: string, runs: number, requests: fc.Arbitrary<readon
   };
 }
 
-/** Its connections: whatever comes in on one, the next is served. */
+/** Its connections: after any input on one connection, it serves the next connection. */
 export const connectionTarget: FuzzTarget = {
   name: 'apiserver connections',
   runs: 60,
@@ -143,7 +143,7 @@ function ask(
   });
 }
 
-/** All of an answer; of a stream, which has no end, as much as comes at once. */
+/** A complete answer; of an endless stream, the data that arrives at once. */
 async function textOf(incoming: IncomingMessage): Promise<string> {
   if (incoming.headers['content-length'] === undefined && incoming.statusCode === 200) {
     incoming.destroy();

@@ -4,7 +4,7 @@ import type { FuzzTarget } from './fuzz-target.ts';
 import { kubeconfigTarget } from './kubeconfig.ts';
 import { connectionTarget, largeRequestTarget, serverTarget } from './server.ts';
 
-/** All that takes input which others wrote. */
+/** All code that reads untrusted input. */
 export const fuzzTargets: readonly FuzzTarget[] = [
   ...decoderTargets,
   kubeconfigTarget,

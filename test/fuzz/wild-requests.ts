@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { someName, wildCandidate, wildJson, wildLease, wildObject, wildText } from './wild-values.ts';
 
-/** What is asked of a server. */
+/** The parts of a request to a server. */
 export interface Request {
   readonly method: string;
   readonly path: string;
@@ -205,7 +205,7 @@ const accept = fc.oneof(
   fc.string({ maxLength: 30 }),
 );
 
-/** One request, with something wrong in it as likely as not. */
+/** A request that is often invalid. */
 export const wildRequest: fc.Arbitrary<Request> = fc.record({
   method: fc.constantFrom(
     'GET',

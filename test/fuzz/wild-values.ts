@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Keys that mean something to JavaScript, and text that means something to terminals and pages. */
+/** Keys with a meaning in JavaScript, and text with a meaning in terminals and pages. */
 const oddTexts = [
   '',
   ' ',
@@ -80,7 +80,7 @@ const wildNumber: fc.Arbitrary<number> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
 );
 
-/** Any value of JSON, keys that mean something included. */
+/** Any JSON value, including keys with a meaning. */
 export const wildJson: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -94,7 +94,9 @@ export const wildJson: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((ti
   ),
 })).value;
 
-/** An object with these fields, each mostly of its kind, at times anything else or absent; and with others. */
+/**
+ * An object with these fields, mostly of the right type, sometimes of another type or absent; and with other fields.
+ */
 export function wildObject(fields: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<unknown> {
   const known = Object.entries(fields).map(([name, value]) =>
     fc
@@ -131,7 +133,7 @@ const managedFields = fc.array(
   { maxLength: 2 },
 );
 
-/** Objects are found and found again under a few names. */
+/** A few names, so that requests often find existing objects. */
 export const someName = fc.constantFrom('a', 'b', 'c');
 
 const metadata = wildObject({

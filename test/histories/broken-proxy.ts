@@ -3,12 +3,12 @@ import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Transform } from 'node:stream';
 
-/** What the proxy does wrong, now and then. */
+/** The faults of the proxy, which it injects now and then. */
 export type Flaw = 'staleRead' | 'lostEvent' | 'duplicateEvent';
 
 const PER_FLAW = 20;
 
-/** Makes a server look broken. Returns its address and a way to end it. */
+/** Starts a proxy that makes a server look broken. Returns its address and a function that stops it. */
 export async function startBrokenProxy(url: string, flaw: Flaw): Promise<{ url: string; close: () => void }> {
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const staleReads = new StaleReads();
@@ -20,7 +20,7 @@ export async function startBrokenProxy(url: string, flaw: Flaw): Promise<{ url: 
     if (flaw === 'staleRead' && isRead && staleReads.answer(path, answer)) return;
     const outgoing = request(new URL(path, url), { method, headers, agent });
     outgoing.on('error', () => answer.destroy());
-    // Only if the client has left: the connection may be another request's by now.
+    // Only if the client has gone: the connection may already belong to another request.
     answer.on('close', () => {
       if (!answer.writableFinished) outgoing.destroy();
     });
@@ -45,7 +45,7 @@ export async function startBrokenProxy(url: string, flaw: Flaw): Promise<{ url: 
   };
 }
 
-/** Answers some reads with what the object was when it was first read. */
+/** Answers some reads with the state of the object's first read. */
 class StaleReads {
   readonly #first = new Map<string, string>();
   #count = 0;

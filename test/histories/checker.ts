@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 
-/** What the checker found. */
+/** The findings of the checker. */
 export interface Verdict {
   readonly problems: readonly string[];
   readonly figures: Readonly<
@@ -24,7 +24,7 @@ export interface Verdict {
   >;
 }
 
-/** Builds the checker into this folder and returns its path. Go keeps what it has compiled before. */
+/** Builds the checker into this folder and returns its path. Go reuses its build cache. */
 export async function buildChecker(directory: string): Promise<string> {
   const path = join(directory, 'checker');
   const source = join(import.meta.dirname, 'checker');
@@ -37,7 +37,10 @@ export async function buildChecker(directory: string): Promise<string> {
   return path;
 }
 
-/** Checks the history in a file. Pictures of what is wrong are written to `directory`. @throws {Error} if it cannot be read. */
+/**
+ * Checks the history in a file. Writes pictures of violations to `directory`.
+ * @throws {Error} if the file cannot be read
+ */
 export async function checkHistory(checker: string, history: string, directory: string): Promise<Verdict> {
   const args = [`--history=${history}`, `--pictures=${directory}`];
   const { code, output, errors } = await run(checker, args, directory);

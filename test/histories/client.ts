@@ -5,27 +5,27 @@ import { type Content, contentOf, type HistoryFile, type Key, now, type Operatio
 import type { Connection, Reply } from './requests.ts';
 import type { Slots } from './slots.ts';
 
-/** What a client needs. */
+/** The dependencies of a client. */
 export interface ClientOptions {
   readonly id: number;
   readonly connection: Connection;
-  /** What it does next. */
+  /** The random numbers that choose its operations. */
   readonly random: () => number;
   readonly slots: Slots;
   readonly history: HistoryFile;
-  /** On average, between two operations. */
+  /** Average time between two operations. */
   readonly pauseMs: number;
-  /** A number that changes when the server is killed, and when it is ready again; odd meanwhile. */
+  /** A number that changes when the server is killed, and when it is ready again; odd while it is down. */
   readonly serverState: () => number;
-  /** Told before it writes so much in a row that the server has to wait for watchers that do not read. */
+  /** Called before it writes so much in a row that the server has to wait for watchers that do not read. */
   readonly onFlood: (resource: string) => void;
-  /** The share of requests whose answers it does not wait for. */
+  /** The share of requests whose answers it does not await. */
   readonly impatience: number;
 }
 
 type Verb = Operation['verb'];
 
-/** How often a client does what: parts of all. */
+/** The weights of a client's operations. */
 const verbs: readonly (readonly [Verb | 'list', number])[] = [
   ['get', 28],
   ['put', 24],
@@ -40,13 +40,13 @@ const LARGE = 20_000;
 const LARGE_SHARE = 0.04;
 const FLOOD = { share: 0.0007, writes: 250, characters: 30_000 };
 
-/** How long to wait for a server that is not there. */
+/** How long to wait for a server that is down. */
 const ABSENT_MS = 50;
 
-/** One client of the server, which does one thing after the other and records it. */
+/** A client of the server. It performs one operation after the other and records it. */
 export class Client {
   readonly #options: ClientOptions;
-  /** The objects as it last saw them, which may be long ago: what it then writes is refused, or must be. */
+  /** The last seen objects, possibly long ago: the server then refuses the write, or must refuse it. */
   readonly #seen = new Map<string, Content>();
   #writes = 0;
 
@@ -54,7 +54,10 @@ export class Client {
     this.#options = options;
   }
 
-  /** Goes on until the signal is aborted. @throws {Error} on an answer that the server must not give. */
+  /**
+   * Runs until the signal is aborted.
+   * @throws {Error} on an answer that the server must not give
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { random, pauseMs, slots } = this.#options;
     while (!signal.aborted) {
@@ -64,12 +67,12 @@ export class Client {
       else if (random() < FLOOD.share) await this.#flood(key);
       else if (verb === 'list') await this.#list();
       else await this.#drawn(verb, key);
-      // Half of the time at once: bursts contend.
+      // Half of the operations follow at once: bursts cause contention.
       if (random() < 0.5) await sleep(-2 * pauseMs * Math.log(1 - random()));
     }
   }
 
-  /** Mostly something that makes sense: half of the writes follow a read, and what is not there is created. */
+  /** Most operations make sense: half of the writes follow a read, and missing objects are created. */
   async #drawn(verb: Verb, key: Key): Promise<void> {
     const { random } = this.#options;
     if ((verb === 'put' || verb === 'patch') && random() < 0.5) await this.operate('get', key);
@@ -84,7 +87,7 @@ export class Client {
     }
   }
 
-  /** One operation; with preconditions of its own choice unless they are given. Returns the object in the answer. */
+  /** Performs one operation, with random preconditions unless they are given. Returns the object in the answer. */
   async operate(
     verb: Verb,
     key: Key,
@@ -116,7 +119,7 @@ export class Client {
     const path = objectPath(key);
     if (seen !== undefined) this.#seen.set(path, seen);
     else if (outcome.status === 404) this.#seen.delete(path);
-    // A deleted one is remembered now and then, for preconditions that must be refused.
+    // Sometimes remembers a deleted object, for preconditions that the server must refuse.
     else if (verb === 'delete' && outcome.outcome === 'ok' && random() < 0.5) this.#seen.delete(path);
     return seen;
   }
@@ -130,7 +133,7 @@ export class Client {
     const { id, random } = this.#options;
     const path = verb === 'create' ? objectPath(key).replace(/\/[^/]*$/, '') : objectPath(key);
     const required = { uid: given.givenUid, resourceVersion: given.givenResourceVersion };
-    // What may be stale by the API's rules is not by this server's documentation.
+    // The API allows stale answers here, but this server's documentation excludes them.
     if (verb === 'get') return { path: random() < 0.3 ? `${path}?resourceVersion=0` : path, asked: {} };
     if (verb === 'delete') return { path, body: { preconditions: preconditions(required) }, asked: {} };
     this.#writes += 1;
@@ -192,7 +195,7 @@ const methods: Readonly<Record<Verb, string>> = {
 };
 
 function outcomeOf(reply: Reply, request: string): Pick<Operation, 'outcome' | 'status' | 'seen'> {
-  // What takes too long may have been carried out.
+  // A request that times out may have been executed.
   if (reply.kind !== 'answered' || reply.status === 504) return { outcome: 'unknown', status: 0 };
   const { status, text } = reply;
   if (status === 404 || status === 409 || status === 422) return { outcome: 'refused', status };

@@ -12,19 +12,19 @@ import { connect } from './requests.ts';
 import { Slots } from './slots.ts';
 import { Watcher } from './watcher.ts';
 
-/** What to run, and for how long. */
+/** The options of a run. */
 export interface HistoriesOptions {
-  /** How long the clients work. */
+  /** How long the clients run. */
   readonly seconds: number;
-  /** What clients, watchers and kills are chosen by. */
+  /** The seed of clients, watchers and kills. */
   readonly seed: number;
-  /** On average, between two kills of the server; 0: it is not killed. */
+  /** Average time between two kills of the server; 0: none. */
   readonly secondsBetweenKills: number;
   /** Default 8. */
   readonly clients?: number;
-  /** On average, between two operations of a client, in ms; default 15. */
+  /** Average time between two operations of a client, in ms; default 15. */
   readonly pauseMs?: number;
-  /** The program that checks the history. */
+  /** The path of the checker. */
   readonly checker: string;
   /** An existing, empty folder for the record of the run. */
   readonly directory: string;
@@ -32,15 +32,18 @@ export interface HistoriesOptions {
   readonly signal: AbortSignal;
   /** Whether the server has a data directory; default true. */
   readonly keepsData?: boolean;
-  /** Something between the clients and the server; returns its address. */
+  /** Starts a proxy between the clients and the server. Returns its address. */
   readonly between?: (url: string) => Promise<string>;
 }
 
 export const HISTORY_FILE = 'history.jsonl';
-/** How long watchers may take, after the last write, to be told of it. */
+/** Maximum time until watchers get the last write. */
 const CATCH_UP_MS = 60_000;
 
-/** Records what clients and watchers of an embedded server see while it is killed again and again, and checks that. */
+/**
+ * Records the operations of clients and watchers of an embedded server while it is killed repeatedly, and checks the
+ * record.
+ */
 export async function runHistories(options: HistoriesOptions): Promise<Judgement> {
   const { seed, directory, say, checker } = options;
   const history = new HistoryFile(join(directory, HISTORY_FILE));
@@ -51,7 +54,7 @@ export async function runHistories(options: HistoriesOptions): Promise<Judgement
   return { problems: all, summary: `seed ${seed}: ${summaryOf(verdict, kills)}` };
 }
 
-/** What a check came to, in words. */
+/** The result of a check, in words. */
 export function summaryOf({ figures: f }: Verdict, kills?: number): string {
   return [
     `${f.operations} operations on ${f.objects} objects`,
@@ -119,7 +122,7 @@ async function record(options: HistoriesOptions, history: HistoryFile) {
       serverState += 1;
       kills += 1;
       history.write({ kind: 'note', at: now(), text: 'the server is ready again' });
-      // Not while it starts, when nothing can go wrong.
+      // Not while it starts, because then no request is in flight.
       await rest(500, [working.signal, options.signal]);
     }
     working.abort();
@@ -171,7 +174,7 @@ function newWatchers(
   );
 }
 
-/** Reads each object and each collection, writes a last time, and waits until all watchers were told of that. */
+/** Reads each object and each collection, writes a last time, and waits until all watchers have received that. */
 async function readAll(
   client: Client,
   slots: Slots,
@@ -198,7 +201,7 @@ async function readAll(
     .map(({ name, position }) => `watcher ${name} came to revision ${position} of ${first}`);
 }
 
-/** Resolves when the time is over or one of the signals is aborted. */
+/** Resolves when the time is over or a signal aborts. */
 async function rest(ms: number, signals: readonly AbortSignal[]): Promise<void> {
   await sleep(Math.max(ms, 0), undefined, { signal: AbortSignal.any([...signals]) }).catch(() => {});
 }

@@ -6,7 +6,7 @@ import { type Flaw, startBrokenProxy } from './broken-proxy.ts';
 import { buildChecker } from './checker.ts';
 import { type HistoriesOptions, runHistories } from './histories-run.ts';
 
-/** Another one each time; HISTORIES_SEED repeats a run as far as the machine does. */
+/** A random seed; HISTORIES_SEED repeats a run as far as the machine allows. */
 const SEED = Number(process.env['HISTORIES_SEED'] ?? Date.now() % 1_000_000);
 
 let directory: string;
@@ -33,7 +33,7 @@ afterAll(async () => {
   if (!isKept) await rm(directory, { recursive: true });
 });
 
-test('objects are linearizable and watches complete, though the server is killed again and again', async ({
+test('objects are linearizable and watches complete, although the server is killed repeatedly', async ({
   annotate,
   signal,
 }) => {
@@ -44,7 +44,7 @@ test('objects are linearizable and watches complete, though the server is killed
   expect(summary).toMatch(/[1-9]\d* kills/);
 });
 
-describe('what is broken is noticed', () => {
+describe('the checker notices', () => {
   test('a server that loses acknowledged writes when it is killed', async ({ signal }) => {
     const { problems } = await run({ seconds: 4, secondsBetweenKills: 2, keepsData: false, signal });
     expect(problems.join('\n')).toMatch(/^not linearizable: .*drawn in /m);

@@ -3,16 +3,16 @@ import { collectionPath, type Resource } from './objects.ts';
 import { contentOf, type HistoryFile, now, type ShownObject } from './records.ts';
 import type { Connection } from './requests.ts';
 
-/** Which list. */
+/** The parameters of a list. */
 export interface ListWish {
   readonly resource: Resource;
   /** '' for all. */
   readonly namespace: string;
-  /** The size of a page; by default the list comes whole. */
+  /** The page size; default: a single page. */
   readonly limit?: number;
-  /** How long to wait between two pages, in ms: others write meanwhile. */
+  /** Time between two pages, in ms, in which others write. */
   readonly pauseMs?: number;
-  /** The list as it was at this revision. */
+  /** Lists the state at this revision. */
   readonly exactly?: number;
 }
 
@@ -22,8 +22,9 @@ interface Page {
 }
 
 /**
- * Reads and records a list. Returns its resourceVersion, or undefined if the server was cut off or answers 410.
- * @throws {Error} on any other answer, and if the pages are not of one resourceVersion.
+ * Reads and records a list. Returns its resourceVersion; undefined if the connection was cut or the server answers
+ * 410.
+ * @throws {Error} on any other answer, and if the pages have different resourceVersions
  */
 export async function readList(
   connection: Connection,

@@ -1,4 +1,4 @@
-// Histories of the embedded server: `npm run histories -- [--seconds 60] [--seed N]`.
+// Records histories of the embedded server: `npm run histories -- [--seconds 60] [--seed N]`.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

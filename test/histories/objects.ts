@@ -1,8 +1,8 @@
 import { type Key, MARK } from './records.ts';
 
-/** What the clients write: a kind of object. */
+/** A kind of object that the clients write. */
 export interface Resource {
-  /** As the checker knows it: without a group it is created by a PUT, too. */
+  /** Its name in the checker. An object without a group can also be created by a PUT. */
   readonly name: string;
   readonly path: string;
   readonly apiVersion: string;
@@ -58,7 +58,7 @@ export function objectPath(key: Key): string {
   return `${collectionPath(resourceNamed(key.resource), key.namespace)}/${key.name}`;
 }
 
-/** What a write asks for. */
+/** The values of a write. */
 export interface Wish {
   readonly mark: string;
   /** The number in the mark. */
@@ -67,13 +67,13 @@ export interface Wish {
   readonly right?: string;
   readonly uid?: string | undefined;
   readonly resourceVersion?: number | undefined;
-  /** How many characters there are besides. */
+  /** The number of padding characters. */
   readonly padding: number;
 }
 
 const PADDING = 'histories.example/padding';
 
-/** The body of a create or of a PUT. */
+/** Returns the body of a create or of a PUT. */
 export function wholeObject({ resource: name, namespace, name: called }: Key, wish: Wish): object {
   const { apiVersion, kind, spec } = resourceNamed(name);
   return {
@@ -90,7 +90,7 @@ export function wholeObject({ resource: name, namespace, name: called }: Key, wi
   };
 }
 
-/** The body of a merge patch. */
+/** Returns the body of a merge patch. */
 export function mergePatch({ resource }: Key, wish: Wish): object {
   return {
     metadata: {
@@ -105,7 +105,7 @@ export function mergePatch({ resource }: Key, wish: Wish): object {
   };
 }
 
-/** The uid and resourceVersion that the object must have, in metadata or in the options of a deletion. */
+/** The required uid and resourceVersion, in metadata or in the options of a deletion. */
 export function preconditions({ uid, resourceVersion }: Pick<Wish, 'uid' | 'resourceVersion'>): object {
   return {
     ...(uid !== undefined && { uid }),

@@ -2,48 +2,48 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 
-/** Which object. */
+/** The object. */
 export interface Key {
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What an answer, a list or an event shows of an object. */
+/** The state of an object in an answer, a list or an event. */
 export interface Content {
   readonly uid: string;
   readonly resourceVersion: number;
-  /** The name of the write that made this state: no two writes have the same. */
+  /** The unique name of the write that made this state. */
   readonly mark: string;
   readonly left: string;
   readonly right: string;
-  /** A hash of the whole object but its resourceVersion. */
+  /** A hash of the whole object except its resourceVersion. */
   readonly digest: string;
 }
 
-/** One request about one object. Times are nanoseconds of one monotonic clock. */
+/** A request for one object. Times are nanoseconds of one monotonic clock. */
 export interface Operation extends Key {
   readonly kind: 'operation';
   readonly client: number;
   readonly call: number;
-  /** 0: the answer never came. */
+  /** 0: no answer. */
   readonly return: number;
   readonly verb: 'get' | 'create' | 'put' | 'patch' | 'delete';
-  /** 0: the answer never came. */
+  /** 0: no answer. */
   readonly status: number;
   readonly outcome: 'ok' | 'refused' | 'unknown';
-  /** What a write asks for. A patch leaves `left` or `right` out. */
+  /** The values of a write. A patch omits `left` or `right`. */
   readonly mark?: string;
   readonly left?: string;
   readonly right?: string;
   /** Preconditions. */
   readonly givenUid?: string;
   readonly givenResourceVersion?: number;
-  /** The object in the answer; of a deletion, the uid alone. */
+  /** The object in the answer; for a deletion, only its uid. */
   readonly seen?: Partial<Content>;
 }
 
-/** One complete list, of all of its pages, or of the initial events of a watch. */
+/** A complete list: all its pages, or the initial events of a watch. */
 export interface ListRecord {
   readonly kind: 'list';
   readonly call: number;
@@ -52,17 +52,17 @@ export interface ListRecord {
   /** '' for all. */
   readonly namespace: string;
   readonly resourceVersion: number;
-  /** Of a revision that the client asked for, which may be an old one. */
+  /** For a list of a requested revision, which may be old. */
   readonly past: boolean;
   readonly items: readonly (Omit<Key, 'resource'> & Content)[];
 }
 
-/** One thing that happened to a watcher, in the order in which it saw them. */
+/** An event of a watcher, in the order of its reads. */
 export interface WatchRecord extends Key {
   readonly kind: 'watch';
   readonly watcher: string;
   readonly at: number;
-  /** LISTED: a new beginning after this revision. EXPIRED: status 410. */
+  /** LISTED: a new start after this revision. EXPIRED: status 410. */
   readonly event: 'LISTED' | 'RESUMED' | 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'EXPIRED';
   readonly resourceVersion: number;
   readonly seen?: Content;
@@ -77,7 +77,7 @@ export interface Note {
 
 export type HistoryRecord = Operation | ListRecord | WatchRecord | Note;
 
-/** Where the history of a run goes: a file of JSON lines. */
+/** The file of a run's history, in JSON lines. */
 export class HistoryFile {
   readonly path: string;
   readonly #stream;
@@ -87,7 +87,7 @@ export class HistoryFile {
     this.#stream = createWriteStream(path);
   }
 
-  /** After the close, of a run that was stopped, it does nothing. */
+  /** After `close`, for example in a stopped run, it does nothing. */
   write(record: HistoryRecord): void {
     if (!this.#stream.writableEnded) this.#stream.write(`${JSON.stringify(record)}\n`);
   }
@@ -100,12 +100,12 @@ export class HistoryFile {
 
 const start = process.hrtime.bigint();
 
-/** Nanoseconds since this program started. */
+/** Nanoseconds since the start of this program. */
 export function now(): number {
   return Number(process.hrtime.bigint() - start);
 }
 
-/** An object as the server shows it. */
+/** An object as the server returns it. */
 export interface ShownObject {
   readonly metadata: {
     readonly name: string;
@@ -117,7 +117,7 @@ export interface ShownObject {
   };
 }
 
-/** The annotation that names the write which made a state. */
+/** The annotation with the name of the write that made a state. */
 export const MARK = 'histories.example/mark';
 
 export function contentOf(object: ShownObject): Content {

@@ -1,25 +1,28 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 
-/** How a request ended. */
+/** The outcome of a request. */
 export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly text: string }
-  /** There was no connection to send it on: the server cannot have got it. */
+  /** It had no connection: the server cannot have received it. */
   | { readonly kind: 'notSent' }
-  /** The server may have got it, or may yet get it. */
+  /** The server may have received it, or may receive it later. */
   | { readonly kind: 'unanswered' };
 
-/** A client of the API with a connection of its own. */
+/** A client of the API with its own connection. */
 export interface Connection {
   send(method: string, path: string, body?: unknown, giveUpAfterMs?: number): Promise<Reply>;
-  /** Resolves with the response to a watch, whatever its status; rejects when there is none. */
+  /** Resolves to the response of a watch, with any status. Rejects if there is no response. */
   open(path: string): Promise<IncomingMessage>;
   close(): void;
 }
 
 const TIMEOUT_MS = 20_000;
 
-/** Connects to a server. Its certificate is not verified: a server without a data directory has a new one after each start. */
+/**
+ * Connects to a server without verification of its certificate: a server without a data directory creates a new one
+ * at each start.
+ */
 export function connect(url: string, token: string): Connection {
   const isSecure = url.startsWith('https:');
   const agent = isSecure

@@ -1,9 +1,9 @@
 import { namespaces, resources } from './objects.ts';
 import type { Key } from './records.ts';
 
-/** After so many operations an object is left for another of a new name: the time of a check grows faster than its history. */
+/** After this many operations, a new object replaces an object: the time of a check grows faster than its history. */
 const OPERATIONS_PER_NAME = 600;
-/** For so long most clients work on the same object. */
+/** How long most clients work on the same object. */
 const HOT_MS = 250;
 const HOT_SHARE = 0.6;
 const PER_COLLECTION = 2;
@@ -16,7 +16,7 @@ interface Slot {
   operations: number;
 }
 
-/** The names that the clients work on at the moment: a few for each resource and namespace. */
+/** The current objects of the clients: a few for each resource and namespace. */
 export class Slots {
   readonly #slots: readonly Slot[] = resources.flatMap(({ name: resource }) =>
     namespaces.flatMap((namespace) =>
@@ -30,7 +30,7 @@ export class Slots {
     ),
   );
 
-  /** The object for the next operation of a client, and whether that is to be its last. */
+  /** Returns the object for a client's next operation, and whether this operation is its last. */
   pick(random: () => number): { readonly key: Key; readonly isLast: boolean } {
     const hot = Math.floor(performance.now() / HOT_MS);
     const index = random() < HOT_SHARE ? hot : Math.floor(random() * this.#slots.length);
@@ -46,7 +46,7 @@ export class Slots {
     return { key, isLast };
   }
 
-  /** All objects that are worked on now. */
+  /** All current objects. */
   keys(): readonly Key[] {
     return this.#slots.map(keyOf);
   }

@@ -5,16 +5,16 @@ import { collectionPath, resourceNamed } from './objects.ts';
 import { contentOf, type HistoryFile, now, type ShownObject, type WatchRecord } from './records.ts';
 import type { Connection } from './requests.ts';
 
-/** What a watcher needs. */
+/** The dependencies of a watcher. */
 export interface WatcherOptions {
   readonly name: string;
   readonly resource: string;
   /** '' for all. */
   readonly namespace: string;
-  /** For lists, and for watches: each carries one request at a time. */
+  /** For lists, and for watches: each connection has one request at a time. */
   readonly lists: Connection;
   readonly watches: Connection;
-  /** How it watches, and when its connection breaks. */
+  /** The random numbers that choose how it watches, and when its connection breaks. */
   readonly random: () => number;
   readonly history: HistoryFile;
 }
@@ -28,13 +28,13 @@ const ABSENT_MS = 50;
 const LONGEST_PAUSE_MS = 3000;
 
 /**
- * Watches one collection, as a reflector does: lists, watches from there, goes on from the last revision that it saw after
- * each cut, and lists anew after status 410. Records all of it.
+ * Watches one collection like a reflector: lists, watches from there, resumes from the last seen revision after each
+ * cut, and lists again after status 410. Records everything.
  */
 export class Watcher {
   readonly #options: WatcherOptions;
   #position: number | undefined;
-  /** Objects of a watch that begins with the state, until the bookmark that ends them. */
+  /** The initial objects of a watch, until the bookmark that ends them. */
   #initial: ShownObject[] | undefined;
   #stream: IncomingMessage | undefined;
 
@@ -50,19 +50,22 @@ export class Watcher {
     return this.#options.resource;
   }
 
-  /** How far it has come: the last revision of an event, a bookmark or a list. */
+  /** Its progress: the last revision of an event, a bookmark or a list. */
   get position(): number {
     return this.#position ?? 0;
   }
 
-  /** Does not read for a while, or its connection breaks before that is over. */
+  /** Pauses reading for a while, or breaks the connection during this time. */
   pause(): void {
     const stream = this.#stream;
     stream?.pause();
     setTimeout(() => stream?.resume(), LONGEST_PAUSE_MS);
   }
 
-  /** Goes on until the signal is aborted. @throws {Error} on an answer that the server must not give. */
+  /**
+   * Runs until the signal is aborted.
+   * @throws {Error} on an answer that the server must not give
+   */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#stream?.destroy());
     while (!signal.aborted) {
@@ -78,14 +81,14 @@ export class Watcher {
     return this.#position !== undefined;
   }
 
-  /** One request, until it ends. Returns whether there was an answer. */
+  /** Runs one request until it ends. Returns whether there was an answer. */
   async #watch(signal: AbortSignal): Promise<boolean> {
     const { resource, namespace, watches, random } = this.#options;
     const call = now();
     const query = new URLSearchParams({
       watch: 'true',
       allowWatchBookmarks: 'true',
-      // The server sends a bookmark 2 s before this is over.
+      // The server sends a bookmark 2 s before the timeout.
       timeoutSeconds: String(3 + Math.floor(random() * 4)),
       ...(this.#position === undefined
         ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
@@ -114,7 +117,7 @@ export class Watcher {
     return true;
   }
 
-  /** The connection may break at any time, in the middle of a line, too; or the client may not read for a while. */
+  /** The connection may break at any time, even within a line, or the client may not read for a while. */
   #disturb(stream: IncomingMessage): readonly NodeJS.Timeout[] {
     const { random } = this.#options;
     const [cutAfter, pauseAfter] = [random() * 5000, random() * 3000];
@@ -139,7 +142,7 @@ export class Watcher {
           stream.destroy();
         }
       });
-      // The end of a connection that breaks is told by its close.
+      // The close event reports the end of a broken connection.
       stream.on('error', () => {});
       stream.once('close', resolve);
     });

@@ -5,12 +5,12 @@ import { type AuditedPod, decodeAuditedPod } from '../../src/inspection/audit-po
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import { makeNow, wallAt } from '../support/election-builders.ts';
 
-/** RFC 3339, so many milliseconds after the start of every test. */
+/** RFC 3339, this many milliseconds after the start of every test. */
 export function stampAt(at: number): string {
   return formatMicroTime(wallAt(at));
 }
 
-/** What a test says of a Pod. */
+/** The properties of a Pod that a test sets. */
 export interface PodParts {
   readonly namespace?: string;
   readonly name: string;
@@ -23,7 +23,7 @@ export interface PodParts {
   readonly phase?: string;
 }
 
-/** A Pod as the API server sends it, with one container; it was created a minute before instant 0. */
+/** A Pod as the API server sends it, with one container, created a minute before instant 0. */
 export function rawPod(parts: PodParts): KubernetesObject {
   const { namespace = 'shop', name, uid = `uid-of-${name}`, createdAt = -60_000, annotations = {} } = parts;
   const { owner, containers = ['app'], spec = {}, phase = 'Running' } = parts;
@@ -42,7 +42,7 @@ export function makePod(parts: PodParts): AuditedPod {
   return decodeAuditedPod(rawPod(parts));
 }
 
-/** As an elector of client-go owns the fields of its Lease. */
+/** Field ownership of a Lease by an elector of client-go. */
 const managedFields = [
   { manager: 'web', fieldsV1: { 'f:spec': { 'f:acquireTime': {}, 'f:renewTime': {} } } },
 ];
@@ -63,7 +63,7 @@ export function rawLease(spec: object = {}, metadata: object = {}): KubernetesOb
   };
 }
 
-/** A Lease that was listed at the first of these instants, and seen to be renewed at the others. */
+/** A Lease that was listed at the first of these instants, and renewed at the others. */
 export function watchedLease(
   seenAt: readonly number[],
   spec: object = {},
@@ -76,7 +76,7 @@ export function watchedLease(
   }, undefined) as WatchedLease;
 }
 
-/** What was seen by the instant `at`: of nothing but Leases, where a test says no more. */
+/** The observations up to `at`; by default, only of Leases. */
 export function makeObservation(at: number, parts: Partial<AuditObservation> = {}): AuditObservation {
   return {
     leases: [],

@@ -10,7 +10,7 @@ import { rawLease, rawPod, stampAt } from './audit-builders.ts';
 const LEASES = '/apis/coordination.k8s.io/v1/leases';
 const CUSTOM = '/apis/coordinated-leader-election.dev/v1alpha1';
 
-/** A cluster of which a test says what is in it, and what its user may not read. */
+/** A cluster with the test's objects, and with limits of the user's permissions. */
 function makeCluster({
   leases = [rawLease()],
   pods = [],
@@ -63,14 +63,14 @@ const apiServer = rawLease(
 );
 
 describe('an observation for the audit', () => {
-  test('leaves heartbeats of nodes and API servers out, and counts them', async () => {
+  test('omits heartbeats of nodes and API servers, and counts them', async () => {
     const { seen } = observe(makeCluster({ leases: [heartbeat, rawLease(), apiServer] }), 0);
     const { leases, heartbeats } = await seen;
     expect(leases.map(({ lease: { name } }) => name)).toEqual(['web']);
     expect(heartbeats).toEqual({ nodes: 1, apiServers: 1 });
   });
 
-  test('looks once, and watches nothing, with a time of 0', async () => {
+  test('reads once, without a watch, with a time of 0', async () => {
     const client = makeCluster();
     const { seen, onWatch } = observe(client, 0);
     expect(await seen).toMatchObject({ watchedMs: 0, unread: [] });
@@ -107,7 +107,7 @@ describe('an observation for the audit', () => {
     expect(leases[0]?.renewals).toMatchObject({ count: 2, firstAt: 4000, lastAt: 9000, longestMs: 5000 });
   });
 
-  test('starts anew with a new holder', async () => {
+  test('restarts with a new holder', async () => {
     const client = makeCluster({ leases: [rawLease({ renewTime: stampAt(1) })] });
     const { seen, clock } = observe(client);
     await vi.waitFor(() => expect(client.watches).toHaveLength(1));
@@ -122,7 +122,7 @@ describe('an observation for the audit', () => {
     });
   });
 
-  test('reports what it has seen when it is stopped', async () => {
+  test('reports its results when it is stopped', async () => {
     const stopping = new AbortController();
     const client = makeCluster();
     const { seen, clock } = observe(client, 30_000, stopping);
@@ -156,7 +156,7 @@ describe('an observation for the audit', () => {
       },
     },
     { refused: 'watch leases', want: { what: 'renewals', why: '403 Forbidden', grant: 'watch leases' } },
-  ])('goes on without the right to $refused, and says what to grant', async ({ refused, want }) => {
+  ])('continues without the permission to $refused, and reports what to grant', async ({ refused, want }) => {
     const { seen, clock } = observe(makeCluster({ refused: [refused] }));
     await clock.advance(30_000);
     expect((await seen).unread).toEqual([want]);
@@ -174,7 +174,7 @@ describe('an observation for the audit', () => {
     });
   });
 
-  test('rejects without the right to list Leases', async () => {
+  test('rejects without the permission to list Leases', async () => {
     const { seen } = observe(makeCluster({ refused: ['list leases'] }));
     await expect(seen).rejects.toThrow(`GET ${LEASES} was answered 403`);
   });

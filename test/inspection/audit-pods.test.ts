@@ -53,7 +53,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'owner', pod: 'shop/web-0' },
     },
     {
-      name: 'is gone where the owner of its LeaseCandidate is, even if a later Pod has the name',
+      name: 'is gone if the owner of its LeaseCandidate is, even if a later Pod has the name',
       identity: 'web-0',
       ownerUid: 'a former uid',
       pods: [{ name: 'web-0' }],
@@ -66,7 +66,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'uid', pod: 'shop/web-0' },
     },
     {
-      name: 'is gone where a later Pod has another uid than the identity of a participant',
+      name: 'is gone if a later Pod has another uid than the identity of a participant',
       identity: 'web-0-99999999',
       pods: [{ name: 'web-0', uid: UID }],
       fields: { isRenewedByParticipant: true },
@@ -85,7 +85,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'name', pod: 'shop/cle-0' },
     },
     {
-      name: 'has a name of which the host name is the beginning, where it is too long for one',
+      name: 'has a name that begins with the hostname, which is truncated',
       identity: `${LONG.slice(0, 63)}_6cb25b29`,
       pods: [{ name: LONG }],
       want: { sureness: 'name', pod: `shop/${LONG}` },
@@ -103,13 +103,13 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'name', pod: 'cert-manager/cert-manager-7d8-x2x4z' },
     },
     {
-      name: 'is the one of the namespace of the Lease, where others have the name, too',
+      name: 'is the one in the namespace of the Lease, if others have the name, too',
       identity: 'web-0_1',
       pods: [{ name: 'web-0', namespace: 'a' }, { name: 'web-0' }],
       want: { sureness: 'name', pod: 'shop/web-0' },
     },
     {
-      name: 'is unknown where two other namespaces have one of that name',
+      name: 'is unknown if two other namespaces have one with that name',
       identity: 'web-0_1',
       pods: [
         { name: 'web-0', namespace: 'a' },
@@ -118,7 +118,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'none' },
     },
     {
-      name: 'is gone where the Pod of that name was created after the Lease was acquired',
+      name: 'is gone if the Pod with that name was created after the Lease was acquired',
       identity: 'web-0_1',
       pods: [{ name: 'web-0', createdAt: 10_000 }],
       want: { sureness: 'none', gone: 'web-0 is gone: a later Pod has its name' },
@@ -130,7 +130,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'name', pod: 'shop/web-0' },
     },
     {
-      name: 'has ended where it was evicted',
+      name: 'has ended if it was evicted',
       identity: 'web-0_1',
       pods: [{ name: 'web-0', phase: 'Failed' }],
       want: { sureness: 'name', pod: 'shop/web-0', gone: 'web-0 has ended' },
@@ -147,7 +147,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'node', pod: 'shop/kube-scheduler-cp-1' },
     },
     {
-      name: 'is the one on its node whose container is called as the beginning of the Lease',
+      name: 'is the one on its node whose container has the name at the beginning of the Lease’s',
       identity: 'worker-1_87c54c26',
       fields: { name: 'cilium-operator-resource-lock' },
       pods: [
@@ -169,7 +169,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'node' },
     },
     {
-      name: 'is the API server of the node where the built-in coordinator holds the lock',
+      name: 'is the API server of the node if the built-in coordinator holds the lock',
       identity: 'cp-1_87c54c26',
       fields: { namespace: 'kube-system', name: 'leader-election-controller' },
       pods: ['kube-scheduler-cp-1', 'kube-apiserver-cp-1'].map((name) => ({
@@ -180,7 +180,7 @@ describe('the Pod of a holder', () => {
       want: { sureness: 'node', pod: 'kube-system/kube-apiserver-cp-1' },
     },
     {
-      name: 'is unknown where the identity names nothing that is there',
+      name: 'is unknown if the identity names nothing that exists',
       identity: 'build-server-7',
       pods: [{ name: 'web-0' }],
       want: { sureness: 'none' },
@@ -189,7 +189,7 @@ describe('the Pod of a holder', () => {
     expect(bind(identity, pods, fields, ownerUid)).toEqual({ pod: undefined, gone: undefined, ...want });
   });
 
-  test('is unknown without the right to list Pods', () => {
+  test('is unknown without the permission to list Pods', () => {
     expect(bindHolder(holding('web-0_1'), undefined)).toMatchObject({ sureness: 'unknown', pod: undefined });
   });
 });
@@ -235,7 +235,7 @@ describe('the container of a holder', () => {
       named: 'app',
       want: 'app',
     },
-    { name: 'is unknown where the name is that of none', pod: {}, named: 'other', want: undefined },
+    { name: 'is unknown if no container has the name', pod: {}, named: 'other', want: undefined },
   ])('$name', ({ pod, named, want }) => {
     const index = new PodIndex([makePod({ name: 'web-0', ...pod })]);
     const binding = bindHolder(
@@ -297,13 +297,13 @@ describe('crash evidence', () => {
     },
   );
 
-  test('is doubted where a Pod of another namespace has the same hostname', () => {
+  test('is doubtful if a Pod of another namespace has the same hostname', () => {
     const pods = [{ name: 'web-0' }, { name: 'db-0', namespace: 'a', spec: { hostname: 'web-0' } }];
     const index = new PodIndex(pods.map(makePod));
     expect(crashEvidenceFor(holding('web-0_1'), false, index)).toBe('SeveralPods');
   });
 
-  test('is unknown without the right to list Pods', () => {
+  test('is unknown without the permission to list Pods', () => {
     expect(crashEvidenceFor(holding('web-0_1'), false, undefined)).toBe('PodsUnknown');
   });
 });

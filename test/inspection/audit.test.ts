@@ -38,12 +38,12 @@ describe('the interval of renewals', () => {
     expect(audit(watchedLease(seenAt), at).renewsEverySeconds).toBe(want);
   });
 
-  test('leaves out the renewal that follows an acquisition at once', () => {
+  test('ignores the renewal right after an acquisition', () => {
     const acquired = watchedLease([0, 40, 2040], { acquireTime: stampAt(-1000) });
     expect(audit(acquired, 3000).renewsEverySeconds).toBe(2);
   });
 
-  test('adds up to the renewals per second of the cluster', () => {
+  test('sums up to the renewals per second of the cluster', () => {
     const leases = [watchedLease([0, 2000, 4000]), watchedLease([0, 4000, 8000], {}, { name: 'b' })];
     expect(auditOf(makeObservation(8000, { leases })).renewalsPerSecond).toBe(0.75);
   });
@@ -89,7 +89,7 @@ describe('the elector', () => {
     expect({ elector, crashCostsSeconds }).toEqual({ elector: want, crashCostsSeconds: cost });
   });
 
-  test('costs an interval as it was seen', () => {
+  test('costs a seen interval', () => {
     const lease = watchedLease([0, 26_000, 52_000], { leaseDurationSeconds: 137 });
     expect(audit(lease, 53_000).crashCostsSeconds).toBe(163);
   });
@@ -159,7 +159,7 @@ describe('the state', () => {
     expect(audit(watchedLease(seenAt, spec), at).state).toBe(want);
   });
 
-  test('is held when it was seen to be renewed by a holder whose clock is slow', () => {
+  test('is held if renewals by a holder with a slow clock were seen', () => {
     const hourAgo = (at: number) => rawLease({ renewTime: stampAt(at - 3_600_000) });
     const listed = seeLease(undefined, hourAgo(0), 0);
     expect(audit(listed, 6000).state).toBe('expired');
@@ -190,7 +190,7 @@ describe('a finding', () => {
       want: [],
     },
     {
-      name: 'names a holder that is there, and silent',
+      name: 'reports an existing, silent holder',
       lease: watchedLease([0]),
       at: 20_000,
       parts: { pods: replicas },
@@ -199,7 +199,7 @@ describe('a finding', () => {
       ],
     },
     {
-      name: 'names a silent holder where Pods are unknown',
+      name: 'reports a silent holder if Pods are unknown',
       lease: watchedLease([0]),
       at: 20_000,
       parts: { pods: undefined },
@@ -212,7 +212,7 @@ describe('a finding', () => {
       want: [['HolderGone', 'web-0_1234 has not renewed it for 21s; it lasts 15s. No Pod was found for it.']],
     },
     {
-      name: 'names a holder whose Pod has been replaced, before its Lease expires',
+      name: 'reports a holder whose Pod has been replaced, before its Lease expires',
       lease: watchedLease([0, 2000]),
       at: 9000,
       parts: { pods: [makePod({ name: 'web-0', createdAt: 5000 })] },
@@ -231,32 +231,32 @@ describe('a finding', () => {
       want: [],
     },
     {
-      name: 'tells of a release that no candidate has followed',
+      name: 'reports a release without a successor',
       lease: watchedLease([0], { holderIdentity: '', leaseDurationSeconds: 1 }),
       at: 30_000,
       want: [['NoHolder', 'It has no holder, and was last written 31s ago.']],
     },
     {
-      name: 'tells of a release long ago that candidates could follow',
+      name: 'reports an old release although candidates exist',
       lease: watchedLease([0], { holderIdentity: '' }),
       at: 2 * HOUR,
       parts: { candidates: candidates('web-0') },
       want: [['NoHolder', 'It has no holder, and was last written 120m ago.']],
     },
     {
-      name: 'tells of a Lease that is left over, held',
+      name: 'reports a held, leftover Lease',
       lease: watchedLease([0]),
       at: 2 * HOUR,
       want: [['LeftOver', 'web-0_1234 has not renewed it for 120m; it lasts 15s. No Pod was found for it.']],
     },
     {
-      name: 'tells of a Lease that is left over, without a holder or a renewTime',
+      name: 'reports a leftover Lease, without a holder or a renewTime',
       lease: watchedLease([0], { holderIdentity: '', renewTime: undefined }),
       at: 2 * HOUR,
       want: [['LeftOver', 'It has no holder, and was last written 120m ago.']],
     },
     {
-      name: 'tells what is missing',
+      name: 'reports missing fields',
       lease: watchedLease([0], { renewTime: undefined }),
       at: 1000,
       want: [['NoTimes', 'It has the holder web-0_1234, but no renewTime.']],
@@ -294,19 +294,19 @@ describe('a finding', () => {
       want: [['NoStandby', 'web-0_1234 is the only candidate.']],
     },
     {
-      name: 'tells of a slow failover',
+      name: 'reports a slow failover',
       lease: watchedLease([0, 26_000, 52_000], { leaseDurationSeconds: 137 }),
       at: 53_000,
       want: [['SlowFailover', 'A crash of its holder costs about 163s.']],
     },
     {
-      name: 'tells of late renewals',
+      name: 'reports late renewals',
       lease: watchedLease([0, 2000, 13_000]),
       at: 14_000,
       want: [['RenewsLate', 'It was not renewed for 11s; it lasts 15s.']],
     },
     {
-      name: 'tells of a leader that changes often',
+      name: 'reports a leader that changes often',
       lease: watchedLease([5 * HOUR, 5 * HOUR + 2000], { leaseTransitions: 12 }),
       at: 5 * HOUR + 3000,
       want: [['ChangesOften', 'Its holder has changed 12 times in 5h.']],
@@ -332,7 +332,7 @@ describe('a finding', () => {
   });
 });
 
-test('Leases are sorted by what hurts most, then by what a crash costs, then by name', () => {
+test('Leases are sorted by severity, then by the cost of a crash, then by name', () => {
   const named = (name: string, spec: object = {}) => watchedLease([0, 2000], spec, { name });
   const leases = [
     named('b'),
@@ -346,7 +346,7 @@ test('Leases are sorted by what hurts most, then by what a crash costs, then by 
   expect(sorted.map(({ name }) => name)).toEqual(['silent', 'slower', 'slow', 'longer', 'a', 'b']);
 });
 
-test('what could not be read is passed on, and so is the number of heartbeats', () => {
+test('the unread parts and the number of heartbeats are passed on', () => {
   const unread = [{ what: 'pods', why: '403 Forbidden', grant: 'list pods' }] as const;
   const heartbeats = { nodes: 3, apiServers: 1 };
   expect(auditOf(makeObservation(0, { unread, heartbeats }))).toMatchObject({ unread, heartbeats });

@@ -44,7 +44,7 @@ const well: Evidence = {
 };
 
 describe('a diagnosis', () => {
-  test('does not ask for a coordinator where none could do anything', () => {
+  test('does not ask for a coordinator if none could work', () => {
     const lock = { kind: 'none', formerHolder: '' } as const;
     const adviceOf = (...candidateApis: readonly CandidateApiVersion[]) =>
       diagnose({ ...well, lock, elections: nothing(...candidateApis) }).find(
@@ -54,7 +54,7 @@ describe('a diagnosis', () => {
     expect(adviceOf(V1BETA1)).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
   });
 
-  test('says where a coordinator has its lock, if not where it was looked for', () => {
+  test('reports another namespace with a lock', () => {
     const lock = { kind: 'none', formerHolder: '' } as const;
     const found = diagnose({ ...well, lock, otherLocks: [{ namespace: 'infra', holder: 'us' }] });
     expect(found.find(({ check }) => check === 'CoordinatorLock')?.advice).toMatch(
@@ -63,9 +63,9 @@ describe('a diagnosis', () => {
   });
 
   test.each([
-    { lockNamespace: 'kube-system', want: /Where the provider closes kube-system/ },
+    { lockNamespace: 'kube-system', want: /If the provider closes kube-system/ },
     { lockNamespace: 'infra', want: /^(?!.*closes kube-system)/ },
-  ])('says what to do where $lockNamespace is closed', ({ lockNamespace, want }) => {
+  ])('explains what to do if $lockNamespace is closed', ({ lockNamespace, want }) => {
     const right = {
       group: 'coordination.k8s.io',
       resource: 'leases',
@@ -77,7 +77,7 @@ describe('a diagnosis', () => {
     expect(found.find(({ check }) => check === 'Permissions')?.advice).toMatch(want);
   });
 
-  test('does not take what leaders’ labels need for what elections need', () => {
+  test('separates permissions for labels from permissions for elections', () => {
     const missingRights = labelRights.filter(({ verb }) => verb === 'patch');
     const found = diagnose({ ...well, missingRights }).filter(({ check }) => check === 'Permissions');
     expect(found).toMatchObject([
@@ -85,14 +85,14 @@ describe('a diagnosis', () => {
       {
         severity: 'warning',
         what: 'admin may not: patch pods.',
-        meaning: expect.stringContaining('elects, but the label'),
+        meaning: expect.stringContaining('elects leaders, but the label'),
         advice: expect.stringMatching(/--set config\.leaderLabel=true\.$/),
       },
     ]);
     expect(found[1]).not.toHaveProperty('runbook');
   });
 
-  test('says what a coordinator lacks that may not watch Pods', () => {
+  test('reports the loss of a coordinator that may not watch Pods', () => {
     const missingRights = evidenceRights.filter(({ verb }) => verb === 'watch');
     const found = diagnose({ ...well, missingRights }).filter(({ check }) => check === 'Permissions');
     expect(found).toMatchObject([
@@ -114,7 +114,7 @@ describe('a diagnosis', () => {
       want: [
         [
           'APIServed',
-          /kubectl apply -f deploy\/crd\.yaml\. .*instead: Start every kube-apiserver with --feature-gates/,
+          /kubectl apply -f deploy\/crd\.yaml, .*instead: Start every kube-apiserver with --feature-gates/,
         ],
       ],
     },
@@ -138,12 +138,12 @@ describe('a diagnosis', () => {
       want: [
         [
           'APIServed',
-          /leasecandidates of coordinated-leader-election\.dev\/v1alpha1 .* the ClusterRole reader/,
+          /leasecandidates of coordinated-leader-election\.dev\/v1alpha1\. .* ClusterRole reader/,
         ],
         ['Permissions', /watch leasecandidates\.coordinated-leader-election\.dev/],
       ],
     },
-  ])('says what to do where $name', ({ evidence, want }) => {
+  ])('explains what to do if $name', ({ evidence, want }) => {
     const findings = diagnose({ ...well, ...evidence }).filter(({ severity }) => severity !== 'ok');
     expect(findings.map(({ check }) => check)).toEqual(want.map(([check]) => check));
     for (const [index, [, text]] of want.entries()) {
@@ -151,7 +151,7 @@ describe('a diagnosis', () => {
     }
   });
 
-  test('says where those of each group are seen, if both are served', () => {
+  test('explains how to list each group, if both are served', () => {
     const [found] = diagnose({ ...well, elections: nothing(V1BETA1, OWN) });
     expect(found).toMatchObject({ check: 'APIServed', severity: 'ok' });
     expect(found?.what).toMatch(
@@ -159,14 +159,14 @@ describe('a diagnosis', () => {
     );
   });
 
-  test('has nothing to say against a cluster that is well', () => {
+  test('has no complaints about a healthy cluster', () => {
     expect(diagnose(well).filter(({ severity }) => severity !== 'ok')).toEqual([]);
   });
 
-  test('says how leaders give way where the feature gate is off, and does not mind', () => {
+  test('explains how leaders yield with the feature gate off, and is no warning', () => {
     const findings = diagnose({ ...well, trial: { kind: 'created', keepsStrategy: false } });
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([]);
-    expect(findings.find(({ check }) => check === 'FeatureGate')?.what).toMatch(/annotations, .* by a fence/);
+    expect(findings.find(({ check }) => check === 'FeatureGate')?.what).toMatch(/annotations, .* a fence/);
   });
 
   test.each([
@@ -190,7 +190,7 @@ describe('a diagnosis', () => {
     {
       name: 'nothing may be listed',
       evidence: { elections: undefined },
-      want: ['APIServed', 'warning', /may not be listed/],
+      want: ['APIServed', 'warning', /may not list/],
     },
     {
       name: 'no Lease may be created',
@@ -198,7 +198,7 @@ describe('a diagnosis', () => {
       want: ['FeatureGate', 'warning', /no!/],
     },
     {
-      name: 'nobody has the lock',
+      name: 'the lock is free',
       evidence: { lock: { kind: 'none', formerHolder: '' } },
       want: ['CoordinatorLock', 'error', /^No coordinator/, 'LeaseCoordinatorAbsent'],
     },
@@ -210,10 +210,10 @@ describe('a diagnosis', () => {
     {
       name: 'the lock may not be read',
       evidence: { lock: { kind: 'unknown' } },
-      want: ['CoordinatorLock', 'warning', /may not be read/],
+      want: ['CoordinatorLock', 'warning', /may not read the lock/],
     },
     {
-      name: 'the lock is where the built-in does not look, and the built-in may elect',
+      name: 'the lock is where the built-in coordinator does not look, and that one may elect',
       evidence: { lockNamespace: 'infra' },
       want: ['CoordinatorLock', 'error', /^A lock in infra is refused/, 'LeaseCoordinatorAbsent'],
     },
@@ -268,7 +268,7 @@ describe('a diagnosis', () => {
       want: ['Candidates', 'warning', /^kube-system\/b: did not answer/, 'LeaseCandidatesUnresponsive'],
     },
     {
-      name: 'nobody who could lead is alive',
+      name: 'no electable candidate is alive',
       evidence: {
         elections: sees(
           makeInput().candidates(makeCandidate('b').versions(undefined).renewedAt(9000).seenAt(10_000)),
@@ -277,7 +277,7 @@ describe('a diagnosis', () => {
       want: ['Leases', 'error', /NoLiveCandidates/, 'LeaseWithoutLeader'],
     },
     {
-      name: 'candidates want different strategies, and nobody leads',
+      name: 'candidates want different strategies, and there is no leader',
       evidence: {
         elections: sees(
           makeInput().candidates(
@@ -294,18 +294,18 @@ describe('a diagnosis', () => {
       want: ['Leases', 'warning', /^kube-system\/scheduler: LeaseFenced/, 'LeaseWithoutLeader'],
     },
     {
-      name: 'candidates want different strategies, as far as one look can tell, and one leads',
+      name: 'candidates want different strategies, according to a single read, and one leads',
       evidence: {
         elections: sees(led.candidates(makeCandidate('c').wants('example.com/x').seenAt(0))),
       },
       want: [
         'Leases',
         'warning',
-        /^kube-system\/scheduler: StrategyConflict, if all candidates live/,
+        /^kube-system\/scheduler: StrategyConflict, if all silent candidates are alive/,
         'LeaseStrategyConflict',
       ],
     },
-  ])('says so when $name', ({ evidence, want: [check, severity, what, runbook] }) => {
+  ])('reports if $name', ({ evidence, want: [check, severity, what, runbook] }) => {
     const findings = diagnose({ ...well, ...evidence }).filter((finding) => finding.severity !== 'ok');
     expect(findings).toEqual([
       expect.objectContaining({ check, severity, what: expect.stringMatching(what) }),

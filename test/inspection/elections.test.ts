@@ -87,7 +87,7 @@ describe("a cluster's clock", () => {
     expect(heard(date, took).wallTime() - WALL_START).toBe(want);
   });
 
-  test('is ours as long as the server has not told its time', () => {
+  test('is ours until the server has sent its time', () => {
     const clock = new ClusterClock({ ...systemClock, wallTime: () => WALL_START });
     expect({ time: clock.wallTime(), ahead: clock.serverAheadMs }).toEqual({
       time: WALL_START,

@@ -9,7 +9,7 @@ import { type PodParts, rawPod, stampAt } from './audit-builders.ts';
 
 const ASKING = { 'coordinated-leader-election.dev/crash-evidence': 'enabled' };
 
-/** A Pod whose container has run since long ago, and has ended at 8 s for this reason. */
+/** A Pod whose container has run for long, and has ended at 8 s for this reason. */
 function endedPod(reason = 'Error', parts: Partial<PodParts> = {}): KubernetesObject {
   const times = { startedAt: stampAt(-60_000), finishedAt: stampAt(8000) };
   const state = { terminated: { containerID: 'containerd://1', ...times, reason } };
@@ -19,7 +19,7 @@ function endedPod(reason = 'Error', parts: Partial<PodParts> = {}): KubernetesOb
 
 const runningPod = (parts: Partial<PodParts> = {}) => rawPod({ name: 'web-0', ...parts });
 
-/** Says of each condition of a holder that renewed at 8 s for the last time, in a cluster with these Pods. */
+/** Describes the conditions for a holder that last renewed at 8 s, in a cluster with these Pods. */
 async function explain({
   pods = [] as readonly KubernetesObject[],
   at = 20_000,
@@ -60,7 +60,7 @@ const asked = { asksForEvidence: true } as const;
 const bound = 'Bound true: container app of the Pod shop/web-0';
 
 describe('the account of crash evidence', () => {
-  test('is left out while the holder is not late, and without a holder', async () => {
+  test('is omitted while the holder is not late, and without a holder', async () => {
     await expect(explain({ at: 10_000 })).resolves.toBeUndefined();
     await expect(explain({ fields: { holderIdentity: '' } })).resolves.toBeUndefined();
   });
@@ -70,7 +70,7 @@ describe('the account of crash evidence', () => {
       bound,
       'Exited true: containerd://1 has ended: Error',
       'SameIncarnation true: that run of the container has written the last renewal',
-      'Silent true: the holder has left out a renewal since',
+      'Silent true: the holder has not renewed since then',
     ]);
   });
 
@@ -113,7 +113,7 @@ describe('the account of crash evidence', () => {
       parts: { pods: [endedPod()], fields: { ...asked, acquireTime: wallAt(-90_000) } },
       want: [
         bound,
-        'Exited true: the status has an end that the kubelet has seen',
+        'Exited true: the status contains an end that the kubelet has seen',
         'SameIncarnation false: OtherInstance: Another run of the container may have written the last renewal.',
         'Silent undefined: ',
       ],
@@ -127,11 +127,11 @@ describe('the account of crash evidence', () => {
         ...unknown,
       ],
     },
-  ])('says what fails where $name', async ({ parts, want }) => {
+  ])('reports the failed condition if $name', async ({ parts, want }) => {
     await expect(explain(parts)).resolves.toEqual(want);
   });
 
-  test('reads the Pods of the namespace where those of all may not be read', async () => {
+  test('reads the Pods of the namespace if the user may not list those of all', async () => {
     const conditions = await explain({ pods: [endedPod()], fields: asked, refused: ['/api/v1/pods'] });
     expect(conditions?.[0]).toBe(bound);
   });
@@ -143,6 +143,6 @@ describe('the account of crash evidence', () => {
     for (const { state } of containers)
       state.terminated = { ...state.terminated, finishedAt: stampAt(19_000) };
     const conditions = await explain({ pods: [late], fields: asked });
-    expect(conditions?.at(-1)).toBe('Silent false: for 1s more, the holder may renew');
+    expect(conditions?.at(-1)).toBe('Silent false: the holder may still renew for 1s');
   });
 });

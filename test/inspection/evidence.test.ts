@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { rightsFor } from '../../src/inspection/evidence.ts';
 
-test('the rights that doctor asks for are those that deploy/rbac.yaml grants', async () => {
+test('doctor checks exactly the permissions in deploy/rbac.yaml', async () => {
   const text = await readFile(new URL('../../deploy/rbac.yaml', import.meta.url), 'utf8');
   const roles = parseAllDocuments(text)
     .map((document) => document.toJS())

@@ -25,12 +25,12 @@ const rules = (parse(read(rulesPath)) as { groups: { rules: Rule[] }[] }).groups
   ({ rules: those }) => those,
 );
 
-/** The titles of a Markdown text, with as many hashes as they have there. */
+/** The headings of a Markdown text, with their hashes. */
 function titlesIn(markdown: string): readonly string[] {
   return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').match(/^#+ .+$/gm) ?? [];
 }
 
-/** What a link to a title has behind its hash. */
+/** The anchor of a heading. */
 function anchorOf(title: string): string {
   return title
     .replace(/^#+ /, '')
@@ -56,13 +56,13 @@ const procedurePath = (name: string) => `docs/runbooks/${name}.md`;
 
 const PARTS = ['## Meaning', '## Impact', '## Diagnosis', '## Mitigation'];
 
-/** The titles that divide a runbook, its own first. */
+/** The headings of a runbook, its title first. */
 function partsOf(path: string): readonly string[] {
   return titlesIn(read(path)).filter((title) => !title.startsWith('###'));
 }
 
 describe('the runbooks', () => {
-  test('are one for each alert, which names it', () => {
+  test('exist for each alert, which links to them', () => {
     const those = rules.map(({ alert }) => alert);
     expect(those.toSorted()).toEqual(runbooks.toSorted());
     for (const { alert, annotations } of rules) {
@@ -70,7 +70,7 @@ describe('the runbooks', () => {
     }
   });
 
-  test('are all there are in their folder', () => {
+  test('are all files in their folder', () => {
     const files = [...runbooks, ...procedures].map((name) => `${name}.md`);
     expect(readdirSync(folder).toSorted()).toEqual(['README.md', ...files].toSorted());
   });
@@ -87,7 +87,7 @@ describe('the runbooks', () => {
     expect(rules.map(({ alert }) => alert)).not.toContain(name);
   });
 
-  test('are listed in their index with the severity of their alert', () => {
+  test('are in their index with the severity of their alert', () => {
     const rows = read('docs/runbooks/README.md').matchAll(/^\| \[(\w+)\]\((\w+)\.md\) \| (\w+) \|/gm);
     const listed = [...rows].map(([, name, file, severity]) => ({ name, file, severity }));
     const those = rules.map(({ alert, labels }) => ({

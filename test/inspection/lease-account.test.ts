@@ -33,7 +33,7 @@ describe('the account of a Lease', () => {
       want: 'a leads, as it is the best candidate under OldestEmulationVersion.',
     },
     {
-      name: 'a better one is there',
+      name: 'a better one exists',
       lease: makeLease('b'),
       candidates: [a, b],
       want: `b leads, but a is better under OldestEmulationVersion. ${UNSETTLED}`,
@@ -42,34 +42,34 @@ describe('the account of a Lease', () => {
       name: 'the holder is no candidate',
       lease: makeLease('x'),
       candidates: [a],
-      want: `x leads and is no candidate; a is the best candidate. ${UNSETTLED}`,
+      want: `x leads and is not a candidate; a is the best candidate. ${UNSETTLED}`,
     },
     {
-      name: 'one that is as good, and older, is there',
+      name: 'an equally good and older one exists',
       lease: makeLease('a'),
       candidates: [a, makeCandidate('first').versions('1.36.0', '1.35.0').createdAt(-90_000)],
       want: 'a leads, as it is the best candidate under OldestEmulationVersion.',
     },
     {
-      name: 'nobody leads',
+      name: 'there is no leader',
       lease: makeLease(''),
       candidates: [a, b],
       want: `No candidate leads. ${UNSETTLED} a is the best candidate.`,
     },
     {
-      name: 'nobody is there',
+      name: 'there is no candidate',
       lease: makeLease(''),
       candidates: [],
       want: 'No candidate leads. There is no candidate for this Lease.',
     },
-  ])('says who leads, and why, when $name', ({ lease, candidates, want }) => {
+  ])('reports who leads, and why, when $name', ({ lease, candidates, want }) => {
     expect(account(lease, ...candidates).verdict).toBe(want);
   });
 
   test.each([
     { name: 'is about to be revised', revisions: 1, wantReason: 'GrantRevised' },
     { name: 'is to be revised in a moment', revisions: 2, wantReason: 'RevisionPending' },
-  ])('says that nobody leads yet, when a grant $name', ({ revisions, wantReason }) => {
+  ])('reports that no candidate leads yet, when a grant $name', ({ revisions, wantReason }) => {
     const granted = makeLease('b');
     const input = makeInput()
       .remembers({
@@ -87,21 +87,21 @@ describe('the account of a Lease', () => {
     );
     expect(reason).toBe(wantReason);
     expect(verdict).toBe(
-      'No candidate leads yet: b was given the Lease and has not taken it up, and a is better under OldestEmulationVersion.',
+      'No candidate leads yet: b got the Lease and has not renewed it, and a is better under OldestEmulationVersion.',
     );
     expect(candidates.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('puts the leader before one that is merely older, and says so', () => {
+  test('sorts the leader before one that is only older, and explains that', () => {
     const first = makeCandidate('first').versions('1.36.0', '1.35.0').createdAt(-90_000);
     const { candidates } = account(makeLease('a'), first, a);
     expect(candidates.map(({ name, why }) => `${name}: ${why}`)).toEqual([
       'a: the best candidate',
-      'first: no better than the holder in what a leader gives way for',
+      'first: not better than the holder in priority or version',
     ]);
   });
 
-  test('has the candidates in the order in which they would lead, those that could not last', () => {
+  test('sorts the candidates in the order in which they would lead, with those that cannot at the end', () => {
     const broken = makeCandidate('0').versions('1.36.0', undefined).emulating(undefined);
     const { candidates, blockers } = account(
       makeLease('a'),
@@ -119,7 +119,7 @@ describe('the account of a Lease', () => {
     expect(blockers).toMatchObject([{ what: '0: a version is missing or cannot be read.' }]);
   });
 
-  test('says who brought the strategy up, and who was overruled', () => {
+  test('reports which candidates ask for the strategy, and which do not', () => {
     const other = makeCandidate('other').versions('1.35.0').wants('example.com/x');
     expect(account(makeLease('a'), a, b, other).strategy).toEqual({
       resolved: 'OldestEmulationVersion',
@@ -130,7 +130,7 @@ describe('the account of a Lease', () => {
     });
   });
 
-  test('says who would be next, if there is somebody to follow', () => {
+  test('reports the next leader, if there is a successor', () => {
     expect(account(makeLease('a'), a, b).ifLeaderDied?.holder).toBe('b');
     expect(account(makeLease('a'), a).ifLeaderDied?.holder).toBe('');
     expect(account(makeLease(''), a, b).ifLeaderDied).toBeUndefined();

@@ -8,7 +8,7 @@ const NOW = makeNow(1000);
 const a = makeCandidate('a').versions('1.36.0', '1.35.0');
 const b = makeCandidate('b');
 
-describe('what a Lease waits for', () => {
+describe('the text of what a Lease waits for', () => {
   test.each([
     { name: 'its best candidate leads', lease: makeLease('a'), candidates: [a, b], want: undefined },
     { name: 'a better one must answer', lease: makeLease('b'), candidates: [a, b], want: 'a to answer' },
@@ -25,18 +25,18 @@ describe('what a Lease waits for', () => {
       candidates: [a.renewedAt(0)],
       want: 'the coordinator to give it to a',
     },
-    { name: 'nobody stands for it', lease: makeLease(''), candidates: [], want: 'candidates' },
+    { name: 'it has no candidate', lease: makeLease(''), candidates: [], want: 'candidates' },
     {
       name: 'its holder yields',
       lease: makeLease('b').preferring('a'),
       candidates: [a, b],
-      want: 'b to let it run out, in 9s',
+      want: 'b to let it expire, in 9s',
     },
     {
-      name: 'its holder is told by a note',
+      name: 'a note asks its holder to yield',
       lease: makeLease('b').noting({ preferredHolder: 'a' }),
       candidates: [a, b],
-      want: 'b to give way, or to be fenced',
+      want: 'b to yield, or to be fenced',
     },
     {
       name: 'it is fenced',
@@ -60,7 +60,7 @@ describe('what a Lease waits for', () => {
       name: 'a third party decides',
       lease: makeLease('').strategy('x.io/y'),
       candidates: [a.wants('x.io/y')],
-      want: "another controller, which carries out the Lease's strategy",
+      want: "another controller, which applies the Lease's strategy",
     },
   ])('is "$want" when $name', ({ lease, candidates, want }) => {
     const input = makeInput()

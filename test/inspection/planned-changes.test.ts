@@ -14,8 +14,8 @@ const input = makeInput().candidates(makeCandidate('a').wants('example.com/x').s
 
 const nothing = { add: [], remove: [], priority: [] };
 
-describe('what is planned', () => {
-  test('adds first, with what the present candidates ask for, and removes then', () => {
+describe('the planned changes', () => {
+  test('add first, with the preference of the present candidates, and remove then', () => {
     const changes = plannedChanges(
       { ...nothing, add: ['b=1.36.0/1.35.0', 'c=1.36.0'], remove: ['a'] },
       input,
@@ -34,7 +34,7 @@ describe('what is planned', () => {
     ]);
   });
 
-  test('gives priorities after what is added, and before what is removed', () => {
+  test('set priorities after additions, and before removals', () => {
     const request = { ...nothing, add: ['b=1.36.0'], priority: ['b=100', 'a=-1000'], remove: ['a'] };
     expect(plannedChanges(request, input)).toMatchObject([
       { kind: 'add', candidate: { name: 'b', priority: { value: 0 } } },
@@ -44,7 +44,7 @@ describe('what is planned', () => {
     ]);
   });
 
-  test('removes once what is named twice', () => {
+  test('remove a candidate only once if it is named twice', () => {
     expect(plannedChanges({ ...nothing, remove: ['a', 'a'] }, input)).toEqual([
       { kind: 'remove', name: 'a' },
     ]);
@@ -67,7 +67,7 @@ describe('what is planned', () => {
       want: '--add: "b=1.0.0=1.0.0" does not have two semantic versions',
     },
     { request: { add: ['b=1.2.0/1.1.0/1.0.0'] }, want: 'does not have two semantic versions' },
-  ])('is refused when it is $request', ({ request, want }) => {
+  ])('are refused if they are $request', ({ request, want }) => {
     expect(() => plannedChanges({ ...nothing, ...request }, input)).toThrow(want);
   });
 });
@@ -77,7 +77,7 @@ describe('a rolling update that is planned', () => {
     .candidates(...['web', 'web-0', 'web-1', 'webhook'].map((name) => makeCandidate(name).seenAt(0)))
     .build();
 
-  test('is of the candidates whose names begin so', () => {
+  test('has the candidates whose names have the prefix', () => {
     expect(plannedRollout('web=1.37.0/1.36.0', several)).toEqual({
       names: ['web', 'web-0', 'web-1'],
       binaryVersion: '1.37.0',
@@ -96,7 +96,7 @@ describe('a rolling update that is planned', () => {
       text: 'db=1.0.0',
       want: 'matches no candidate of kube-system/scheduler; there are web, web-0',
     },
-  ])('is refused when it is $text', ({ text, want }) => {
+  ])('is refused if it is $text', ({ text, want }) => {
     expect(() => plannedRollout(text, several)).toThrow(want);
   });
 });
@@ -132,7 +132,7 @@ describe('a rolling update', () => {
   });
 });
 
-describe('a priority that is given in a rehearsal', () => {
+describe('a priority in a rehearsal', () => {
   test('moves the leader', () => {
     const { holder, steps, handOvers } = rehearse(led, NOW, [
       { kind: 'priority', name: 'web-2', priority: 1 },

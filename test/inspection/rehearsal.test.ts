@@ -4,7 +4,7 @@ import { makeCandidate, makeInput, makeLease, makeNow } from '../support/electio
 
 const old = makeCandidate('old').versions('1.36.0', '1.35.0');
 const young = makeCandidate('young').versions('1.36.0', '1.36.0');
-/** Held by `young`'s elder, who renewed at instant 0. */
+/** Held by an older candidate than `young`, which renewed at instant 0. */
 const led = makeInput()
   .sees(makeLease('old').with({ acquireTime: undefined }).lasting(15), 0)
   .candidates(old.seenAt(0), young.seenAt(0));
@@ -92,20 +92,20 @@ describe('a rehearsal', () => {
   test.each([
     { seconds: 270, want: { holder: 'young', reason: 'LeaderOptimal', isSettled: true } },
     { seconds: 2 ** 31 - 1, want: { holder: 'old', isSettled: false } },
-  ])('waits for a Lease that lasts $seconds s, within reason', ({ seconds, want }) => {
+  ])('waits for a Lease with a duration of $seconds s, within limits', ({ seconds, want }) => {
     const lasting = makeInput()
       .sees(makeLease('old').with({ acquireTime: undefined }).lasting(seconds), 0)
       .candidates(old.seenAt(0), young.seenAt(0));
     expect(rehearse(lasting.build(), makeNow(0), [{ kind: 'crash', name: 'old' }])).toMatchObject(want);
   });
 
-  test('makes a crash at once, even when the holder has missed renewals already', () => {
+  test('simulates a crash at once, even if the holder has already missed renewals', () => {
     const { steps } = rehearse(led.build(), makeNow(12_000), [{ kind: 'crash', name: 'old' }]);
     expect(steps[0]).toMatchObject({ atMs: 0, text: expect.stringMatching(/^old dies/) });
     expect(steps.at(-1)?.text).toMatch(/^young leads/);
   });
 
-  test('leaves what it was given as it was', () => {
+  test('does not modify its input', () => {
     const input = led.build();
     const before = structuredClone(input);
     rehearse(input, makeNow(0), [{ kind: 'crash', name: 'old' }]);

@@ -1,12 +1,15 @@
 import type { HistoryEvent, Invariant } from './history.ts';
 
-/** The fencing tokens of what leaders write elsewhere never go back, and no two leaders write under one (rule 15). */
+/**
+ * The fencing tokens of a leader's writes to other systems never decrease, and no two leaders use the same one (rule
+ * 15).
+ */
 export class FencedWrites implements Invariant {
-  /** By Lease: the last token, and who wrote under it first. */
+  /** By Lease: the last token, and who used it first. */
   readonly #last = new Map<string, { readonly token: number; readonly who: string }>();
 
   observe(event: HistoryEvent): readonly string[] {
-    // The numbers since the backup are given out a second time.
+    // After a restore, numbers since the backup are used a second time.
     if (event.kind === 'restored') this.#last.clear();
     if (event.kind !== 'writesElsewhere') return [];
     const { who, key, token } = event;

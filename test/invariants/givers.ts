@@ -1,15 +1,16 @@
 import type { HistoryEvent, Moment, Writer } from './history.ts';
 
 /**
- * Who has given each Lease to its present holder. The controller built into kube-apiserver remembers nobody, and so may make two
- * leaders by itself. What comes of its grants is not this project's doing until another coordinator has given the Lease away, and until
- * the leaders that the built-in has taken the Lease from have stopped: a coordinator that has started since does not know of them.
+ * Tracks who has granted each Lease to its present holder. The controller built into kube-apiserver remembers no
+ * holders, so it may cause two leaders by itself. This project is not responsible for the effects of such a grant
+ * until another coordinator has granted the Lease, and until the leaders that lost it to the built-in controller have
+ * stopped: a coordinator that has started since does not know them.
  */
 export class Givers {
   readonly #givers = new Map<string, Writer['kind']>();
-  /** By Lease and leader, until when it believes. */
+  /** By Lease and leader: until when it believes that it leads. */
   readonly #leaders = new Map<string, Map<string, Moment>>();
-  /** By Lease, until when those believe that the built-in has taken it from. */
+  /** By Lease: until when leaders that lost it to the built-in controller believe that they lead. */
   readonly #robbedUntil = new Map<string, Moment>();
 
   observe(event: HistoryEvent): void {
@@ -19,7 +20,7 @@ export class Givers {
     if (event.kind !== 'lease' || !event.after?.holder) return;
     const { key, at, before, after, writer } = event;
     if (after.holder === (before?.holder ?? '')) return;
-    // A plain elector takes what the built-in has let run out.
+    // A plain elector takes a Lease that expired under the built-in controller.
     const isPlain = writer.kind === 'candidate' && writer.name === after.holder;
     if (!isPlain || this.#givers.get(key) !== 'builtIn') this.#givers.set(key, writer.kind);
     if (writer.kind !== 'builtIn') return;
@@ -29,7 +30,10 @@ export class Givers {
     }
   }
 
-  /** Whether an event is about a Lease whose holder has it from the built-in, or while those lead that this has taken it from. */
+  /**
+   * Whether an event is about a Lease whose holder got it from the built-in controller, or whose leaders before that
+   * grant may still lead.
+   */
   isOfBuiltIn(event: HistoryEvent): boolean {
     if (!('key' in event)) return false;
     const robbedUntil = this.#robbedUntil.get(event.key) ?? Number.NEGATIVE_INFINITY;

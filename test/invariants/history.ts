@@ -1,32 +1,35 @@
-/** A moment on the clock that all of one history goes by, in milliseconds, fractions included. */
+/** A time on the shared clock of one history, in milliseconds with fractions. */
 export type Moment = number;
 
-/** Who wrote: a replica of this project's coordinator, the controller built into kube-apiserver, a candidate, somebody else. */
+/**
+ * The kind of writer: a replica of this project's coordinator, the controller built into kube-apiserver, a candidate,
+ * or another client.
+ */
 export interface Writer {
   readonly kind: 'coordinator' | 'builtIn' | 'candidate' | 'other';
-  /** Of a candidate, what it writes into holderIdentity. Unique per process. */
+  /** For a candidate: its name in holderIdentity. Unique per process. */
   readonly name: string;
 }
 
-/** A Lease, as far as an election is about it. Times are text as stored, compared with nothing but themselves. */
+/** The fields of a Lease that matter for elections. Times are the stored text, which is only compared for equality. */
 export interface LeaseState {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** '' when it has none. */
+  /** '' if it has none. */
   readonly holder: string;
   readonly renewTime: string | undefined;
   readonly durationMs: number | undefined;
   readonly transitions: number;
-  /** By its field or, where that is not set, by a note in an annotation (rule 14). */
+  /** From the field, or else from a note in an annotation (rule 14). */
   readonly preferredHolder: string | undefined;
-  /** The preferredHolder that a note names, be there such a field or not. */
+  /** The preferredHolder in a note, whether or not the field is set. */
   readonly noted?: string | undefined;
-  /** True where only a note names the preferredHolder: client-go's elector does not know. */
+  /** True if only a note names the preferredHolder, which client-go's elector does not read. */
   readonly isNoted?: boolean;
   readonly strategy: string | undefined;
 }
 
-/** A LeaseCandidate, as far as an election is about it. */
+/** The fields of a LeaseCandidate that matter for elections. */
 export interface CandidateState {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -35,7 +38,10 @@ export interface CandidateState {
   readonly pingTime: string | undefined;
 }
 
-/** A write that was carried out; `at` is when. An object that did not exist before, or does not now, is absent. */
+/**
+ * A write that the server applied at `at`. An object that did not exist before the write, or does not exist after it,
+ * is absent.
+ */
 interface Write<Kind extends string, State> {
   readonly kind: Kind;
   readonly at: Moment;
@@ -44,18 +50,18 @@ interface Write<Kind extends string, State> {
   readonly key: string;
   readonly before: State | undefined;
   readonly after: State | undefined;
-  /** It arrived only after its sender had given it up: nothing but its resourceVersion guards it. */
+  /** It arrived after its sender had given it up: only its resourceVersion protects against it. */
   readonly isLate?: boolean;
 }
 
-/**
- * What happened, one thing after the other. The simulation and the chaos runs record the same events, and the same checks
- * look at both.
- */
+/** An event of a history. The simulation and the chaos runs record the same events and use the same checks. */
 export type HistoryEvent =
   | Write<'lease', LeaseState>
   | Write<'candidate', CandidateState>
-  /** From `at` on `who` believes that it leads the Lease `key`, until `until` at the latest; the last such event of it counts. */
+  /**
+   * From `at` on, `who` believes that it leads the Lease `key`, until `until` at the latest. The last such event of
+   * `who` counts.
+   */
   | {
       readonly kind: 'leads';
       readonly at: Moment;
@@ -63,11 +69,13 @@ export type HistoryEvent =
       readonly key: string;
       readonly until: Moment;
     }
-  /** `who` knows from `at` on that it does not lead the Lease `key`; so do the dead. */
+  /** From `at` on, `who` knows that it does not lead the Lease `key`. A dead process counts as well. */
   | { readonly kind: 'follows'; readonly at: Moment; readonly who: string; readonly key: string }
-  /** The process `who`, which may hold the Lease `key`, has ended: told only where coordinators watch Pods (rule 17). */
+  /**
+   * The process `who`, which may hold the Lease `key`, has ended. Recorded only if coordinators watch Pods (rule 17).
+   */
   | { readonly kind: 'ends'; readonly at: Moment; readonly who: string; readonly key: string }
-  /** `who` wrote, as leader of the Lease `key`, to what that Lease guards. */
+  /** As leader of the Lease `key`, `who` wrote to a resource that the Lease protects. */
   | {
       readonly kind: 'writesElsewhere';
       readonly at: Moment;
@@ -75,15 +83,15 @@ export type HistoryEvent =
       readonly key: string;
       readonly token: number;
     }
-  /** From `at` on a coordinator takes itself for the cluster's one, until `until` at the latest. */
+  /** From `at` on, a coordinator believes that it is the only one, until `until` at the latest. */
   | { readonly kind: 'coordinates'; readonly at: Moment; readonly who: string; readonly until: Moment }
-  /** It knows from `at` on that it is not. */
+  /** From `at` on, it knows that it does not coordinate. */
   | { readonly kind: 'standsBy'; readonly at: Moment; readonly who: string }
-  /** Storage was set back to a backup: what was written since then never happened, and the Leases are these. */
+  /** The storage was restored from a backup: later writes are undone, and these are the Leases. */
   | { readonly kind: 'restored'; readonly at: Moment; readonly leases: ReadonlyMap<string, LeaseState> };
 
-/** Looks at each event of a history in turn, and says what must never happen. */
+/** Checks the events of a history one by one. */
 export interface Invariant {
-  /** Returns what is wrong with it, in words; nothing, if all is well. */
+  /** Returns a description of the violation, if there is one. */
   observe(event: HistoryEvent): readonly string[];
 }

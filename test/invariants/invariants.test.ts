@@ -71,7 +71,7 @@ const restored = (at: number, ...leases: readonly Partial<LeaseState>[]): Histor
   at,
   leases: new Map(leases.map((state) => [KEY, { ...lease, ...state }])),
 });
-/** A note names a better candidate from 1 s on, and the holder renews for 11 s more. */
+/** From 1 s on, a note names a better candidate, and the holder renews for 11 s more. */
 const toldByNote = (holder: Writer) => [
   renewed(0, holder),
   leaseWrite(1000, COORDINATOR, {}, NOTED),
@@ -139,7 +139,7 @@ const cases: readonly Case[] = [
     want: ['us takes default/scheduler from a, which has renewed it in time'],
   },
   {
-    name: 'a coordinator that grants a Lease that has run out',
+    name: 'a coordinator that grants an expired Lease',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -187,7 +187,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which could be told by the field',
+    name: 'a coordinator that fences a holder that the field could ask to yield',
     events: [
       US_UNTIL_100_S,
       ...toldByNote(A),
@@ -201,7 +201,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which has not renewed since it was told',
+    name: 'a coordinator that fences a holder that has not renewed since the note',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -211,7 +211,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which was told before a backup of the storage was made that is then restored',
+    name: 'a coordinator that fences a holder with a note from before a backup that is then restored',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -222,7 +222,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'a coordinator that fences a holder which was told after a backup of the storage was made that is then restored',
+    name: 'a coordinator that fences a holder with a note from after a backup that is then restored',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -233,7 +233,7 @@ const cases: readonly Case[] = [
     want: ['us fences a on default/scheduler, which may not know that it should give way, or could be told'],
   },
   {
-    name: 'a coordinator that fences a holder which was told only by a backup, once it has had the time to give way',
+    name: 'a coordinator that fences a holder with a note only in a backup, after it has had the time to yield',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -244,7 +244,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'a coordinator that fences a holder for a note that a field of somebody else has hidden for a while',
+    name: 'a coordinator that fences a holder for a note that another client’s field has hidden for a while',
     events: [
       US_UNTIL_100_S,
       renewed(0, A),
@@ -256,7 +256,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'a coordinator that grants a fenced Lease while its former holder believes in it, and before the fence has run out',
+    name: 'a coordinator that grants a fenced Lease while its former holder believes that it leads, and before the fence has expired',
     events: [
       US_UNTIL_100_S,
       ...toldByNote(A),
@@ -338,7 +338,7 @@ const cases: readonly Case[] = [
     want: [],
   },
   {
-    name: 'leaseTransitions that goes back',
+    name: 'leaseTransitions that decreases',
     events: [US_UNTIL_100_S, leaseWrite(0, COORDINATOR, { transitions: 3 }, { transitions: 2 })],
     want: ['us sets leaseTransitions of default/scheduler from 3 to 2'],
   },
@@ -363,7 +363,7 @@ const cases: readonly Case[] = [
     want: ['a and b both write as leader of default/scheduler with token 4'],
   },
   {
-    name: 'a token that comes again after a restore',
+    name: 'a token that is repeated after a restore',
     events: [writes(0, 'a', 4), restored(30_000), writes(60_000, 'b', 4)],
     want: [],
   },
@@ -379,7 +379,7 @@ describe('the invariants of a history', () => {
     expect(events.flatMap((event) => invariants.observe(event))).toEqual(want);
   });
 
-  test('respect a renewal for as long as clocks that run at different rates agree on', () => {
+  test('respect a renewal for as long as clocks with different rates agree', () => {
     const invariants = new Invariants({
       candidateValidityMs: 60_000,
       electionDurationMs: 5000,
@@ -396,7 +396,7 @@ describe('the invariants of a history', () => {
   });
 });
 
-describe('who has given a Lease to its holder', () => {
+describe('who has granted a Lease to its holder', () => {
   const BUILT_IN: Writer = { kind: 'builtIn', name: 'built-in' };
   const byBuiltIn = leaseWrite(0, BUILT_IN, { holder: 'a' }, { holder: 'b' });
 

@@ -6,18 +6,18 @@ import { OneCoordinator } from './one-coordinator.ts';
 import { OneLeader } from './one-leader.ts';
 import { TransitionsGrow } from './transitions-grow.ts';
 
-/** What the invariants have to know of a run. */
+/** The parameters of the invariants for a run. */
 export interface InvariantSettings {
   readonly candidateValidityMs: number;
   readonly electionDurationMs: number;
   /**
-   * The part of its duration for which a record must be respected: 1 where all clocks run at the same rate; with rates of
+   * The share of its duration for which a record must be respected: 1 if all clocks have the same rate; with rates of
    * 1 - x and 1 + x, (1 - x) / (1 + x).
    */
   readonly clockTolerance: number;
 }
 
-/** All that must hold at every step of a history, whoever recorded it. */
+/** All invariants that must hold at every step of a history, recorded by any kind of run. */
 export class Invariants implements Invariant {
   readonly #all: readonly Invariant[];
 

@@ -8,7 +8,7 @@ interface Renewal {
   readonly until: Moment;
 }
 
-/** A holder that is asked to give way by a note, and since when; whatever a field says meanwhile, the note stays. */
+/** A holder that a note asks to yield, and since when. The note counts regardless of the field. */
 interface Told {
   readonly holder: string;
   readonly noted: string;
@@ -16,24 +16,27 @@ interface Told {
 }
 
 /**
- * No coordinator takes a Lease from a holder that renews in time, or gives it to another than who believes to lead it (rule
- * 8). Only a fence may take its place (rule 14).
+ * No coordinator takes a Lease from a holder that renews in time, or gives it to another candidate while a leader
+ * believes in it (rule 8). Only a fence may replace such a holder (rule 14).
  */
 export class LedLeaseKept implements Invariant {
   readonly #clockTolerance: number;
   readonly #electionDurationMs: number;
-  /** By Lease: when its renewTime was last changed for the same holder, which looks like a renewal whoever has done it. */
+  /**
+   * By Lease: when its renewTime last changed for the same holder. Such a change looks like a renewal, whoever wrote
+   * it.
+   */
   readonly #touchedAt = new Map<string, Moment>();
   /** By Lease. */
   readonly #told = new Map<string, Told>();
-  /** By Lease: who last renewed it, and until when that lasts. */
+  /** By Lease: who last renewed it, and until when the renewal is valid. */
   readonly #renewals = new Map<string, Renewal>();
-  /** The processes that have ended. A process that starts again under the same name leaves it when it leads. */
+  /** The processes that have ended. A process that starts again under the same name is removed when it leads. */
   readonly #ended = new Set<string>();
-  /** By Lease: who believes to lead it, and until when. */
+  /** By Lease: who believes that it leads, and until when. */
   readonly #leaders = new Map<string, Map<string, Moment>>();
 
-  /** @param clockTolerance the part of its duration for which a renewal counts: what rates of clocks leave of it. */
+  /** @param clockTolerance the share of its duration for which a renewal counts, given the tolerated clock rates */
   constructor(clockTolerance: number, electionDurationMs: number) {
     this.#clockTolerance = clockTolerance;
     this.#electionDurationMs = electionDurationMs;
@@ -59,7 +62,7 @@ export class LedLeaseKept implements Invariant {
         this.#renewals.clear();
         for (const key of this.#told.keys()) if (!event.leases.has(key)) this.#told.delete(key);
         for (const [key, lease] of event.leases) this.#tell(key, lease, event.at);
-        // Another renewTime than before looks like a renewal (rule 14).
+        // A changed renewTime looks like a renewal (rule 14).
         for (const key of this.#told.keys()) this.#touchedAt.set(key, event.at);
         return [];
       case 'lease':
@@ -72,18 +75,18 @@ export class LedLeaseKept implements Invariant {
   #written(event: LeaseWrite): readonly string[] {
     const { at, writer, key, before, after } = event;
     const told = this.#told.get(key);
-    // What the write itself tells counts from then on.
+    // From then on, the write itself shows the state.
     this.#tell(key, after, at);
     const isTouched = before?.holder === after?.holder && before?.renewTime !== after?.renewTime;
     if (isTouched && writer.kind !== 'coordinator') this.#touchedAt.set(key, at);
     const holder = after?.holder ?? '';
-    // A request that the process had sent before it ended, and that the server carried out late, keeps nothing.
+    // A late request that the process sent before its end has no effect on this.
     if (writer.kind === 'candidate' && event.isLate && this.#ended.has(writer.name)) return [];
     if (writer.kind === 'candidate' && holder === writer.name) {
       this.#renewals.set(key, { holder, until: at + (after?.durationMs ?? 0) * this.#clockTolerance });
       return [];
     }
-    // It has let go.
+    // It has released the Lease.
     if (writer.kind === 'candidate' && before?.holder === writer.name) this.#renewals.delete(key);
     if (writer.kind !== 'coordinator' || holder === before?.holder) return [];
     const renewal = this.#renewals.get(key);
@@ -99,11 +102,11 @@ export class LedLeaseKept implements Invariant {
       renewal && before && renewal.holder === before.holder && at < renewal.until
         ? [`${writer.name} takes ${key} from ${renewal.holder}, which has renewed it in time`]
         : [];
-    // What it has renewed is over when it gets the Lease again.
+    // When it gets the Lease again, its earlier renewals no longer count.
     this.#renewals.delete(key);
     const cheated: string[] = [];
     const leaders = this.#leaders.get(key) ?? new Map<string, Moment>();
-    // That it leads beside another was told when it began to.
+    // The violation was reported when the second leader began to lead.
     const leadsAnyway = (leaders.get(holder) ?? Number.NEGATIVE_INFINITY) > at;
     for (const [leader, until] of leaders) {
       if (until > at && leader !== holder && !leadsAnyway)
@@ -112,14 +115,14 @@ export class LedLeaseKept implements Invariant {
     return [...taken, ...cheated];
   }
 
-  /** Whether the holder has renewed since a note told it, and was given two electionDurations to heed that. */
+  /** Whether the holder has renewed since a note named another, after two electionDurations to read the note. */
   #mayFence({ at, key, before }: LeaseWrite, told: Told | undefined): boolean {
     if (!before?.isNoted || !told) return false;
     const patienceMs = 2 * this.#electionDurationMs * this.#clockTolerance;
     return at >= told.since + patienceMs && (this.#touchedAt.get(key) ?? told.since) > told.since;
   }
 
-  /** From `since` on the Lease says this. */
+  /** Since when the Lease has this note. */
   #tell(key: string, lease: LeaseState | undefined, since: Moment): void {
     const told = this.#told.get(key);
     const { holder = '', noted } = lease ?? {};

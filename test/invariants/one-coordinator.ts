@@ -1,12 +1,12 @@
 import type { HistoryEvent, Invariant, Moment } from './history.ts';
 
-/** No write takes longer than this before its sender gives it up, in milliseconds (rule 10). */
+/** Timeout of a write, in milliseconds (rule 10). */
 const LONGEST_WRITE_MS = 3500;
 
-/** One coordinator at a time, and none of ours writes without the lock (rule 10). */
+/** Only one coordinator at a time, and no write of ours without the lock (rule 10). */
 export class OneCoordinator implements Invariant {
   readonly #longestWriteMs: number;
-  /** Until when each takes itself for the coordinator; of those that do not any more, until when they did. */
+  /** Until when each process believes that it is the coordinator, or until when it did. */
   readonly #until = new Map<string, Moment>();
 
   /** @param clockTolerance see {@link LedLeaseKept}. */
@@ -17,9 +17,9 @@ export class OneCoordinator implements Invariant {
   observe(event: HistoryEvent): readonly string[] {
     switch (event.kind) {
       case 'coordinates': {
-        const isNews = !this.#coordinates(event.who, event.at);
+        const isNew = !this.#coordinates(event.who, event.at);
         this.#until.set(event.who, event.until);
-        if (!isNews) return [];
+        if (!isNew) return [];
         return this.#othersThan(event.who, event.at).map(
           (other) => `${other} and ${event.who} both coordinate`,
         );

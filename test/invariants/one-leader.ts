@@ -1,25 +1,25 @@
 import type { HistoryEvent, Invariant, Moment } from './history.ts';
 
-/** Never two that believe to lead one Lease (rule 8). */
+/** No two processes believe at the same time that they lead one Lease (rule 8). */
 export class OneLeader implements Invariant {
-  /** By Lease: who believes to lead it, and until when. */
+  /** By Lease: who believes that it leads, and until when. */
   readonly #leaders = new Map<string, Map<string, Moment>>();
 
   observe(event: HistoryEvent): readonly string[] {
     if (event.kind === 'follows') this.#leaders.get(event.key)?.delete(event.who);
     if (event.kind !== 'leads') return [];
     const { at, who, key, until } = event;
-    // Told of only when it was over: by an answer that was read late.
+    // The event came only after its end, because of an answer that was read late.
     if (until <= at) return [];
     const leaders = this.#leaders.get(key) ?? new Map<string, Moment>();
     this.#leaders.set(key, leaders);
-    const isNews = (leaders.get(who) ?? Number.NEGATIVE_INFINITY) <= at;
+    const isNew = (leaders.get(who) ?? Number.NEGATIVE_INFINITY) <= at;
     leaders.set(who, until);
     const others: string[] = [];
     for (const [other, othersUntil] of leaders) {
       if (othersUntil <= at) leaders.delete(other);
       else if (other !== who) others.push(other);
     }
-    return isNews ? others.map((other) => `${other} and ${who} both lead ${key}`) : [];
+    return isNew ? others.map((other) => `${other} and ${who} both lead ${key}`) : [];
   }
 }

@@ -3,7 +3,7 @@ import { annotationsOf, specOf, textField } from '../../src/coordination/raw-obj
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { LeaseState } from './history.ts';
 
-/** The preferredHolder and strategy of a stored Lease, be it by their fields or by notes (rule 14). */
+/** Returns the preferredHolder and strategy of a stored Lease, from its fields or its notes (rule 14). */
 export function preferenceIn(
   lease: KubernetesObject,
 ): Pick<LeaseState, 'preferredHolder' | 'strategy' | 'noted' | 'isNoted'> {

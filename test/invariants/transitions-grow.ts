@@ -1,15 +1,15 @@
 import type { HistoryEvent, Invariant } from './history.ts';
 
 /**
- * leaseTransitions of a Lease never goes back, and no two who led share a number (rule 12): it is what a leader's writes
- * elsewhere can be told from its predecessor's by.
+ * leaseTransitions of a Lease never decreases, and no two leaders have the same number (rule 12). Other systems use
+ * it to tell a leader's writes from its predecessor's.
  */
 export class TransitionsGrow implements Invariant {
   /** By Lease and number: who renewed the Lease under it. */
   readonly #leaders = new Map<string, string>();
 
   observe(event: HistoryEvent): readonly string[] {
-    // The numbers since the backup are given out a second time.
+    // After a restore, numbers since the backup are used a second time.
     if (event.kind === 'restored') this.#leaders.clear();
     if (event.kind !== 'lease') return [];
     const { writer, key, before, after } = event;
@@ -20,10 +20,10 @@ export class TransitionsGrow implements Invariant {
         `${writer.name} sets leaseTransitions of ${key} from ${before.transitions} to ${after.transitions}`,
       );
     }
-    // Only who holds a Lease writes so.
+    // Only the holder of a Lease writes like this.
     if (writer.kind !== 'candidate' || after.holder !== writer.name || before.holder !== writer.name)
       return violations;
-    // Who deletes a Lease takes its numbers along.
+    // The deletion of a Lease resets its numbers.
     const term = `${key} ${after.uid} ${after.transitions}`;
     const other = this.#leaders.get(term);
     if (other !== undefined && other !== writer.name)

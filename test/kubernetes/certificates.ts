@@ -8,7 +8,7 @@ export interface Identity {
   readonly privateKey: KeyObject;
 }
 
-/** A certificate authority of a test's own, good for itself only. */
+/** A certificate authority for one test. */
 export function makeAuthority(name = 'test authority'): Identity {
   return issue(name, undefined, [extension('551d13', true, der(0x30, der(0x01, Buffer.from([0xff]))))]);
 }
@@ -19,7 +19,7 @@ export function makeIdentity(authority: Identity, host: string): Identity {
   return issue(host, authority, [extension('551d11', false, names)]);
 }
 
-/** Writes just as much X.509 as TLS asks for. */
+/** Writes only the parts of X.509 that TLS requires. */
 function issue(name: string, issuer: Identity | undefined, extensions: readonly Buffer[]): Identity {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const toBeSigned = der(

@@ -7,7 +7,7 @@ import { ScriptedServer, sendJson } from './scripted-server.ts';
 
 const get = { method: 'GET', path: '/version' } as const;
 const watch = { ...get, query: { watch: true } };
-/** As many more than there are connections as it takes to find out what waits for a turn. */
+/** One call more than there are connections, to test waiting calls. */
 const CALLS = 200;
 
 async function startServer(): Promise<ScriptedServer> {
@@ -16,12 +16,12 @@ async function startServer(): Promise<ScriptedServer> {
   return server;
 }
 
-/** Accepts connections and says nothing over any of them. */
+/** Accepts connections and never answers. */
 async function startMuteServer() {
   const open = new Set<Socket>();
   const server = createTcpServer((socket) => {
     open.add(socket.on('error', () => {}).on('close', () => open.delete(socket)));
-    // Else it would not even hear that the connection has ended.
+    // Otherwise it would not notice the end of the connection.
     socket.resume();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,7 @@ async function startMuteServer() {
   return { port: typeof address === 'object' ? address?.port : undefined, open };
 }
 
-/** How each call went: the code of its error, or `answered`. */
+/** The result of each call: the code of its error, or `answered`. */
 function outcomes(calls: readonly Promise<unknown>[]): Promise<readonly string[]> {
   return Promise.all(
     calls.map((call) =>
@@ -45,14 +45,14 @@ function outcomes(calls: readonly Promise<unknown>[]): Promise<readonly string[]
   );
 }
 
-/** Closes a client while the clock goes on by what running requests are given. */
+/** Closes a client while the clock advances by the grace period of running requests. */
 async function close(client: KubernetesClient, clock: VirtualClock): Promise<void> {
   const closed = client.close();
   await clock.advance(1000);
   await closed;
 }
 
-describe('a client that is closed', () => {
+describe('a closed client', () => {
   test.each<{ name: string; answer: ScriptedServer['answer'] }>([
     { name: 'never answers', answer: () => {} },
     {
@@ -60,7 +60,7 @@ describe('a client that is closed', () => {
       answer: (_, response) => response.writeHead(200).flushHeaders(),
     },
     { name: 'sends half an answer', answer: (_, response) => response.writeHead(200).write('{"half":') },
-  ])('gives up after a second on a server that $name, whatever waits for its turn', async ({ answer }) => {
+  ])('aborts after a second if a server $name, with any waiting calls', async ({ answer }) => {
     const server = await startServer();
     server.answer = answer;
     const clock = new VirtualClock();
@@ -76,7 +76,7 @@ describe('a client that is closed', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('gives up after a second on a server that never completes the TLS handshake', async () => {
+  test('aborts after a second if a server never completes the TLS handshake', async () => {
     const { port, open } = await startMuteServer();
     const clock = new VirtualClock();
     const kubeConfig = makeKubeConfig({ server: `https://127.0.0.1:${port}`, skipTLSVerify: true });
@@ -94,7 +94,7 @@ describe('a client that is closed', () => {
   test.each([
     { name: 'HTTP', proxyUrl: 'http' },
     { name: 'SOCKS', proxyUrl: 'socks5' },
-  ])('gives up after a second on a $name proxy that is silent', async ({ proxyUrl }) => {
+  ])('aborts after a second on a silent $name proxy', async ({ proxyUrl }) => {
     const { port, open } = await startMuteServer();
     const clock = new VirtualClock();
     const kubeConfig = makeKubeConfig({ skipTLSVerify: true, proxyUrl: `${proxyUrl}://127.0.0.1:${port}` });
@@ -106,7 +106,7 @@ describe('a client that is closed', () => {
     await waitFor(() => open.size === 0);
   });
 
-  test('gives up on calls whose time was over before', async () => {
+  test('aborts calls whose deadline passed before', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     const client = makeLocalClient(server.port, { clock, connections: 4 });
@@ -114,12 +114,12 @@ describe('a client that is closed', () => {
     await waitFor(() => server.requests.length === 4);
     await clock.advance(500);
     expect(new Set(await calls)).toEqual(new Set(['DEADLINE_EXCEEDED']));
-    // Nothing is left to wait for: this takes no time.
+    // No request is pending: this takes no time.
     await client.close();
     await waitFor(() => server.openConnections === 0);
   });
 
-  test('waits for the answers that come within that second, and no longer', async () => {
+  test('waits for the answers within that second, and no longer', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
     server.answer = (_, response) => answers.push(() => sendJson(response, {}));
@@ -135,7 +135,7 @@ describe('a client that is closed', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('sends nothing of what still waited for its turn', async () => {
+  test('sends none of the waiting calls', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
     server.answer = (_, response) => answers.push(() => sendJson(response, {}));
@@ -156,8 +156,8 @@ describe('a client that is closed', () => {
   });
 });
 
-describe('a call that is given up before its turn', () => {
-  test('costs no connection: those that come after it find the ones there are', async () => {
+describe('a call that is aborted before its turn', () => {
+  test('costs no connection: later calls find the existing ones', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
     server.answer = (_, response) => answers.push(() => sendJson(response, {}));

@@ -56,11 +56,11 @@ describe('connections', () => {
     server.answer = (_, response) => sendJson(response, {});
     const client = closing(makeLocalClient(server.port));
     for (let i = 0; i < 20; i++) await client.request(get);
-    // The next request may come just before the connection is known to be free again.
+    // The next request may start just before the connection is marked free again.
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
-  test('are bounded: requests beyond that wait for their turn', async () => {
+  test('are bounded: more requests wait for their turn', async () => {
     const server = await startServer();
     const waiting: (() => void)[] = [];
     server.answer = (_, response) => waiting.push(() => sendJson(response, {}));
@@ -99,7 +99,7 @@ describe('connections', () => {
     await lists;
   });
 
-  test('of background requests go to other requests at once', async () => {
+  test('of background requests are given to other requests at once', async () => {
     const server = await startServer();
     server.answer = (request, response) => {
       if (request.url !== '/slow') sendJson(response, {});
@@ -113,7 +113,7 @@ describe('connections', () => {
     expect(await background).toEqual([aborted, aborted]);
   });
 
-  test('are used by background requests only where they are idle, and what is not sent is not observed', async () => {
+  test('are used by background requests only while they are idle, and unsent requests are not observed', async () => {
     const server = await startServer();
     const answers: (() => void)[] = [];
     server.answer = (_, response) => answers.push(() => sendJson(response, {}));
@@ -134,7 +134,7 @@ describe('connections', () => {
     expect(observe).toHaveBeenCalledTimes(3);
   });
 
-  test('end with the client, watches included', async () => {
+  test('end with the client, including watches', async () => {
     const server = await startServer();
     server.answer = (_, response) => response.writeHead(200).flushHeaders();
     const client = makeLocalClient(server.port);
@@ -147,15 +147,15 @@ describe('connections', () => {
   test.each([
     { name: 'that the server has closed', isServed: true },
     { name: 'that were refused', isServed: false },
-  ])('$name are not kept in memory, however long the client lives', async ({ isServed }) => {
+  ])('$name are not kept in memory, for any lifetime of the client', async ({ isServed }) => {
     const server = await startServer();
     server.answer = (_, response) => sendJson(response.setHeader('connection', 'close'), {});
-    // The virtual one keeps what cancelled timers were for.
+    // The virtual clock keeps references of cancelled timers.
     const client = closing(makeLocalClient(server.port, { clock: systemClock }));
     if (!isServed) await server.stop();
     const before = queryObjects(Socket, { format: 'count' });
     for (let i = 0; i < 50; i++) await client.request(get).catch(() => {});
-    // They hold the server's own ends.
+    // They hold the server's ends of the connections.
     server.requests.length = 0;
     // The last one may not have ended yet.
     await waitFor(() => queryObjects(Socket, { format: 'count' }) < before + 10);
@@ -190,7 +190,7 @@ describe('TLS', () => {
       }),
     );
     for (let i = 0; i < 20; i++) await expect(client.request(get)).resolves.toEqual({ client: 'tester' });
-    // The next request may come just before the connection is known to be free again.
+    // The next request may start just before the connection is marked free again.
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
@@ -207,7 +207,7 @@ describe('TLS', () => {
       ca: authority,
       wantCode: 'ERR_TLS_CERT_ALTNAME_INVALID',
     },
-  ])('does not talk to a server $name', async ({ host, ca, wantCode }) => {
+  ])('does not send to a server $name', async ({ host, ca, wantCode }) => {
     const server = await startServer(makeIdentity(authority, host));
     const caData = Buffer.from(ca.cert).toString('base64');
     const kubeConfig = makeKubeConfig({ server: `https://localhost:${server.port}`, caData });
@@ -229,7 +229,7 @@ describe('TLS', () => {
     await expect(client.request(get)).resolves.toEqual({ isResumed: true });
   });
 
-  test('takes up a rotated CA and token, and closes the old connections once they are idle', async () => {
+  test('uses a rotated CA and token, and closes the old connections when they are idle', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'rotation-'));
     cleanups.push(() => rmSync(directory, { recursive: true }));
     const caFile = join(directory, 'ca.crt');
@@ -261,13 +261,13 @@ describe('TLS', () => {
     await clock.advance(1_000);
     await expect(client.request(get)).resolves.toEqual({ authorization: 'Bearer second' });
     expect(server.connections).toBe(3);
-    // The old connection for requests goes; the watch lives on until it ends by itself.
+    // The old connection for requests closes. The watch continues until it ends by itself.
     await waitFor(() => server.openConnections === 2);
   });
 });
 
 describe('credentials', () => {
-  test('are asked for anew once the server has refused them', async () => {
+  test('are loaded again after the server has refused them', async () => {
     const script = `const expirationTimestamp = '2020-01-01T00:00:00Z';
       console.log(JSON.stringify({ status: { token: String(process.pid), expirationTimestamp } }))`;
     const server = await startServer();
@@ -288,7 +288,7 @@ describe('credentials', () => {
 });
 
 describe('deadlines', () => {
-  test('end a call that is not answered, and leave no timer', async () => {
+  test('end a call without an answer, and leave no timer', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     const client = closing(makeLocalClient(server.port, { clock }));
@@ -329,7 +329,7 @@ describe('deadlines', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  test('cover credentials that do not come', async () => {
+  test('cover credentials that do not arrive', async () => {
     const clock = new VirtualClock();
     const exec = { command: 'sleep', args: ['1'] };
     const client = closing(makeClient({ clock, kubeConfig: makeKubeConfig({}, { exec }) }));
@@ -338,7 +338,7 @@ describe('deadlines', () => {
     await rejection;
   });
 
-  test('of a stream cover its beginning only', async () => {
+  test('of a stream cover only its beginning', async () => {
     const server = await startServer();
     const clock = new VirtualClock();
     const late: (() => void)[] = [];
@@ -356,7 +356,7 @@ describe('deadlines', () => {
 });
 
 describe('broken and aborted calls', () => {
-  test('says that nobody listens', async () => {
+  test('report that no server listens', async () => {
     const server = await ScriptedServer.start();
     const { port } = server;
     await server.stop();
@@ -366,7 +366,7 @@ describe('broken and aborted calls', () => {
   test.each([
     { name: 'before the answer', begin: false },
     { name: 'in the middle of the answer', begin: true },
-  ])('says that the connection broke $name', async ({ begin }) => {
+  ])('report that the connection broke $name', async ({ begin }) => {
     const server = await startServer();
     server.answer = (request, response) => {
       if (begin) response.writeHead(200).write('{"half":', () => request.socket.destroy());
@@ -378,7 +378,7 @@ describe('broken and aborted calls', () => {
     });
   });
 
-  test('is aborted by the caller’s signal at once, before and during the call', async () => {
+  test('are aborted by the caller’s signal at once, before and during the call', async () => {
     const server = await startServer();
     const client = closing(makeLocalClient(server.port));
     await expect(client.request({ ...get, signal: AbortSignal.abort() })).rejects.toMatchObject({
@@ -393,7 +393,7 @@ describe('broken and aborted calls', () => {
     await rejection;
   });
 
-  test('ends a stream by the caller’s signal, iterated or not', async () => {
+  test('end a stream by the caller’s signal, iterated or not', async () => {
     const server = await startServer();
     server.answer = (_, response) => response.writeHead(200).write('some');
     const client = closing(makeLocalClient(server.port));
@@ -406,7 +406,7 @@ describe('broken and aborted calls', () => {
     await waitFor(() => server.openConnections === 0);
   });
 
-  test('closes the connection of a stream that its reader leaves', async () => {
+  test('close the connection of a stream that its reader leaves', async () => {
     const server = await startServer();
     server.answer = (_, response) => response.writeHead(200).write('some');
     const client = closing(makeLocalClient(server.port));
@@ -417,7 +417,7 @@ describe('broken and aborted calls', () => {
     await waitFor(() => server.openConnections === 0);
   });
 
-  test('of an error answer that never ends are cut off once there is enough of it', async () => {
+  test('truncate an endless error answer', async () => {
     const server = await startServer();
     server.answer = (_, response) => {
       response.writeHead(500, { 'content-type': 'text/plain' });

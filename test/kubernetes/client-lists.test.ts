@@ -22,7 +22,7 @@ interface Served {
   readonly observations: ApiCallObservation[];
 }
 
-/** A client of a server that answers each request with what `answer` writes. */
+/** A client of a server that answers each request by `answer`. */
 async function serve(answer: (response: ServerResponse) => void): Promise<Served> {
   const server = await ScriptedServer.start();
   cleanups.push(() => server.stop());
@@ -35,14 +35,14 @@ async function serve(answer: (response: ServerResponse) => void): Promise<Served
   return { server, client, clock, observations };
 }
 
-/** Closes a client, whatever is still under way. */
+/** Closes a client with its pending requests. */
 async function close(client: KubernetesClient, clock: VirtualClock): Promise<void> {
   const closed = client.close();
   await clock.advance(1000);
   await closed;
 }
 
-/** A request for a list whose items come to be in `taken`. */
+/** A request for a list whose items are stored in `taken`. */
 function listInto(taken: unknown[]): ApiRequest {
   return { method: 'GET', path: leases, takeItems: (items) => void taken.push(...items) };
 }
@@ -57,7 +57,7 @@ describe.each([
 ])('the items of a list that comes $how', ({ encode, headers }) => {
   const body = encode(Buffer.from(text));
 
-  test('are handed over in order, and are not in the answer', async () => {
+  test('are passed on in order, and are not in the answer', async () => {
     const { client, observations, server } = await serve((response) =>
       response.writeHead(200, headers).end(body),
     );
@@ -66,11 +66,11 @@ describe.each([
     expect(taken).toEqual(manyItems);
     expect(observations).toMatchObject([{ verb: 'list', status: 200 }]);
     for (let i = 0; i < 10; i++) await client.request(listInto([]));
-    // The next request may come just before the connection is known to be free again.
+    // The next request may start just before the connection is marked free again.
     expect(server.connections).toBeLessThanOrEqual(2);
   });
 
-  test('are handed over before the list has ended', async () => {
+  test('are passed on before the list has ended', async () => {
     const { client } = await serve((response) => {
       response.writeHead(200, headers).write(body.subarray(0, -30));
     });
@@ -81,7 +81,7 @@ describe.each([
     expect(taken).toEqual(manyItems.slice(0, taken.length));
   });
 
-  test('are not read faster than they are taken', async () => {
+  test('are read at the speed of their consumer', async () => {
     const long = encode(Buffer.from(JSON.stringify(makeList(Array(200).fill(manyItems).flat(), '7'))));
     const { client, server } = await serve((response) => response.writeHead(200, headers).end(long));
     const taking = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ describe.each([
       code: 'MALFORMED_ANSWER',
     },
     { what: 'belong to no object', broken: encode(Buffer.from('[{"items":[1]}]')), code: 'MALFORMED_ANSWER' },
-  ])('end with an error where they $what', async ({ broken, isCut = false, code }) => {
+  ])('end with an error if they $what', async ({ broken, isCut = false, code }) => {
     const { client, observations } = await serve((response) => {
       response.writeHead(200, headers);
       if (isCut) response.write(broken, () => response.destroy());
@@ -163,7 +163,7 @@ describe.each([
     await waitFor(() => server.openConnections === 0);
   });
 
-  test('are none in a refusal, which is told as of any request', async () => {
+  test('do not exist in a refusal, which is reported as for any request', async () => {
     const status = { kind: 'Status', reason: 'Expired', message: 'too old', code: 410 };
     const { client } = await serve((response) =>
       response.writeHead(410, headers).end(encode(Buffer.from(JSON.stringify(status)))),
@@ -179,7 +179,7 @@ describe.each([
 });
 
 describe('a list', () => {
-  test('is asked for compressed, and everything else as it is', async () => {
+  test('is requested compressed, and other answers are not', async () => {
     const { client, server } = await serve((response) => sendJson(response, makeList([], '7')));
     await client.request(listInto([]));
     await client.request({ method: 'GET', path: '/version' });
@@ -188,7 +188,7 @@ describe('a list', () => {
     expect(asked[1]).toBeUndefined();
   });
 
-  test('of another encoding than was asked for is no list', async () => {
+  test('with another encoding is refused', async () => {
     const { client } = await serve((response) =>
       response.writeHead(200, { 'content-encoding': 'br' }).end(Buffer.from([1, 2, 3])),
     );

@@ -26,7 +26,7 @@ function join(socket: Socket, port: number, onConnected: () => void): void {
   socket.on('error', () => upstream.destroy());
 }
 
-/** A proxy that leads everyone to one port, and keeps note of where they wanted to go. */
+/** A proxy that forwards all connections to one port, and records their targets. */
 type StartProxy = (port: number, asked: string[]) => Promise<number>;
 
 const startHttpProxy: StartProxy = (port, asked) =>
@@ -37,7 +37,7 @@ const startHttpProxy: StartProxy = (port, asked) =>
     }),
   );
 
-/** As much of RFC 1928 as it takes: no authentication, CONNECT, host by name. */
+/** The needed part of RFC 1928: no authentication, CONNECT, host by name. */
 const startSocksProxy: StartProxy = (port, asked) =>
   listen(
     createServer((socket) => {
@@ -79,7 +79,7 @@ describe('a cluster’s proxy', () => {
     expect(asked[0]).toBe('api.internal:6443');
   });
 
-  test('is refused where it is of a kind that is not supported, and the error says so', async () => {
+  test('with an unsupported type is refused, and the error says so', async () => {
     const kubeConfig = makeKubeConfig({ proxyUrl: 'socks4://127.0.0.1:1080' });
     await expect(makeClient({ kubeConfig }).request({ method: 'GET', path: '/version' })).rejects.toThrow(
       'proxy-url socks4:// is not supported',

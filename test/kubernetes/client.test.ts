@@ -12,8 +12,8 @@ const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 
 blockNetwork();
 
-describe('what a request looks like', () => {
-  test('asks for JSON, says who is asking and puts the query on the path', async () => {
+describe('a request', () => {
+  test('asks for JSON, identifies the client and has the query in its path', async () => {
     nock(server, { reqheaders: { accept: 'application/json', 'user-agent': 'test/1.0' } })
       .get(leases)
       .query({ limit: '5', watch: 'false', fieldSelector: 'metadata.name=a' })
@@ -51,7 +51,7 @@ describe('what a request looks like', () => {
       wantHeaders: { authorization: 'Basic bWU6cGFzcw==' },
     },
     {
-      name: 'somebody else’s name',
+      name: 'another host’s name',
       user: { token: 'secret', impersonateUser: 'other' },
       wantHeaders: { authorization: 'Bearer secret', 'impersonate-user': 'other' },
     },
@@ -95,8 +95,8 @@ describe('what a request looks like', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  test('turns a Status into an ApiError that keeps the server’s own words', async () => {
+describe('an error', () => {
+  test('contains the server’s own words, from a Status', async () => {
     nock(server)
       .put(`${leases}/a`)
       .reply(409, { kind: 'Status', code: 409, reason: 'Conflict', message: 'the object has been modified' });
@@ -134,7 +134,7 @@ describe('what goes wrong', () => {
       headers: { 'retry-after': 'Thu, 01 Jan 2026 00:00:00 GMT' },
       wantMs: undefined,
     },
-  ])('takes from $name how long to wait', async ({ body, headers, wantMs }) => {
+  ])('contains the retry delay from $name', async ({ body, headers, wantMs }) => {
     nock(server).get(leases).reply(429, body, headers);
     await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
       status: 429,
@@ -142,7 +142,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  test('explains an error whose body is no Status', async () => {
+  test('has an explanation without a Status, too', async () => {
     nock(server).get(leases).reply(502, '<html>Bad Gateway</html>');
     await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
       name: 'ApiError',
@@ -151,7 +151,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  test('does not follow a redirect', async () => {
+  test('follows no redirect', async () => {
     nock(server).get(leases).reply(302, '', { location: 'https://elsewhere.test/' });
     await expect(makeClient().request({ method: 'GET', path: leases })).rejects.toMatchObject({
       status: 302,
@@ -193,7 +193,7 @@ describe('what goes wrong', () => {
     expect(message.length).toBeLessThan(1500);
   });
 
-  test('names an exec plugin that is not there', async () => {
+  test('names a missing exec plugin', async () => {
     const exec = { command: 'no-such-credential-plugin' };
     const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
     await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
@@ -201,7 +201,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  test('tells each of two calls how its own plugin ended', async () => {
+  test('describes for each of two calls the exit of its own plugin', async () => {
     const endings = await Promise.all(
       [4, 5].map((code) => {
         const exec = { command: process.execPath, args: ['-e', `process.exit(${code})`] };
@@ -213,7 +213,7 @@ describe('what goes wrong', () => {
     expect(endings[1]).toContain('exit code 5');
   });
 
-  test('opens no connection for a call whose credentials come after it was closed', async () => {
+  test('opens no connection for a call whose credentials arrive after it was closed', async () => {
     const exec = { command: process.execPath, args: ['-e', 'console.log(JSON.stringify({ status: {} }))'] };
     const client = makeClient({ kubeConfig: makeKubeConfig({}, { exec }) });
     const rejection = expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
@@ -223,7 +223,7 @@ describe('what goes wrong', () => {
     await rejection;
   });
 
-  test('fails calls once it is closed', async () => {
+  test('follows for calls after the client was closed', async () => {
     const client = makeClient();
     await client.close();
     await expect(client.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
@@ -232,8 +232,8 @@ describe('what goes wrong', () => {
   });
 });
 
-describe('what is observed', () => {
-  test('tells verb, resource and status of every call', async () => {
+describe('the observer', () => {
+  test('gets verb, resource and status of every call', async () => {
     const calls: ApiCallObservation[] = [];
     const client = makeClient({ observe: (call) => calls.push(call) });
     nock(server)

@@ -5,7 +5,7 @@ import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 import { ScriptedClient } from './scripted-client.ts';
 
-/** A server that has these resources in these versions of the group (rule 11). */
+/** A server that serves these resources in these versions of the group (rule 11). */
 function makeServer(resourcesByVersion: Record<string, readonly string[]>): ScriptedClient {
   const client = new ScriptedClient();
   const group = '/apis/coordination.k8s.io';
@@ -38,7 +38,7 @@ describe('the version of LeaseCandidate (rule 11)', () => {
       served: { v1beta1: ['leases'], v1alpha2: ['leases', 'leasecandidates'] },
       want: 'v1alpha2',
     },
-    { name: 'none where there are only Leases', served: { v1: ['leases'] }, want: undefined },
+    { name: 'none if there are only Leases', served: { v1: ['leases'] }, want: undefined },
     {
       name: 'none in which only a subresource bears the name',
       served: { v1beta1: ['leasecandidates/status'] },
@@ -50,7 +50,7 @@ describe('the version of LeaseCandidate (rule 11)', () => {
     );
   });
 
-  test('is none where the group is not served', async () => {
+  test('is undefined if the group is not served', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 404, message: 'not found' });
@@ -58,7 +58,7 @@ describe('the version of LeaseCandidate (rule 11)', () => {
     await expect(discoverServed(client, candidateResources.native)).resolves.toBeUndefined();
   });
 
-  test('is not known where the server cannot tell', async () => {
+  test('is unknown after a discovery error', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ method, path }) => {
       throw new ApiError({ method, path, status: 503, message: 'try later' });
@@ -70,7 +70,7 @@ describe('the version of LeaseCandidate (rule 11)', () => {
 });
 
 describe('any resource', () => {
-  test('is found in the first version of the preference that has it, whatever the group lists', async () => {
+  test('is found in the first preferred version that has it, whatever the group lists', async () => {
     const client = makeServer({ v1: ['leases'] });
     const answer = client.onRequest;
     client.onRequest = (request) =>
@@ -80,7 +80,7 @@ describe('any resource', () => {
     await expect(found).resolves.toBe('coordination.k8s.io/v1');
   });
 
-  test('is not found in a list that names nothing', async () => {
+  test('is not found in a list without names', async () => {
     const client = makeServer({});
     client.onRequest = () => ({ resources: ['leases', {}, { name: 1 }] });
     const query = {

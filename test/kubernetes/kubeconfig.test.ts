@@ -21,7 +21,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-/** A kubeconfig with one cluster, one user and one context, all of one name. */
+/** A kubeconfig with one cluster, one user and one context, all with the same name. */
 function kubeconfigOf(
   name: string,
   fields: { server?: string; user?: string; current?: boolean } = {},
@@ -43,7 +43,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-/** An environment whose home is empty. */
+/** An environment with an empty home directory. */
 function environment(fields: Record<string, string> = {}): Record<string, string> {
   return { HOME: directory, ...fields };
 }
@@ -58,8 +58,8 @@ function makeServiceAccount(): string {
 
 const inPod = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
-describe('where the configuration comes from', () => {
-  test('is the file given, before all else; its relative paths are relative to it', () => {
+describe('the source of the configuration', () => {
+  test('is the given file first; its relative paths are relative to it', () => {
     const kubeconfig = file('given', kubeconfigOf('given'));
     const env = environment({ KUBECONFIG: file('other', kubeconfigOf('other')), ...inPod });
     const found = loadKubeConfig({ kubeconfig, env, serviceAccountDirectory: makeServiceAccount() });
@@ -70,7 +70,7 @@ describe('where the configuration comes from', () => {
     expect(found.getCurrentUser()).toMatchObject({ token: 'token-of-given' });
   });
 
-  test('is $KUBECONFIG next: files that exist are merged, and the first to name something wins', () => {
+  test('is $KUBECONFIG next: existing files are merged, and the first value counts', () => {
     const files = [
       join(directory, 'missing'),
       file('first', kubeconfigOf('shared', { server: 'https://first.test', current: false })),
@@ -87,7 +87,7 @@ describe('where the configuration comes from', () => {
     { name: 'blank', text: ' \n' },
     { name: 'only a comment', text: '# nothing yet\n' },
     { name: 'an empty document', text: '---\n' },
-  ])('is taken from all files of the list but those that say nothing: $name', ({ text }) => {
+  ])('is each file of the list except empty ones: $name', ({ text }) => {
     const files = [file('nothing', text), file('one', kubeconfigOf('one'))];
     const env = environment({ KUBECONFIG: files.join(delimiter) });
     expect(loadKubeConfig({ env }).getCurrentCluster()?.server).toBe('https://one.test');
@@ -119,7 +119,7 @@ describe('where the configuration comes from', () => {
     expect(found.getCurrentCluster()?.server).toBe('https://home.test');
   });
 
-  test('is nowhere: never localhost, but an error that says what to do', () => {
+  test('is missing: never localhost, but an error that says what to do', () => {
     const load = () => loadKubeConfig({ env: environment(), serviceAccountDirectory: directory });
     expect(load).toThrow(NoClusterError);
     expect(load).toThrow('No cluster to talk to: give --kubeconfig FILE or set KUBECONFIG, or run in a pod');
@@ -127,7 +127,7 @@ describe('where the configuration comes from', () => {
 });
 
 describe('a pod’s service account', () => {
-  test('is read anew each time, as a kubelet replaces it', async () => {
+  test('is read again each time, because a kubelet replaces it', async () => {
     const serviceAccountDirectory = makeServiceAccount();
     const config = loadKubeConfig({ env: inPod, serviceAccountDirectory });
     for (const want of ['first', 'second']) {
@@ -142,7 +142,7 @@ describe('a pod’s service account', () => {
     }
   });
 
-  test('tells the namespace of the pod, unless it is not mounted', () => {
+  test('contains the namespace of the pod, unless it is not mounted', () => {
     const serviceAccountDirectory = makeServiceAccount();
     const load = () => loadKubeConfig({ env: inPod, serviceAccountDirectory });
     expect(podNamespaceOf(load())).toBe('kube-system');
@@ -152,7 +152,7 @@ describe('a pod’s service account', () => {
     expect(podNamespaceOf(loadKubeConfig({ kubeconfig, env: {} }))).toBeUndefined();
   });
 
-  test('has one context, and no other', () => {
+  test('has a single context', () => {
     const serviceAccountDirectory = makeServiceAccount();
     const load = (context: string) => loadKubeConfig({ env: inPod, context, serviceAccountDirectory });
     expect(load('in-cluster').getCurrentContext()).toBe('in-cluster');
@@ -163,7 +163,7 @@ describe('a pod’s service account', () => {
 });
 
 describe('a user', () => {
-  test('may be missing from a context, and the cluster’s CA is used all the same', async () => {
+  test('may be missing in a context, and the cluster’s CA is still used', async () => {
     const found = loadKubeConfig({ kubeconfig: file('config', kubeconfigOf('a', { user: '' })), env: {} });
     file('ca.crt', 'the CA');
     const options: RequestOptions = {};
@@ -174,7 +174,7 @@ describe('a user', () => {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** What a connection is made with, for one cluster and one user. */
+/** The parameters of connections for one cluster and one user. */
 async function optionsFor(cluster: object, user: object): Promise<RequestOptions> {
   const text = JSON.stringify({
     clusters: [{ name: 'a', cluster: { server: 'https://a.test', ...cluster } }],
@@ -187,17 +187,17 @@ async function optionsFor(cluster: object, user: object): Promise<RequestOptions
   return options;
 }
 
-// As client-go has it: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3.
-describe('of two ways to say one thing', () => {
+// As in client-go: tools/clientcmd/api/types.go and transport/round_trippers.go in v0.36.3.
+describe('of two fields for one value', () => {
   test.each([
-    { name: 'the file is there', file: 'pem', more: {} },
+    { name: 'the file exists', file: 'pem', more: {} },
     { name: 'the file is missing', file: 'missing', more: {} },
     {
       name: 'client-node gets credentials from a plugin',
       file: 'pem',
       more: { exec: { command: 'echo', args: ['{"status":{"token":"abc"}}'] } },
     },
-  ])('the data comes before the file where $name', async ({ file: path, more }) => {
+  ])('the data has precedence over the file in $name', async ({ file: path, more }) => {
     file('pem', 'of the file');
     const options = await optionsFor(
       { 'certificate-authority': path, 'certificate-authority-data': base64('CA') },
@@ -212,7 +212,7 @@ describe('of two ways to say one thing', () => {
     expect([options.ca, options.cert, options.key].map(String)).toEqual(['CA', 'certificate', 'key']);
   });
 
-  test('empty data is none, and each is looked at by itself', async () => {
+  test('empty data counts as absent, separately for each field', async () => {
     file('pem', 'of the file');
     const options = await optionsFor(
       { 'certificate-authority': 'pem', 'certificate-authority-data': '' },
@@ -245,18 +245,18 @@ describe('of two ways to say one thing', () => {
       token: 'written',
       want: 'Bearer written',
     },
-  ])('a file with a token $name', async ({ content, token, want }) => {
+  ])('a token file $name', async ({ content, token, want }) => {
     if (content !== undefined) file('token', content);
     const { headers = {} } = await optionsFor({}, { tokenFile: 'token', ...(token && { token }) });
     expect(String((headers as Record<string, unknown>)['Authorization']).trim()).toBe(want);
   });
 
-  test('a file with a token that is missing is an error where there is no token', async () => {
+  test('a missing token file is an error if there is no token', async () => {
     await expect(optionsFor({}, { tokenFile: 'token' })).rejects.toThrow('ENOENT');
   });
 });
 
-test('a file with a token is read anew, and what was read last counts while it cannot be read', async () => {
+test('a token file is read again, and its last content counts while it cannot be read', async () => {
   const token = file('token', 'first');
   const text = JSON.stringify({
     clusters: [{ name: 'a', cluster: { server: 'https://a.test' } }],
@@ -311,7 +311,7 @@ test.each([
   { name: 'a proxy', cluster: 'proxy-url: "http://proxy.test"', user: 'token: abc' },
   { name: 'a plugin', cluster: '', user: `exec: { command: echo, args: ['{"status":{"token":"abc"}}'] }` },
   { name: 'nothing but a server', cluster: '', user: '' },
-])('with $name it comes to what client-node makes of it', async ({ cluster, user }) => {
+])('with $name the result is that of client-node', async ({ cluster, user }) => {
   file('pem', 'of the file');
   const kubeconfig = file('config', yamlOf(cluster, user));
   const theirs = new KubeConfig();
@@ -328,7 +328,7 @@ test.each([
   expect({ ...got, agent: undefined }).toEqual({ ...wanted, agent: undefined });
 });
 
-/** Without the fields that are null or undefined, which stand for those that are not there. */
+/** Without null and undefined fields, which mean absent fields. */
 function defined(fields: object | null): object {
   return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value != null));
 }
@@ -343,12 +343,12 @@ test('anchors and merge keys are resolved', () => {
   });
 });
 
-test('what is wrong with a file is told without what it says, which may be a secret', () => {
+test('an error about a file does not contain its text, which may be a secret', () => {
   const kubeconfig = file('config', 'users:\n- name: a\n  user: { token: s3cret');
   expect(() => loadKubeConfig({ kubeconfig, env: {} })).toThrow(/is not valid: (?!.*s3cret).*line 3/s);
 });
 
-describe('what cannot be used', () => {
+describe('an error', () => {
   test.each([
     { name: 'YAML that is none', text: 'clusters: [', wantMessage: 'is not valid' },
     { name: 'an alias of nothing', text: '*nothing', wantMessage: 'is not valid' },
@@ -396,25 +396,25 @@ describe('what cannot be used', () => {
       text: '{"contexts":[{"name":"a","context":{"cluster":"b"}}],"current-context":"a"}',
       wantMessage: 'refers to the cluster b, which is missing',
     },
-  ])('says so of $name', ({ text, wantMessage }) => {
+  ])('describes $name', ({ text, wantMessage }) => {
     const load = () => loadKubeConfig({ kubeconfig: file('config', text), env: {} });
     expect(load).toThrow(KubeConfigError);
     expect(load).toThrow(wantMessage);
   });
 
-  test('says so of a file that cannot be read', () => {
+  test('describes an unreadable file', () => {
     const kubeconfig = join(directory, 'missing');
     expect(() => loadKubeConfig({ kubeconfig, env: {} })).toThrow(
       `Cannot read the kubeconfig ${kubeconfig}: ENOENT`,
     );
   });
 
-  test('says so of a $KUBECONFIG none of whose files exists', () => {
+  test('describes a $KUBECONFIG without existing files', () => {
     const env = environment({ KUBECONFIG: join(directory, 'missing') });
     expect(() => loadKubeConfig({ env })).toThrow('which does not exist');
   });
 
-  test('says so of a $KUBECONFIG all of whose files are empty', () => {
+  test('describes a $KUBECONFIG with only empty files', () => {
     const files = [file('one', ''), file('two', '#')];
     const env = environment({ KUBECONFIG: files.join(delimiter) });
     const load = () => loadKubeConfig({ env });
@@ -422,7 +422,7 @@ describe('what cannot be used', () => {
     expect(load).toThrow(`${files.join(', ')}: all that exist are empty`);
   });
 
-  test('says so of an unknown context, and which there are', () => {
+  test('describes an unknown context, and lists the known ones', () => {
     const kubeconfig = file('config', kubeconfigOf('a'));
     expect(() => loadKubeConfig({ kubeconfig, context: 'b', env: {} })).toThrow(
       'has no context b (it has: a)',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LineSplitter } from '../../src/kubernetes/list-watch.ts';
 
 describe('lines of a watch', () => {
-  test('are the same however the bytes are cut into chunks', () => {
+  test('are the same for any chunks', () => {
     const lines = fc.array(
       fc
         .string({ unit: 'grapheme', minLength: 1 })
@@ -25,13 +25,13 @@ describe('lines of a watch', () => {
     );
   });
 
-  test('leave out empty ones and keep an unfinished one back', () => {
+  test('skip empty ones and keep an incomplete one', () => {
     const splitter = new LineSplitter(100);
     expect(splitter.push(Buffer.from('\n\r\na\r\n\nb'))).toEqual(['a']);
     expect(splitter.push(Buffer.from('c\n'))).toEqual(['bc']);
   });
 
-  test('may be just as long as allowed, and no longer', () => {
+  test('may have exactly the allowed length', () => {
     const splitter = new LineSplitter(4);
     expect(splitter.push(Buffer.from('1234\n12'))).toEqual(['1234']);
     expect(() => splitter.push(Buffer.from('345'))).toThrow('longer than 4 bytes');

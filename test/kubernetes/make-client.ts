@@ -2,7 +2,7 @@ import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
 import { type ClientOptions, createClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** A KubeConfig of one cluster and one user. */
+/** A KubeConfig with one cluster and one user. */
 export function makeKubeConfig(cluster: Partial<Cluster> = {}, user: Partial<User> = {}): KubeConfig {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser(

@@ -9,7 +9,7 @@ import {
 } from '../../src/kubernetes/reflector.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** A reflector with a record of all that it told. */
+/** A reflector with a record of its events. */
 export interface RecordedReflector {
   readonly reflector: Reflector<KubernetesObject>;
   readonly clock: VirtualClock;

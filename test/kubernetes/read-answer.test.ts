@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ListSplitter } from '../../src/kubernetes/read-answer.ts';
 
-/** What comes of `text` in chunks of the given sizes, the last one as large as is left: the items as JSON, and the rest. */
+/** Reads `text` in chunks of the given sizes; the last chunk is the rest. Returns the items as JSON, and the rest. */
 function split(text: string, sizes: readonly number[]): { items: string[]; rest: string } {
   const bytes = new TextEncoder().encode(text);
   const splitter = new ListSplitter();
@@ -27,7 +27,7 @@ function byBytes(text: string): number[] {
 }
 
 const chunkSizes = fc.array(fc.integer({ min: 0, max: 40 }));
-/** Of brackets, quotes, escapes and characters of several bytes. */
+/** Consists of brackets, quotes, escapes and multi-byte characters. */
 const wildText = fc.string({
   unit: fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', 'items', 'é', '🙂', ' '),
 });
@@ -39,7 +39,7 @@ const value = fc.oneof(
 const spaces = fc.constantFrom(undefined, 1, '\t');
 
 describe('a list in chunks', () => {
-  test('comes out as it was, wherever it is cut', () => {
+  test('is complete, for any chunks', () => {
     fc.assert(
       fc.property(
         fc.dictionary(wildText, value),
@@ -58,7 +58,7 @@ describe('a list in chunks', () => {
     );
   });
 
-  test('hands over each item with the chunk that the comma after it is in', () => {
+  test('passes on each item with the chunk that contains the comma after it', () => {
     const splitter = new ListSplitter();
     const push = (text: string) => splitter.push(Buffer.from(text));
     expect(push('{"kind":"List","items":[{"a":1')).toBe('');
@@ -80,7 +80,7 @@ describe('a list in chunks', () => {
     { what: 'a text that ends like the name of the items', text: '{"\\"items":[1],"x":"\\"items\\":["}' },
     { what: 'no object', text: '[{"items":[1,2]}]' },
     { what: 'a refusal', text: '{"kind":"Status","status":"Failure","details":{"causes":[{"items":[1]}]}}' },
-  ])('has nothing cut out of it where it has $what', ({ text }) => {
+  ])('is passed on unchanged if it has $what', ({ text }) => {
     for (const sizes of [[], byBytes(text)]) {
       expect(parsed(text, sizes)).toEqual({ items: [], rest: JSON.parse(text) });
     }
@@ -98,7 +98,7 @@ describe('a list in chunks', () => {
     ']}]{"items":[',
     'no JSON',
     '',
-  ])('is no JSON in pieces where it is none as a whole: %s', (text) => {
+  ])('is invalid in pieces if it is invalid as a whole: %s', (text) => {
     expect(() => JSON.parse(text)).toThrow(SyntaxError);
     expect(() => parsed(text, [])).toThrow(SyntaxError);
   });

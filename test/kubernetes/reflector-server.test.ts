@@ -7,7 +7,10 @@ import { makeReflector, type RecordedReflector } from './make-reflector.ts';
 import { makeList, makeObject } from './scripted-client.ts';
 import { ScriptedServer, sendJson } from './scripted-server.ts';
 
-/** A reflector, the real client and a real server, whose lists are answered and whose watches a test feeds. */
+/**
+ * A reflector with the real client and a real server. The server answers lists, and the test provides the events of
+ * watches.
+ */
 let server: ScriptedServer;
 let client: KubernetesClient;
 let recorded: RecordedReflector;
@@ -54,7 +57,7 @@ async function watching(count: number): Promise<{ readonly url: URL; readonly re
 }
 
 describe('a reflector on a real connection', () => {
-  test('follows a watch whose lines come in pieces', async () => {
+  test('follows a watch with partial lines', async () => {
     recorded.reflector.start();
     const { response } = await watching(1);
     const text = line('ADDED', 'b', '2') + line('MODIFIED', 'b', '3');
@@ -65,7 +68,7 @@ describe('a reflector on a real connection', () => {
     expect(recorded.events).toEqual(['added default/a@1', 'added default/b@2', 'modified default/b@3']);
   });
 
-  test('comes back after a reset in the middle of a line, from the last whole one', async () => {
+  test('resumes after a reset within a line, from the last complete one', async () => {
     recorded.reflector.start();
     const first = await watching(1);
     first.response.write(line('ADDED', 'b', '2'));
@@ -82,7 +85,7 @@ describe('a reflector on a real connection', () => {
     expect(lists).toBe(1);
   });
 
-  test('leaves a stalled connection behind and opens another', async () => {
+  test('leaves a stalled connection and opens another', async () => {
     recorded.reflector.start();
     const first = await watching(1);
     const closed = new Promise((resolve) => first.response.on('close', resolve));
@@ -94,7 +97,7 @@ describe('a reflector on a real connection', () => {
     expect(recorded.errors).toEqual([]);
   });
 
-  test('gives up a list that does not come within its deadline, and tries again', async () => {
+  test('aborts a list at its deadline, and retries', async () => {
     const answer = server.answer;
     server.answer = () => {};
     recorded.reflector.start();
@@ -109,7 +112,7 @@ describe('a reflector on a real connection', () => {
     await waitFor(() => recorded.reflector.hasSynced());
   });
 
-  test('stops during a slow list and leaves nothing open', async () => {
+  test('stops during a slow list and leaves no connection open', async () => {
     server.answer = () => {};
     recorded.reflector.start();
     await waitFor(() => server.requests.length === 1);
@@ -130,7 +133,7 @@ describe('a reflector on a real connection', () => {
     expect(watches).toHaveLength(1);
   });
 
-  test('stops while nobody listens', async () => {
+  test('stops while no server listens', async () => {
     await server.stop();
     recorded.reflector.start();
     await waitFor(() => recorded.errors.length === 1);

@@ -10,10 +10,10 @@ function apiError(status: number, reason = '', retryAfterMs?: number): ApiError 
   return new ApiError({ method: 'GET', path: '/leases', status, reason, message: 'scripted', retryAfterMs });
 }
 
-/** So many delays that those of 10 s are among them. */
+/** Enough delays to include those of 10 s. */
 const ENOUGH_FOR_THE_LONGEST = 10;
 
-/** From 200 ms, doubled, up to 10 s; half of each is left to chance. */
+/** From 200 ms, doubled, up to 10 s, with half of each as jitter. */
 function expectDoubling(delays: readonly (number | undefined)[], atLeast: number): void {
   expect(delays.length).toBeGreaterThanOrEqual(atLeast);
   for (const [index, delay] of delays.entries()) {
@@ -28,7 +28,7 @@ function expired(): object {
 }
 
 describe('listing', () => {
-  test('fills the store, tells of each object as initial, is synced and then watches from the list on', async () => {
+  test('fills the store, reports each object as initial, is synced and then watches from the list on', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList([makeObject('a', '3'), makeObject('b', '5')], '7');
     const atSync: number[] = [];
@@ -57,7 +57,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('tells of a page as soon as it is there, asks for the next one then, and is synced after the last', async () => {
+  test('reports a page as soon as it arrives, then requests the next one, and is synced after the last', async () => {
     const client = new ScriptedClient();
     const pages = [Promise.withResolvers<object>(), Promise.withResolvers<object>()];
     client.onRequest = async (request) => ({
@@ -83,7 +83,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('decodes items as they arrive, so that no list is ever in memory as the server sent it', async () => {
+  test('decodes items as they arrive, so that no raw list is ever in memory', async () => {
     const client = new ScriptedClient();
     const decoded: (string | undefined)[] = [];
     const decodedBefore: number[] = [];
@@ -108,7 +108,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('lets others have a turn while a long list arrives', async () => {
+  test('lets other work run while a long list arrives', async () => {
     const client = new ScriptedClient();
     let taken = 0;
     client.onRequest = async ({ takeItems }) => {
@@ -136,7 +136,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('begins anew when the server has forgotten what it was to continue with', async () => {
+  test('restarts when the server has forgotten the continue token', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ query }) => {
       if (query?.['continue']) throw apiError(410, 'Expired');
@@ -154,7 +154,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('backs off when it cannot get to the end of a list again and again', async () => {
+  test('backs off if it never reaches the end of a list', async () => {
     const client = new ScriptedClient();
     client.onRequest = ({ query }) => {
       if (query?.['continue']) throw apiError(410, 'Expired');
@@ -170,7 +170,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('reports items that are no objects and goes on without them; one without a resourceVersion is fine', async () => {
+  test('reports invalid items and continues without them; one without a resourceVersion is valid', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList(['nonsense', { metadata: {} }, { metadata: { name: 'bare' } }], '7');
     const { reflector, events, errors } = makeReflector(client);
@@ -181,7 +181,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('takes a list whose items are null for an empty one', async () => {
+  test('treats a list with null items as empty', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ items: null, metadata: { resourceVersion: '7' } });
     const { reflector } = makeReflector(client);
@@ -191,7 +191,7 @@ describe('listing', () => {
     await reflector.stop();
   });
 
-  test('tries again after an answer that is no list', async () => {
+  test('retries after an answer that is not a list', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => (client.requests.length === 1 ? { kind: 'Lease' } : makeList([], '7'));
     const { reflector, errors, clock } = makeReflector(client);
@@ -203,7 +203,7 @@ describe('listing', () => {
 });
 
 describe('watching', () => {
-  test('tells of what is added, modified and deleted, with what was before', async () => {
+  test('reports added, modified and deleted objects, with their previous state', async () => {
     const client = new ScriptedClient();
     const { reflector, fullEvents } = makeReflector(client);
     reflector.start();
@@ -222,7 +222,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('drops what it has at that resourceVersion already, and the deletion of what it never had', async () => {
+  test('drops a known resourceVersion, and the deletion of an unknown object', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList([makeObject('a', '2')], '2');
     const { reflector, events } = makeReflector(client);
@@ -235,7 +235,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('takes an object of another uid under the same name for another object', async () => {
+  test('treats an object with another uid and the same name as another object', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList([makeObject('a', '2')], '2');
     const { reflector, events } = makeReflector(client);
@@ -247,7 +247,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('goes on from the last event or bookmark when the server ends the watch, without listing', async () => {
+  test('resumes from the last event or bookmark when the server ends the watch, without a list', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);
     reflector.start();
@@ -267,7 +267,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('drops a line cut short by the end of the connection, and goes on from the one before', async () => {
+  test('drops a partial line at the end of the connection, and resumes from the one before', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, events } = makeReflector(client);
     reflector.start();
@@ -287,7 +287,7 @@ describe('watching', () => {
     { name: 'no event', line: '{"type":"NEWS","object":{}}' },
     { name: 'an event without a named object', line: '{"type":"ADDED","object":{"metadata":{}}}' },
     { name: 'a bookmark without a resourceVersion', line: '{"type":"BOOKMARK","object":{}}' },
-  ])('lists again after a line that is $name, as it may have hidden a change', async ({ line }) => {
+  ])('lists again after a line that is $name, because it may have hidden a change', async ({ line }) => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);
     reflector.start();
@@ -298,7 +298,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('gives up a silent watch after 90 s, bookmarks counting as life, and goes on from where it was', async () => {
+  test('aborts a silent watch after 90 s, counting bookmarks as activity, and resumes', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors, observations } = makeReflector(client);
     reflector.start();
@@ -315,7 +315,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('takes it for no sign of life that the server accepts watches, once one of them has fallen silent', async () => {
+  test('does not count an accepted watch as activity, after one of them has stalled', async () => {
     const client = new ScriptedClient();
     const { reflector, clock } = makeReflector(client);
     reflector.start();
@@ -329,7 +329,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('takes it for a sign of life that the server accepts a watch in place of one that was cut while idle', async () => {
+  test('counts an accepted watch as activity after an idle one was cut', async () => {
     const client = new ScriptedClient();
     const { reflector, clock } = makeReflector(client);
     reflector.start();
@@ -342,7 +342,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('knows since when it has no watch, through all that fails, until one is open again', async () => {
+  test('knows since when it has no watch, through all failures, until one is open again', async () => {
     const client = new ScriptedClient();
     const { reflector, clock } = makeReflector(client);
     expect(reflector.unwatchedSince).toBeUndefined();
@@ -373,7 +373,7 @@ describe('watching', () => {
     },
     { how: 'was ended by the server', end: (client: ScriptedClient) => client.watch.end() },
     { how: 'fell silent', end: () => {} },
-  ])('before it goes on after a watch that $how', ({ end }) => {
+  ])('before it resumes after a watch that $how', ({ end }) => {
     async function watchEnded(now: string) {
       const client = new ScriptedClient();
       client.onRequest = () => makeList([makeObject('a', '300')], '300');
@@ -387,7 +387,7 @@ describe('watching', () => {
       return { client, ...made };
     }
 
-    test('it lists again if the server is behind its position, because its etcd was restored from a backup', async () => {
+    test('it lists again if the server is behind its position, because etcd was restored from a backup', async () => {
       const { client, reflector, events, errors } = await watchEnded('200');
       expect(client.requests).toHaveLength(2);
       expect(client.watch.resourceVersion).toBe('200');
@@ -435,7 +435,7 @@ describe('watching', () => {
     },
   );
 
-  test('does not look where the server is before the watch that follows a list', async () => {
+  test('does not read the server’s revision before the watch that follows a list', async () => {
     const client = new ScriptedClient();
     let looks = 0;
     client.onLook = () => makeList([], `${++looks}`);
@@ -447,7 +447,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('lists again when told that its store is not in step, but not more than once a minute', async () => {
+  test('lists again when its store is reported as wrong, but at most once a minute', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList([makeObject('a', '5'), makeObject('b', '6')], '6');
     const { reflector, clock, events, errors } = makeReflector(client);
@@ -467,7 +467,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('lists after the delay of a failure when told during the delay that its store is not in step', async () => {
+  test('lists after the delay of a failure when its store is reported as wrong during the delay', async () => {
     const client = new ScriptedClient();
     const { reflector, clock } = makeReflector(client);
     reflector.start();
@@ -480,7 +480,7 @@ describe('watching', () => {
     await reflector.stop();
   });
 
-  test('does not spin when the server ends every watch at once', async () => {
+  test('does not loop when the server ends every watch at once', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);
     client.onWatch = () => queueMicrotask(() => client.watch.end());
@@ -517,7 +517,7 @@ describe('recovering', () => {
     await reflector.stop();
   });
 
-  test('lists at once when a server that was out of reach says that it has forgotten where the watch was', async () => {
+  test('lists at once when a server that was down answers that it has forgotten the position', async () => {
     const client = new ScriptedClient();
     let isDown = true;
     client.onRequest = () => makeList([], `${client.requests.length}`);
@@ -541,7 +541,7 @@ describe('recovering', () => {
     { name: 'in answer to the watch', refuse: true },
     { name: 'as an event', refuse: false },
   ])(
-    'waits longer and longer, up to 10 s, when the server forgets each state at once, told $name',
+    'waits longer and longer, up to 10 s, when the server forgets each position at once, told $name',
     async ({ refuse }) => {
       const client = new ScriptedClient();
       client.onWatch = () => {
@@ -558,7 +558,7 @@ describe('recovering', () => {
     },
   );
 
-  test('tells the difference after listing again, and nothing of what is unchanged', async () => {
+  test('reports the differences after another list, and no unchanged objects', async () => {
     const client = new ScriptedClient();
     const lists = [
       makeList([makeObject('same', '1'), makeObject('changed', '2'), makeObject('gone', '3')], '3'),
@@ -583,7 +583,7 @@ describe('recovering', () => {
     { name: 'a 500', error: apiError(500, 'InternalError') },
     { name: 'a 403', error: apiError(403, 'Forbidden') },
     { name: 'a reset connection', error: new ConnectionError('reset', { code: 'ECONNRESET' }) },
-  ])('waits longer and longer after $name, and goes on from where it was', async ({ error }) => {
+  ])('waits longer and longer after $name, and resumes', async ({ error }) => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);
     let attempts = 0;
@@ -604,7 +604,7 @@ describe('recovering', () => {
   test.each([
     { name: 'a list', list: true },
     { name: 'a watch', list: false },
-  ])('leaves a server that is busy alone for as long as it asks, on $name', async ({ list }) => {
+  ])('waits for as long as a busy server asks, on $name', async ({ list }) => {
     const client = new ScriptedClient();
     let refusals = 0;
     const refuseOnce = () => {
@@ -626,7 +626,7 @@ describe('recovering', () => {
     await reflector.stop();
   });
 
-  test('leaves a server alone that says so in the middle of a watch', async () => {
+  test('waits if the server asks for it within a watch', async () => {
     const client = new ScriptedClient();
     const { reflector, clock } = makeReflector(client);
     reflector.start();
@@ -640,7 +640,7 @@ describe('recovering', () => {
     await reflector.stop();
   });
 
-  test('says each time that the resource is not served, keeps trying, and lists once it is served again', async () => {
+  test('reports each time that the resource is not served, retries, and lists when it is served again', async () => {
     const client = new ScriptedClient();
     let told = 0;
     const { reflector, clock } = makeReflector(client, { onNotServed: () => told++ });
@@ -659,7 +659,7 @@ describe('recovering', () => {
     await reflector.stop();
   });
 
-  test('lists again when the server refuses, over and over, to go on from one state', async () => {
+  test('lists again when the server repeatedly refuses to resume from a position', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList([], client.requests.length === 1 ? '1000' : '7');
     client.onWatch = ({ query }) => {
@@ -672,7 +672,7 @@ describe('recovering', () => {
     await reflector.stop();
   });
 
-  test('forgets refusals once there is news: they were about another state', async () => {
+  test('forgets refusals after an event: they were about another position', async () => {
     const client = new ScriptedClient();
     const { reflector, clock } = makeReflector(client);
     reflector.start();
@@ -690,7 +690,7 @@ describe('recovering', () => {
     await reflector.stop();
   });
 
-  test('starts with short delays again after a time in which all went well', async () => {
+  test('starts with short delays again after a time without failures', async () => {
     const client = new ScriptedClient();
     const { reflector, clock, errors } = makeReflector(client);
     reflector.start();
@@ -709,7 +709,7 @@ describe('recovering', () => {
 });
 
 describe('callbacks that throw', () => {
-  test('are reported, and change nothing', async () => {
+  test('are reported, without other effects', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList([makeObject('a', '1'), makeObject('b', '1')], '1');
     const seen: string[] = [];
@@ -731,7 +731,7 @@ describe('callbacks that throw', () => {
     await reflector.stop();
   });
 
-  test('do not stop it even where they report errors', async () => {
+  test('do not stop it, even if they report errors', async () => {
     const client = new ScriptedClient();
     const { reflector } = makeReflector(client, {
       decode: () => {
@@ -748,7 +748,7 @@ describe('callbacks that throw', () => {
     await reflector.stop();
   });
 
-  test('skip a state that cannot be decoded, but never a deletion', async () => {
+  test('skip an undecodable state, but never a deletion', async () => {
     const client = new ScriptedClient();
     const { reflector, events, errors } = makeReflector(client, {
       decode: (raw) => {
@@ -769,7 +769,7 @@ describe('callbacks that throw', () => {
 });
 
 describe('stopping', () => {
-  test('ends a list that is under way, without news and without a watch', async () => {
+  test('ends a list in progress, without events and without a watch', async () => {
     const client = new ScriptedClient();
     const answer = Promise.withResolvers<ReturnType<typeof makeList>>();
     client.onRequest = () => answer.promise;
@@ -778,7 +778,7 @@ describe('stopping', () => {
     await settle();
     const stopped = reflector.stop();
     expect(client.requests[0]?.signal?.aborted).toBe(true);
-    // The answer was on its way already.
+    // The answer was already in flight.
     answer.resolve(makeList([makeObject('a', '1')], '1'));
     await stopped;
     await clock.advance(600_000);
@@ -787,7 +787,7 @@ describe('stopping', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('ends a watch, with what had arrived but was not told', async () => {
+  test('ends a watch, without its unreported events', async () => {
     const client = new ScriptedClient();
     const { reflector, events, errors, clock } = makeReflector(client);
     reflector.start();
@@ -813,7 +813,7 @@ describe('stopping', () => {
     expect([clock.pendingTimers, client.requests.length]).toEqual([0, 1]);
   });
 
-  test('can be asked for by a handler: nothing more is told', async () => {
+  test('can be requested by a handler: no more events are reported', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => makeList([makeObject('a', '1'), makeObject('b', '1')], '1');
     const seen: string[] = [];
@@ -830,7 +830,7 @@ describe('stopping', () => {
     expect([seen, reflector.hasSynced(), client.watches]).toEqual([['default/a@1'], false, []]);
   });
 
-  test('does no harm before the start, after which it does not start', async () => {
+  test('has no effect before the start, after which it does not start', async () => {
     const client = new ScriptedClient();
     const { reflector } = makeReflector(client);
     await reflector.stop();

@@ -23,13 +23,13 @@ describe('what a request is about', () => {
     expect(`${verb} ${resource}`).toBe(want);
   });
 
-  test('is a watch where the query says so', () => {
+  test('is a watch if the query says so', () => {
     expect(describeTarget('GET', `${group}/leases`, { watch: true }).verb).toBe('watch');
   });
 });
 
 describe('a path with its query', () => {
-  test('escapes values and leaves out what is undefined', () => {
+  test('escapes values and omits undefined ones', () => {
     const query = { fieldSelector: 'spec.leaseName=a&b', limit: 5, watch: false, continue: undefined };
     expect(pathWithQuery('/p', query)).toBe('/p?fieldSelector=spec.leaseName%3Da%26b&limit=5&watch=false');
     expect(pathWithQuery('/p', {})).toBe('/p');

@@ -3,7 +3,7 @@ import { ConnectionError } from '../../src/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { JsonObject } from '../../src/support/json.ts';
 
-/** A watch that a test feeds. */
+/** A watch whose events come from a test. */
 export class ScriptedWatch implements AsyncIterable<Uint8Array> {
   readonly request: ApiRequest;
   readonly #chunks: Uint8Array[] = [];
@@ -17,7 +17,7 @@ export class ScriptedWatch implements AsyncIterable<Uint8Array> {
     );
   }
 
-  /** Whether its reader is gone or it has ended. */
+  /** Whether it has ended or its reader is gone. */
   get ended(): boolean {
     return this.#outcome !== undefined;
   }
@@ -67,15 +67,15 @@ export class ScriptedWatch implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** A client without a server: a test says what lists answer and how watches open, and feeds the watches. */
+/** A client without a server: a test scripts the answers of lists and watches, and provides the events. */
 export class ScriptedClient implements KubernetesClient {
   readonly server = 'scripted';
-  /** But for looks at where the server is. */
+  /** Except requests for the server's current revision. */
   readonly requests: ApiRequest[] = [];
   readonly watches: ScriptedWatch[] = [];
   /** Answers a request. */
   onRequest: (request: ApiRequest) => JsonObject | Promise<JsonObject> = () => makeList([], '1');
-  /** Answers a look at where the server is, before a watch goes on; by default it does not say. */
+  /** Answers a request for the server's current revision before a watch resumes. Default: unknown. */
   onLook: (request: ApiRequest) => JsonObject | Promise<JsonObject> = () => ({});
   /** Throws to refuse a watch. */
   onWatch: (request: ApiRequest) => void = () => {};
@@ -95,7 +95,7 @@ export class ScriptedClient implements KubernetesClient {
 
   async close(): Promise<void> {}
 
-  /** The watch opened last. */
+  /** The latest watch. */
   get watch(): ScriptedWatch {
     const watch = this.watches.at(-1);
     if (!watch) throw new Error('no watch has been opened');
@@ -103,7 +103,7 @@ export class ScriptedClient implements KubernetesClient {
   }
 }
 
-/** Pages of a list may have one item as well, but ask to continue, if only with nothing. */
+/** Pages of a list may have one item as well, but have a continue token, even an empty one. */
 function isLook({ query = {} }: ApiRequest): boolean {
   return query['limit'] === 1 && !('continue' in query);
 }
@@ -113,7 +113,7 @@ export function makeObject(name: string, resourceVersion: string, fields: JsonOb
   return { metadata: { name, namespace: 'default', uid: `uid-of-${name}`, resourceVersion }, ...fields };
 }
 
-/** One page of a list, the last one unless there is a token to continue with. */
+/** A page of a list; the last one unless it has a continue token. */
 export function makeList(items: readonly unknown[], resourceVersion: string, token?: string): JsonObject {
   return { kind: 'List', metadata: { resourceVersion, ...(token && { continue: token }) }, items };
 }

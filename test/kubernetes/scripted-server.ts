@@ -2,15 +2,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A real server on a port of its own that answers as a test tells it, and counts what reaches it. */
+/** A real server on its own port that answers as a test scripts it, and counts connections and requests. */
 export class ScriptedServer {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
-  /** How many connections have ever been made to it. */
+  /** Number of all connections so far. */
   connections = 0;
   /** Requests in the order of their arrival. */
   readonly requests: IncomingMessage[] = [];
-  /** Answers a request; by default not at all. */
+  /** Answers a request. Default: no answer. */
   answer: (request: IncomingMessage, response: ServerResponse) => void = () => {};
 
   private constructor(tls: ServerOptions | undefined) {
@@ -19,7 +19,7 @@ export class ScriptedServer {
       this.answer(request, response);
     };
     this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
-    // It never closes an idle connection by itself: what closes, its client has closed.
+    // It never closes an idle connection: if one closes, the client has closed it.
     this.#server.keepAliveTimeout = 0;
     this.#server.on('connection', (socket: Socket) => {
       this.connections++;
@@ -39,7 +39,7 @@ export class ScriptedServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** How many connections are open right now. */
+  /** Number of open connections. */
   get openConnections(): number {
     return this.#open.size;
   }

@@ -32,7 +32,7 @@ describe('a virtual clock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('lets everything run that a timer sets off, timers that it sets included', async () => {
+  test('completes all work that a timer starts, including new timers', async () => {
     const clock = new VirtualClock();
     const woken: number[] = [];
     const run = async () => {
@@ -47,7 +47,7 @@ describe('a virtual clock', () => {
     expect(woken).toEqual([10, 20, 30]);
   });
 
-  test('runs until something is so, and says when that cannot come about', async () => {
+  test('runs until a condition is true, and throws if that is impossible', async () => {
     const clock = new VirtualClock();
     let rung = false;
     clock.setTimer(() => {
@@ -60,7 +60,7 @@ describe('a virtual clock', () => {
     await expect(clock.runUntil(() => false, 1_000)).rejects.toThrow('within 1000 ms');
   });
 
-  test('has a wall clock that may jump, which its monotonic one does not', async () => {
+  test('has a wall clock that may jump, unlike its monotonic one', async () => {
     const clock = new VirtualClock({ wallStartMs: 1_000 });
     await clock.advance(0.5);
     clock.jumpWallClock(-1_000);

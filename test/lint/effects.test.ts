@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 interface Row {
-  /** The folder of src/ that the code stands in, or a file of src/ itself. */
+  /** The folder of src/ of the code, or a file directly in src/. */
   readonly at: string;
   readonly code: string;
 }
@@ -75,7 +75,7 @@ interface Finding {
   readonly location: { readonly path: string };
 }
 
-/** A row in its place: rows for one and the same file stand in different trees. */
+/** A row with its folder: rows for the same file are in different trees. */
 interface PlacedRow extends Row {
   readonly tree: number;
   readonly path: string;
@@ -85,7 +85,7 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const CONFIGURATION = ['biome.json', 'lint', 'package.json'];
 const BIOME = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
 
-/** Lints every row, each where it says, under this repository's own configuration, with as few runs as that takes. */
+/** Lints every row at its path, with this repository's configuration, in as few runs as possible. */
 async function findingsByRow(rows: readonly Row[]): Promise<ReadonlyMap<Row, readonly string[]>> {
   const root = await mkdtemp(join(tmpdir(), 'lint-effects-'));
   try {
@@ -139,7 +139,7 @@ describe('the linter', () => {
     expect(findings.get(row)).toContainEqual(expect.stringContaining(row.want));
   });
 
-  // Other rules have their say about these snippets too; these must not.
+  // Other rules may report these snippets, too, but these must not.
   test.each(allowed)('lets stand in src/$at: $code', (row) => {
     const effects = [GLOBAL, PROPERTY, 'plugin'];
     expect(

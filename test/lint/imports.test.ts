@@ -3,37 +3,38 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { architecturePage } from '../../lint/architecture-doc.ts';
-import { importMatrix, type Room } from '../../lint/import-matrix.ts';
+import { type Folder, importMatrix } from '../../lint/import-matrix.ts';
 import { importProblems, repository } from '../../lint/imports.ts';
 
-test('every import of src/ is one that the matrix allows, and every one that it allows is needed', async () => {
+test('src/ has only the imports in the matrix, and all of them', async () => {
   expect(await importProblems(repository, importMatrix)).toEqual([]);
 }, 60_000);
 
-test('docs/contributing/architecture.md draws the folders as the matrix has them (npm run docs)', async () => {
+test('docs/contributing/architecture.md shows the folders of the matrix (npm run docs)', async () => {
   const { written, wanted } = await architecturePage();
   expect(written).toBe(wanted);
   expect(written).toContain('  coordination --> kubernetes\n');
 });
 
-test('no folder may import one that imports it, directly or by way of others', () => {
+test('no folder may import one that imports it, directly or indirectly', () => {
   const reached = (from: string, seen: Set<string> = new Set()): Set<string> => {
-    for (const room of importMatrix[from]?.rooms ?? []) if (!seen.has(room)) reached(room, seen.add(room));
+    for (const folder of importMatrix[from]?.folders ?? [])
+      if (!seen.has(folder)) reached(folder, seen.add(folder));
     return seen;
   };
   const inCycles = Object.keys(importMatrix).filter((name) => reached(name).has(name));
   expect(inCycles).toEqual([]);
 });
 
-test('election/ may import semver and support, and nothing else', () => {
+test('election/ may import only semver and support', () => {
   const { does: _, ...allowed } = importMatrix['election'] ?? { does: '' };
-  expect(allowed).toEqual({ rooms: ['support'], packages: ['semver'] });
+  expect(allowed).toEqual({ folders: ['support'], packages: ['semver'] });
 });
 
 describe('an import', () => {
-  const matrix: Readonly<Record<string, Room>> = {
-    'main.ts': { does: 'starts', rooms: ['upper'] },
-    upper: { does: 'uses', rooms: ['lower'], node: ['path'] },
+  const matrix: Readonly<Record<string, Folder>> = {
+    'main.ts': { does: 'starts', folders: ['upper'] },
+    upper: { does: 'uses', folders: ['lower'], node: ['path'] },
     lower: { does: 'serves' },
   };
   const clean = {
@@ -87,7 +88,7 @@ describe('an import', () => {
     {
       name: 'that is allowed and not needed any more is named',
       files: { 'upper/a.ts': "import '../lower/b.ts';\nimport './c.ts';" },
-      want: ['upper -> node:path: lint/import-matrix.ts allows it, and nobody needs it'],
+      want: ['upper -> node:path: lint/import-matrix.ts allows it, but no file imports it'],
     },
     {
       name: 'of a folder that the matrix does not know is named with the folder',
@@ -98,7 +99,7 @@ describe('an import', () => {
       ],
     },
     {
-      name: 'is missing of a file that nobody needs',
+      name: 'is missing of an unused file',
       files: { 'lower/dead.ts': 'export {};' },
       want: ['src/lower/dead.ts: no command and no caller of the library needs it'],
     },

@@ -19,7 +19,7 @@ interface PromtoolFile {
 }
 
 describe.for<AlertRule>([...rules])('$alert', ({ alert, labels, annotations }) => {
-  test('says how bad it is, what it is about, and where to read on', () => {
+  test('has a severity, a subject and a link', () => {
     expect(labels).toEqual({ severity: expect.stringMatching(/^(?:warning|critical)$/) });
     expect(annotations).toEqual({
       summary: expect.stringMatching(/^[A-Z].{10,80}\.$/),
@@ -28,14 +28,14 @@ describe.for<AlertRule>([...rules])('$alert', ({ alert, labels, annotations }) =
     });
   });
 
-  test('has a runbook with the sections that all have', async () => {
+  test('has a runbook with all sections', async () => {
     const runbook = await readFile(new URL(`${alert}.md`, runbooks), 'utf8');
     const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
     expect(headings[0]).toBe(alert);
     expect(headings).toEqual(expect.arrayContaining(['Meaning', 'Impact', 'Diagnosis', 'Mitigation']));
   });
 
-  test('has cases for promtool, in which it fires and in which it must not', async () => {
+  test('has cases for promtool in which it fires and in which it must not', async () => {
     const { rule_files, tests } = parse(
       await readFile(new URL(`${alert}.yaml`, cases), 'utf8'),
     ) as PromtoolFile;
@@ -47,7 +47,7 @@ describe.for<AlertRule>([...rules])('$alert', ({ alert, labels, annotations }) =
   });
 });
 
-describe('nothing is left of alerts that there are no more', () => {
+describe('no files are left of removed alerts', () => {
   const names = rules.map(({ alert }) => alert).sort();
 
   test('in the runbooks', async () => {

@@ -11,7 +11,7 @@ const panels = panelsOf(dashboard);
 describe.for<Panel>([...panels])(
   'the panel $title',
   ({ description, fieldConfig, targets = [], datasource }) => {
-    test('says what it shows, in what unit, and from when on that is bad', () => {
+    test('has a description, a unit and thresholds', () => {
       expect(description).toMatch(/^[A-Z].{10,}\.$/);
       expect(fieldConfig?.defaults.unit).toMatch(/^\w+$/);
       const steps = fieldConfig?.defaults.thresholds?.steps ?? [];
@@ -20,7 +20,7 @@ describe.for<Panel>([...panels])(
       expect(limits).toEqual([...limits].sort((a, b) => a - b));
     });
 
-    test('asks the data source that is chosen, under names of its own', () => {
+    test('queries the chosen data source, with unique names', () => {
       const asked = targets as { refId?: string; datasource?: unknown }[];
       const source = { type: 'prometheus', uid: `\${datasource}` };
       expect([datasource, ...asked.map((each) => each.datasource)]).toEqual([
@@ -45,7 +45,7 @@ describe('the dashboard', () => {
     expect(ids).not.toContain(undefined);
   });
 
-  test('has no panels that lie on one another, or beside the page', () => {
+  test('has no overlapping panels, and none outside of the page', () => {
     const taken = panels.flatMap(({ gridPos: { x, y, w, h } = { x: 0, y: 0, w: 0, h: 0 } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
     );
@@ -53,7 +53,7 @@ describe('the dashboard', () => {
     expect(taken.filter((place) => Number(place.split(' ')[0]) >= 24)).toEqual([]);
   });
 
-  test('leads to every runbook, and to none that there is not', () => {
+  test('links to every runbook, and to no missing one', () => {
     const linked = panels.flatMap(({ links = [] }) => links.map(({ url }) => url));
     const want = alerts.map((alert) => `\${runbooks}/${alert}.md`);
     expect([...new Set(linked)].sort()).toEqual(want.sort());

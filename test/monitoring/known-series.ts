@@ -3,10 +3,10 @@ import { collectProcessMetrics } from '../../src/telemetry/metrics.ts';
 import { registeredMetrics } from '../telemetry/metrics-doc.ts';
 import type { LabelMatcher, PromqlReading, Selector } from './promql.ts';
 
-/** The labels of a series, each with all its values, or with undefined where these are no closed set. */
+/** The labels of a series, each with all its values; undefined if the values are not a fixed set. */
 type KnownLabels = ReadonlyMap<string, ReadonlySet<string> | undefined>;
 
-/** What scraping adds, and a Prometheus that scrapes several clusters. */
+/** Labels from scraping, and of a Prometheus with several clusters. */
 const TARGET_LABELS: readonly string[] = ['instance', 'job', 'pod', 'namespace', 'cluster'];
 
 /** Prometheus' own series about its alerts. */
@@ -16,14 +16,14 @@ const ALERTS: KnownLabels = new Map([
   ['severity', new Set(['warning', 'critical'])],
 ]);
 
-/** Every series that a coordinator shows without being asked for more, by its name. */
+/** Every series that a coordinator exports by default, by name. */
 export async function knownSeries(): Promise<ReadonlyMap<string, KnownLabels>> {
   const known = new Map<string, KnownLabels>([['ALERTS', ALERTS]]);
   const ofProcess = new Registry();
   collectProcessMetrics(ofProcess);
   for (const { name } of await ofProcess.getMetricsAsJSON()) addProcessMetric(known, name, ofProcess);
   for (const { name, type, labelNames, samples } of await registeredMetrics()) {
-    // Those with --lease-metrics alone.
+    // The additional series with --lease-metrics.
     if (name.startsWith('cle_lease_')) continue;
     const labels = new Map(
       labelNames.map((label) => {
@@ -51,7 +51,7 @@ function add(known: Map<string, KnownLabels>, name: string, type: string, labels
   for (const part of ['sum', 'count']) known.set(`${name}_${part}`, labels);
 }
 
-/** What an expression reads that does not exist, in words; empty when all of it does. */
+/** Describes series and labels in an expression that do not exist; empty if all exist. */
 export function unknownIn(
   reading: PromqlReading,
   known: ReadonlyMap<string, KnownLabels>,

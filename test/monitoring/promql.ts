@@ -1,28 +1,28 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** What an expression asks of a label: `state="active"`. */
+/** A condition of an expression for a label: `state="active"`. */
 export interface LabelMatcher {
   readonly label: string;
   readonly operator: string;
   readonly value: string;
 }
 
-/** The series of one metric that an expression reads. */
+/** The series of one metric in an expression. */
 export interface Selector {
   readonly metric: string;
   readonly matchers: readonly LabelMatcher[];
 }
 
-/** What an expression of PromQL reads. */
+/** The series that a PromQL expression reads. */
 export interface PromqlReading {
   readonly selectors: readonly Selector[];
-  /** Labels that it groups or matches series by. */
+  /** Labels by which it groups or matches series. */
   readonly groupingLabels: readonly string[];
 }
 
 /**
- * Reads an expression.
- * @throws SyntaxError for what is no PromQL.
+ * Parses an expression.
+ * @throws SyntaxError if it is not PromQL
  */
 export function readPromql(expression: string): PromqlReading {
   const selectors: { metric: string; matchers: LabelMatcher[] }[] = [];
@@ -50,7 +50,7 @@ export function readPromql(expression: string): PromqlReading {
   return { selectors, groupingLabels };
 }
 
-/** Nothing here needs an escape; one that appears is to be thought about. */
+/** No label value here needs an escape. Support escapes when one does. */
 function unquoted(literal: string): string {
   if (literal.includes('\\')) throw new SyntaxError(`${literal} has an escape`);
   return literal.slice(1, -1);

@@ -14,14 +14,14 @@ beforeAll(async () => {
 
 const unknown = (expression: string) => unknownIn(readPromql(expression), known);
 
-describe('an alert reads nothing but what coordinators show', () => {
+describe('an alert reads only series that coordinators export', () => {
   test.for<AlertRule>([...rules])('$alert', ({ expr }) => {
     expect(unknown(expr)).toEqual([]);
   });
 });
 
-describe('the dashboard reads nothing but what coordinators show', () => {
-  /** An expression as Prometheus gets it, in all that matters for its reading. */
+describe('the dashboard reads only series that coordinators export', () => {
+  /** An expression as Prometheus gets it, without irrelevant differences. */
   const plain = (expression: string) => expression.replaceAll('$__rate_interval', '1m');
 
   test.for(dashboardQueries(dashboard).filter(({ expression }) => !expression.startsWith('label_values')))(
@@ -39,7 +39,7 @@ describe('the dashboard reads nothing but what coordinators show', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('of no coordinators but those that are chosen at its top', () => {
+  test('of the coordinators that are chosen at its top', () => {
     const others = dashboardQueries(dashboard)
       .filter(({ expression }) => !expression.startsWith('label_values'))
       .flatMap(({ of, expression }) =>
@@ -52,7 +52,7 @@ describe('the dashboard reads nothing but what coordinators show', () => {
     expect(others).toEqual([]);
   });
 
-  test('and names series by labels that are left of them', () => {
+  test('and names series by labels that still exist', () => {
     const lost = panelsOf(dashboard).flatMap(({ title, targets = [] }) =>
       targets.flatMap((target) => {
         const { expr = '', legendFormat = '' } = target as { expr?: string; legendFormat?: string };

@@ -8,7 +8,7 @@ import { defaultSettings } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 test.each(['a', 'b', 'c'])(
-  'a drain sets the priority of the leader last (%s), so that none of those that are drained follows it',
+  'a drain sets the priority of the leader last (%s), so that no drained candidate follows it',
   async (leader) => {
     const clock = new VirtualClock();
     const api = new SimApiServer(clock);

@@ -4,7 +4,7 @@ import {
   obstacleAbove,
   obstacleTo,
   priorityAbove,
-  whyItStays,
+  reasonToStay,
 } from '../../src/moving/prospects.ts';
 import {
   type CandidateBuilder,
@@ -28,11 +28,15 @@ function inputOf(...candidates: readonly CandidateBuilder[]) {
 
 describe('a priority above all others of a Lease', () => {
   test.each([
-    { name: 'is 1 where nobody has any', candidates: [a, b], want: 1 },
+    { name: 'is 1 if there are no priorities', candidates: [a, b], want: 1 },
     { name: 'is above the highest of the others', candidates: [a.priority(5), b.priority(9)], want: 6 },
     { name: 'is not below 1, as the others may be drained', candidates: [a.priority(-1000), b], want: 1 },
-    { name: 'is above what counts once another ends', candidates: [a.priority(-1000, 9000, 4), b], want: 5 },
-    { name: 'is there where the others have none at all', candidates: [b], want: 1 },
+    {
+      name: 'is above the next priority after one ends',
+      candidates: [a.priority(-1000, 9000, 4), b],
+      want: 5,
+    },
+    { name: 'exists if the others have none', candidates: [b], want: 1 },
     { name: 'cannot be had above the highest', candidates: [a.priority(2 ** 31 - 1), b], want: undefined },
   ])('$name', ({ candidates, want }) => {
     expect(priorityAbove(inputOf(...candidates), 'b')).toBe(want);
@@ -48,7 +52,7 @@ describe('a candidate that a Lease is to be transferred to', () => {
       want: 'it is not a candidate of kube-system/scheduler; there are a',
     },
     {
-      name: 'is none, as nobody is',
+      name: 'is none, if there is none',
       candidates: [],
       want: 'it is not a candidate of kube-system/scheduler, which has none',
     },
@@ -64,7 +68,7 @@ describe('a candidate that a Lease is to be transferred to', () => {
       want: 'the candidates disagree on the strategy, OldestEmulationVersion and x.io/y',
     },
     {
-      name: 'is somebody else’s business',
+      name: 'is another controller’s decision',
       candidates: [a.wants('x.io/y'), b.wants('x.io/y')],
       want: 'another controller decides under the strategy x.io/y',
     },
@@ -92,17 +96,17 @@ describe('a drained leader', () => {
   test.each<{ name: string; candidates: readonly CandidateBuilder[]; want: string | undefined }>([
     { name: 'may be followed', candidates: [a, b, c], want: undefined },
     {
-      name: 'stays where all others are drained, too',
+      name: 'stays if all others are drained, too',
       candidates: [a, c],
       want: 'there is no other candidate',
     },
     {
-      name: 'stays where the other cannot lead',
+      name: 'stays if the other cannot lead',
       candidates: [a, unreadable],
       want: 'no other candidate can lead; b is Idle',
     },
     {
-      name: 'stays where the other is going',
+      name: 'stays if the other is being deleted',
       candidates: [a, b.deleting()],
       want: 'no other candidate can lead; b is Deleting',
     },
@@ -112,7 +116,7 @@ describe('a drained leader', () => {
       want: 'the candidates disagree on the strategy, OldestEmulationVersion and x.io/y',
     },
   ])('$name', ({ candidates, want }) => {
-    expect(whyItStays(inputOf(...candidates), drained, NOW)).toBe(want);
+    expect(reasonToStay(inputOf(...candidates), drained, NOW)).toBe(want);
   });
 });
 
@@ -121,21 +125,21 @@ describe('the leader of a Lease', () => {
 
   test.each([
     { name: 'is its holder, once that has renewed it', lease: lease.renewedAt(500), at: 1000, want: 'a' },
-    { name: 'is nobody before that', lease, at: 1000, want: undefined },
+    { name: 'is none before that', lease, at: 1000, want: undefined },
     {
-      name: 'is its holder where it says nothing of when it was granted',
+      name: 'is its holder if it does not say when it was granted',
       lease: lease.with({ acquireTime: undefined }),
       at: 1000,
       want: 'a',
     },
-    { name: 'is nobody once it has run out', lease: lease.renewedAt(500), at: 20_000, want: undefined },
+    { name: 'is none after its expiry', lease: lease.renewedAt(500), at: 20_000, want: undefined },
   ])('$name', ({ lease: seen, at, want }) => {
     expect(leaderOf(makeInput().sees(seen, 500).build(), makeNow(at))).toBe(want);
   });
 });
 
-test('priorities move nobody while nobody, or the built-in, coordinates', () => {
-  expect(obstacleAbove({ kind: 'none', formerHolder: '' })).toMatch(/^no coordinator is at work/);
+test('priorities have no effect without a coordinator, or with the built-in one', () => {
+  expect(obstacleAbove({ kind: 'none', formerHolder: '' })).toMatch(/^no coordinator is running/);
   expect(obstacleAbove({ kind: 'builtIn', holder: 'x', renewedSecondsAgo: 1 })).toMatch(/knows no priority/);
   expect(obstacleAbove({ kind: 'ours', holder: 'x', renewedSecondsAgo: 1 })).toBeUndefined();
   expect(obstacleAbove({ kind: 'unknown' })).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Part of a file; lines and columns are counted from 0. */
+/** A range of a file; lines and columns count from 0. */
 export interface Span {
   readonly start: Place;
   readonly end: Place;
@@ -13,7 +13,7 @@ export function codeAt(source: string, { start, end }: Span): string {
   return source.slice(offsetOf(source, start), offsetOf(source, end));
 }
 
-/** The file with something else in that part. */
+/** Returns the file with a replacement for that range. */
 export function withCodeAt(source: string, { start, end }: Span, code: string): string {
   return source.slice(0, offsetOf(source, start)) + code + source.slice(offsetOf(source, end));
 }

@@ -8,10 +8,10 @@ import type { Mutant } from '@stryker-mutator/api/core';
 import { codeAt, withCodeAt } from './code-at.ts';
 
 const root = new URL('../../', import.meta.url);
-/** Inside the repository, where packages and their types are found. */
+/** Inside the repository, where packages and types are resolved. */
 const place = new URL('reports/mutation/compiled/', root);
 
-/** Code that is not used any more is no mistake here: a mutant may leave some behind. */
+/** Unused code is not an error here: a mutant may leave some. */
 const config = {
   extends: '../../../tsconfig.json',
   compilerOptions: { noUnusedLocals: false, noUnusedParameters: false, allowUnreachableCode: true },
@@ -20,8 +20,8 @@ const config = {
 };
 
 /**
- * Tells StrykerJS which mutants the type check refuses. Its own checker does not work with TypeScript 7; so each mutant
- * becomes a copy of its file, and one run of the compiler sees them all.
+ * Tells StrykerJS which mutants fail the type check. Its own checker does not support TypeScript 7. So each mutant
+ * becomes a copy of its file, and one run of the compiler checks all.
  */
 export class CompilerChecker implements Checker {
   async init(): Promise<void> {
@@ -51,10 +51,10 @@ export class CompilerChecker implements Checker {
   }
 }
 
-/** Writes the file as the mutant has it, beside the copy of the original. */
+/** Writes the mutated file beside the copy of the original. */
 async function copyOf({ id, fileName, location, replacement }: Mutant): Promise<string> {
   const source = await readFile(fileName, 'utf8');
-  // An expression replaces an expression, whatever stands beside it.
+  // An expression replaces an expression, regardless of its context.
   const isPart = /^(?:case\b|default\b|\{|;)/.test(replacement) || codeAt(source, location).endsWith(';');
   const changed = withCodeAt(source, location, isPart ? replacement : `(${replacement})`);
   const copy = relative(fileURLToPath(root), fileName).replace(/\.ts$/, `.mutant-${id}.ts`);
@@ -62,7 +62,7 @@ async function copyOf({ id, fileName, location, replacement }: Mutant): Promise<
   return copy;
 }
 
-/** The files that have mistakes, each with what the compiler says of it first. */
+/** The files with errors, each with its first error. */
 async function copiesWithErrors(): Promise<ReadonlyMap<string, string>> {
   const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root));
   const compiler = spawn(process.execPath, [tsc, '--pretty', 'false'], {

@@ -1,11 +1,11 @@
 import type { IRawProperty, Parameters } from 'fast-check';
 import { vi } from 'vitest';
 
-/** Every mutant that survives runs every property; those that ask for many examples need little time for each. */
+/** Every surviving mutant runs every property. Properties with many examples get less time for each. */
 const ENOUGH = 30;
 const SHARE = 0.1;
 
-// The same examples each time, and as many, however busy the machine is: no mutant dies by luck, nor lives by it.
+// The same examples each time, and the same number on a busy machine: the result of a mutant never depends on chance.
 vi.mock('fast-check', async (importOriginal) => {
   const original = await importOriginal<typeof import('fast-check')>();
   const assert = <T>(property: IRawProperty<T>, parameters: Parameters<T> = {}) => {

@@ -10,12 +10,12 @@ const stryker = fileURLToPath(
   new URL('../../node_modules/@stryker-mutator/core/bin/stryker.js', import.meta.url),
 );
 
-/** Runs StrykerJS, and sees that docs/contributing/mutation-survivors.md says of each mutant that survived why that does not matter. */
+/** Runs StrykerJS, and checks that docs/contributing/mutation-survivors.md explains each surviving mutant. */
 async function main(options: readonly string[]): Promise<number> {
   await removeReport();
   const running = spawn(process.execPath, [stryker, 'run', ...options], { stdio: 'inherit' });
   const [exitCode] = await once(running, 'exit');
-  // Nothing was tried, be it as nothing was to be.
+  // No mutant was tried, perhaps because there was none to try.
   if (!hasReport()) return exitCode ?? 1;
   const mistakes = mistakesIn(await readFile(page, 'utf8'), await lastResults());
   for (const mistake of mistakes) process.stdout.write(`${mistake}\n`);

@@ -1,34 +1,37 @@
 import type { MutantCoverage } from '@stryker-mutator/api/core';
 
-/** What the worker in which the tests stay loaded and the plugin that knows the mutants tell each other. */
+/** Messages between the worker that keeps the tests loaded and the plugin that knows the mutants. */
 export const CHANNEL = 'mutation';
 
-/** A test, and how it went while nothing was mutated. */
+/** A test, with its result without mutants. */
 export interface LoadedTest {
   readonly id: string;
   readonly fileName: string;
   readonly timeSpentMs: number;
-  /** Undefined when it passed. */
+  /** Undefined if it passed. */
   readonly failure: string | undefined;
 }
 
-/** From the worker, once every test has run without a mutant. */
+/** From the worker, when every test has run without a mutant. */
 export interface Loaded {
   readonly kind: 'loaded';
   readonly tests: readonly LoadedTest[];
   readonly coverage: MutantCoverage;
-  /** The mutants that were evaluated while the tests were loaded, as for tables of cases, and perhaps by tests as well. */
+  /**
+   * The mutants in code that ran while the tests were loaded, for example for tables of cases, and perhaps in tests
+   * as well.
+   */
   readonly onLoad: readonly string[];
 }
 
-/** To the worker: run these tests while this mutant is active, until one fails. */
+/** To the worker: run these tests with this mutant until one fails. */
 export interface Trial {
   readonly kind: 'trial';
   readonly mutantId: string;
   readonly testIds: readonly string[] | undefined;
 }
 
-/** From the worker: how a trial went. */
+/** From the worker: the result of a trial. */
 export interface Tried {
   readonly kind: 'tried';
   readonly testsRun: number;

@@ -23,7 +23,7 @@ import {
 
 const OPTIONS = { config: 'vitest.mutation.config.ts', watch: false, reporters: [] };
 
-/** What is kept from one parse of a version to the next: what a mutant left behind there would be found by later ones. */
+/** The cache of parsed versions: later mutants would find what a mutant left there. */
 const REMEMBERS = /src\/election\/version\.ts$/;
 
 declare module 'vitest' {
@@ -34,8 +34,8 @@ declare module 'vitest' {
 }
 
 /**
- * Runs tests for StrykerJS in one worker of Vitest that stays. Who survives that, and may have made a difference while the
- * tests were loaded, is tried in a new one.
+ * Runs tests for StrykerJS in one Vitest worker that stays. Surviving mutants in code that runs while the tests are
+ * loaded are tried again in a new worker.
  */
 class ResidentTestRunner implements TestRunner {
   readonly #channel = new BroadcastChannel(CHANNEL);
@@ -91,7 +91,7 @@ class ResidentTestRunner implements TestRunner {
     return loaded;
   }
 
-  /** Everything is loaded while the mutant is active. */
+  /** Loads everything with the mutant active. */
   async #reload({ activeMutant }: MutantRunOptions): Promise<MutantRunResult> {
     this.#reloading ??= await createVitest('test', {
       ...OPTIONS,

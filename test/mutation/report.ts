@@ -5,7 +5,7 @@ import type { FileResult, Survivor } from './survivors-page.ts';
 
 const report = new URL('../../reports/mutation/mutation.json', import.meta.url);
 
-/** What of the report of StrykerJS is read here: https://github.com/stryker-mutator/mutation-testing-elements. */
+/** The used part of StrykerJS's report: https://github.com/stryker-mutator/mutation-testing-elements. */
 interface Report {
   readonly files: Readonly<Record<string, { readonly source: string; readonly mutants: readonly Mutant[] }>>;
 }
@@ -27,12 +27,12 @@ export function hasReport(): boolean {
   return existsSync(report);
 }
 
-/** So that a run that fails leaves none behind. */
+/** So that a failed run leaves no report. */
 export async function removeReport(): Promise<void> {
   await rm(report, { force: true });
 }
 
-/** What the last run has found about the files that it was about. */
+/** The results of the last run for its files. */
 export async function lastResults(): Promise<readonly FileResult[]> {
   const { files } = JSON.parse(await readFile(report, 'utf8')) as Report;
   return Object.entries(files).map(([path, { source, mutants }]) => {

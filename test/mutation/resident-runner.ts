@@ -15,14 +15,14 @@ import {
   type Tried,
 } from './messages.ts';
 
-/** An answer that never comes is no survivor. */
+/** A missing answer does not count as a surviving mutant. */
 const LONGEST_TEST_MS = 10_000;
 
-/** More evaluations of a mutant in one test, beyond so many times those without it, are an endless loop. */
+/** If a test evaluates a mutant this many times more than without it, it has an endless loop. */
 const MAX_HITS = 10_000;
 const HITS_FACTOR = 20;
 
-/** What instrumented code reads and writes, by the name that StrykerJS has given it. */
+/** The global state of instrumented code, under StrykerJS's name. */
 interface Instrumentation {
   activeMutant?: string | undefined;
   currentTestId?: string | undefined;
@@ -31,7 +31,7 @@ interface Instrumentation {
   mutantCoverage?: { static: Record<string, number>; perTest: Record<string, Record<string, number>> };
 }
 
-/** The files of one worker, which has each loaded once, and runs one after the other. */
+/** The files of one worker, which loads each once, and runs them one after the other. */
 interface Residence {
   readonly tests: Map<string, { readonly test: RunnerTestCase; readonly runner: ResidentRunner }>;
   filesLeft: number;
@@ -44,8 +44,8 @@ const code = scope.__stryker__;
 const { residence } = scope;
 
 /**
- * Keeps the test files loaded and runs single tests again, once for each mutant: to load them anew takes a hundred times
- * longer than the tests do.
+ * Keeps the test files loaded and runs single tests again, once for each mutant: loading takes a hundred times longer
+ * than the tests.
  */
 export default class ResidentRunner extends TestRunner {
   override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
@@ -114,7 +114,7 @@ export default class ResidentRunner extends TestRunner {
     return { kind: 'tried', testsRun, isEndless, ...result };
   }
 
-  /** Who fails when it is run for the second time would seem to kill every mutant. */
+  /** A test that fails when it runs for the second time would seem to kill every mutant. */
   async #runAgain(test: RunnerTestCase): Promise<LoadedTest> {
     const result = resultOf(test);
     if (result.failure !== undefined) return result;
@@ -158,7 +158,7 @@ function testsIn(suite: RunnerTestSuite): readonly RunnerTestCase[] {
   return suite.tasks.flatMap((task) => (task.type === 'suite' ? testsIn(task) : [task]));
 }
 
-/** The suites that a test is in, the outermost first. */
+/** The suites of a test, outermost first. */
 function suitesOf(test: RunnerTestCase): readonly RunnerTestSuite[] {
   const suites: RunnerTestSuite[] = [];
   for (let suite = test.suite; suite; suite = suite.suite) suites.unshift(suite);

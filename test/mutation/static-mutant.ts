@@ -2,5 +2,5 @@ import { inject } from 'vitest';
 
 const scope = globalThis as typeof globalThis & { __stryker__?: { activeMutant?: string } };
 
-// Before the tests import what is mutated.
+// Before the tests import the mutated code.
 scope.__stryker__ = { activeMutant: inject('mutantId') };

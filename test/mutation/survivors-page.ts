@@ -1,16 +1,16 @@
-/** A change of the code that no test has noticed; known by its texts, as its line changes with all that is above it. */
+/** A surviving mutant, identified by its texts, because its line changes with the code above it. */
 export interface Survivor {
   readonly mutator: string;
   readonly code: string;
   readonly replacement: string;
 }
 
-/** What a run has found about one file. */
+/** The results of a run for one file. */
 export interface FileResult {
   /** Below src/. */
   readonly file: string;
   readonly noticed: number;
-  /** Those that the compiler does not refuse. */
+  /** Those that pass the type check. */
   readonly mutants: number;
   readonly survivors: readonly Survivor[];
 }
@@ -22,16 +22,16 @@ const HEAD = '| code | mutant | kind of change | why |\n|---|---|---|---|\n';
 
 type Score = Pick<FileResult, 'noticed' | 'mutants'>;
 
-/** One survivor as the page has it. */
+/** A survivor on the page. */
 interface Row {
-  /** All but the reason. */
+  /** Everything except the reason. */
   readonly change: string;
   readonly why: string;
 }
 
 /**
- * The page with the tables for `results`. Each survivor keeps the reason that the page has for it; one that has none yet is
- * marked with a `?`. Files that are not among the results keep their tables.
+ * Returns the page with the tables for `results`. Each survivor keeps its reason on the page; a new one is marked
+ * with a `?`. Files without results keep their tables.
  */
 export function withResults(page: string, results: readonly FileResult[]): string {
   const { intro, sections } = parse(page);
@@ -49,7 +49,7 @@ ${files.map((file) => scoreRow(file, scores.get(file))).join('')}
 ${files.map((file) => sectionOf(file, sections.get(file) ?? [])).join('')}`;
 }
 
-/** What has to be put right on the page; nothing, if it has each survivor with a reason, and no other one. */
+/** Returns the necessary corrections of the page; empty if it has exactly the survivors, each with a reason. */
 export function mistakesIn(page: string, results: readonly FileResult[]): readonly string[] {
   const { sections } = parse(page);
   return results.flatMap(({ file, survivors }) => {
@@ -74,7 +74,7 @@ function rowsOf(survivors: readonly Survivor[], listed: readonly Row[]): readonl
   });
 }
 
-/** Those of `listed` that are not found any more: of equal ones, as many as there are too many. */
+/** Entries of `listed` that no longer exist; for equal ones, as many as there are too many. */
 function without(listed: readonly Row[], found: readonly Row[]): readonly Row[] {
   const left = found.map(({ change }) => change);
   return listed.filter(({ change }) => {

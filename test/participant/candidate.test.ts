@@ -91,7 +91,7 @@ function remove(resource: typeof NATIVE | typeof CUSTOM = NATIVE): void {
 }
 
 describe('a candidate (rule 15)', () => {
-  test('says what it is, and belongs to its Pod', async () => {
+  test('describes its program, and belongs to its Pod', async () => {
     await started({ labels: { zone: 'a' }, pod: { name: 'checkout-0', uid: 'uid-of-pod' } });
     expect(own()).toMatchObject({
       metadata: {
@@ -148,7 +148,7 @@ describe('a candidate (rule 15)', () => {
     expect(time('renewTime')).toBe(pingTime + 1n);
   });
 
-  test('that is deleted is published again at once, and less often where that goes on', async () => {
+  test('that is deleted is published again at once, and less often if that repeats', async () => {
     const { warnings } = await started();
     remove();
     await stage.clock.advance(5);
@@ -164,7 +164,7 @@ describe('a candidate (rule 15)', () => {
     expect(publications).toBeLessThan(20);
   });
 
-  test('that was deleted while its renewal was on its way is published again', async () => {
+  test('that was deleted during its renewal is published again', async () => {
     await started();
     stage.fate = ({ method }) => (method === 'PATCH' ? { answerMs: 1000 } : {});
     change({ pingTime: formatMicroTime(stage.clock.wallTime() + 1n) });
@@ -183,7 +183,7 @@ describe('a candidate (rule 15)', () => {
     expect(own()).toBeDefined();
   });
 
-  test('goes on trying when it is refused, and tells of it once', async () => {
+  test('retries when it is refused, and reports it once', async () => {
     stage.fate = ({ method }) => (method === 'POST' ? { outcome: 403 } : {});
     const { warnings } = await started();
     await stage.clock.advance(20_000);
@@ -193,7 +193,7 @@ describe('a candidate (rule 15)', () => {
     expect(own()).toBeDefined();
   });
 
-  test('tells that its namespace is missing', async () => {
+  test('reports that its namespace is missing', async () => {
     stage.fate = ({ method, path }) => {
       if (method !== 'POST') return {};
       throw new ApiError({ method, path, status: 404, reason: 'NotFound', message: 'namespace not found' });
@@ -216,14 +216,14 @@ describe('a candidate (rule 15)', () => {
     expect(own()).toBeDefined();
   });
 
-  test('gives up deleting itself after some seconds without a server', async () => {
+  test('gives up its deletion after some seconds without a server', async () => {
     const { stop, warnings } = await started();
     stage.api.isDown = true;
     await stop();
     expect(warnings).toContain('Cannot delete the LeaseCandidate');
   });
 
-  test('that stands again is published within milliseconds, although a request of its discovery has failed', async () => {
+  test('that becomes a candidate again is published within milliseconds, although a request of its discovery has failed', async () => {
     const { candidate } = await started();
     const withdrawn = candidate.withdraw();
     await stage.clock.advance(10);
@@ -240,7 +240,7 @@ describe('a candidate (rule 15)', () => {
     expect(own()).toBeDefined();
   });
 
-  test('that is withdrawn is deleted, and published when it stands again', async () => {
+  test('that is withdrawn is deleted, and published when it becomes a candidate again', async () => {
     const { candidate } = await started();
     const withdrawn = candidate.withdraw();
     await stage.clock.advance(10);
@@ -264,7 +264,7 @@ describe('a candidate that finds a LeaseCandidate of its name', () => {
     });
   }
 
-  test('makes it its own, and brings it up to date', async () => {
+  test('adopts it, and updates it', async () => {
     leave();
     const uid = own()?.metadata.uid;
     await started({ priority: 7 });
@@ -276,7 +276,7 @@ describe('a candidate that finds a LeaseCandidate of its name', () => {
     });
   });
 
-  test('keeps a priority that a transfer or a drain has set, although it has its own', async () => {
+  test('keeps a priority of a transfer or a drain, although it has its own', async () => {
     const annotations = { [PRIORITY_ANNOTATION]: '100', [PRIORITY_SET_BY_ANNOTATION]: '{}' };
     leave({}, { annotations });
     await started({ priority: 7 });
@@ -355,7 +355,7 @@ describe('a candidate that finds a LeaseCandidate of its name', () => {
 });
 
 describe('the place of a candidate (rule 15)', () => {
-  test('is the custom resource where the server has no LeaseCandidates of its own, with its priority as a field', async () => {
+  test('is the custom resource if the server has no native LeaseCandidates, with its priority as a field', async () => {
     stage.api.candidateVersions = [];
     stage.api.hasCustomCandidates = true;
     await started({ priority: 7 });
@@ -364,13 +364,13 @@ describe('the place of a candidate (rule 15)', () => {
     expect(own(CUSTOM)?.metadata['annotations']).toBeUndefined();
   });
 
-  test('is v1alpha2 where that is what there is', async () => {
+  test('is v1alpha2 if that is served', async () => {
     stage.api.candidateVersions = ['v1alpha2'];
     await started();
     expect(own()?.apiVersion).toBe('coordination.k8s.io/v1alpha2');
   });
 
-  test('is looked for until there is one, and where there is none that is said once', async () => {
+  test('is searched for until there is one, and the lack of one is reported once', async () => {
     stage.api.candidateVersions = [];
     const { warnings } = await started();
     await stage.clock.advance(60_000);
@@ -380,7 +380,7 @@ describe('the place of a candidate (rule 15)', () => {
     expect(own(CUSTOM)).toBeDefined();
   });
 
-  test('is the custom resource where the program may not use the native API', async () => {
+  test('is the custom resource if the program may not use the native API', async () => {
     stage.api.hasCustomCandidates = true;
     stage.fate = ({ path }) => (path.includes('v1beta1/namespaces') ? { outcome: 403 } : {});
     const { warnings } = await started();
@@ -390,7 +390,7 @@ describe('the place of a candidate (rule 15)', () => {
     expect(stage.api.requests.filter((request) => request.includes('POST')).length).toBe(1);
   });
 
-  test('moves to the native API when that comes, and is never nowhere', async () => {
+  test('moves to the native API when that appears, without a gap', async () => {
     stage.api.candidateVersions = [];
     stage.api.hasCustomCandidates = true;
     await started();
@@ -438,7 +438,7 @@ describe('the place of a candidate (rule 15)', () => {
     expect(discoveries()).toBe(before);
   });
 
-  test('moves to the custom resource when the native API goes', async () => {
+  test('moves to the custom resource when the native API disappears', async () => {
     stage.api.hasCustomCandidates = true;
     const { stop } = await started();
     expect(own(CUSTOM)).toBeUndefined();

@@ -95,7 +95,7 @@ describe('an elector that does not lead (rule 15)', () => {
       want: 'await 14000',
     },
     { name: 'sees another holder', view: { sight: others }, want: 'await 14000' },
-    { name: 'sees another holder who has expired', view: { sight: { ...others, since: 0 } }, want: 'await' },
+    { name: 'sees another holder that has expired', view: { sight: { ...others, since: 0 } }, want: 'await' },
     { name: 'is the holder', view: {}, want: 'takeUp 4' },
     {
       name: 'is the holder, with leaseTransitions that may be the token of an earlier term',
@@ -124,7 +124,7 @@ describe('an elector that does not lead (rule 15)', () => {
       view: { retryAt: NOW + 500, sight: sightOf(makeLease(), 14_900) },
       want: 'await 100',
     },
-    { name: 'is the holder, and has asked', view: { isRequestInFlight: true }, want: 'await' },
+    { name: 'is the holder, and has a request in flight', view: { isRequestInFlight: true }, want: 'await' },
     { name: 'is the holder, but another program is meant', view: { hasRival: true }, want: 'await 14000' },
     { name: 'is the holder, and another is preferred', view: { sight: preferred }, want: 'release' },
     {
@@ -139,7 +139,7 @@ describe('an elector that does not lead (rule 15)', () => {
       want: 'rest',
     },
     {
-      name: 'is the holder, is not to lead, and was granted the Lease long after it was told so',
+      name: 'is the holder, should not lead, and got the Lease long after it was told so',
       view: { refusal: 'resigned', releaseDeadline: NOW - 60_000 },
       want: 'release',
     },
@@ -195,7 +195,7 @@ describe('an elector that leads (rule 15)', () => {
       want: 'end lost',
     },
     {
-      name: 'sees that the Lease is gone',
+      name: 'sees that the Lease is deleted',
       view: { term: termOf(2000), sight: sightOf(undefined) },
       want: 'await 8000',
     },
@@ -224,7 +224,7 @@ describe('an elector that leads (rule 15)', () => {
       want: 'end lost',
     },
     {
-      name: 'was told to end, and has not: it is woken when its term has run out',
+      name: 'was told to end, and has not: it wakes up when its term has expired',
       view: { term: termOf(5000, true), refusal: 'resigned', sight: preferred },
       want: 'await 10000',
     },
@@ -295,7 +295,7 @@ describe('an elector in any state (rule 15)', () => {
       { numRuns: 2000 },
     );
 
-  test('it only writes a Lease that it holds and has not seen expire, one request at a time', () => {
+  test('only writes a Lease that it holds and has not seen expire, one request at a time', () => {
     always(({ sight, isRequestInFlight, retryAt }, { kind }) => {
       if (kind !== 'takeUp' && kind !== 'renew' && kind !== 'release') return true;
       const isOurs = sight?.lease?.holderIdentity === 'me' && !hasExpired(sight, NOW);
@@ -303,7 +303,7 @@ describe('an elector in any state (rule 15)', () => {
     });
   });
 
-  test('it never renews while another is preferred or it is not to lead', () => {
+  test('never renews while another is preferred or it should not lead', () => {
     always(({ sight, refusal }, { kind }) => {
       if (kind !== 'takeUp' && kind !== 'renew') return true;
       const { preferredHolder = 'me' } = sight?.lease ?? {};
@@ -311,11 +311,11 @@ describe('an elector in any state (rule 15)', () => {
     });
   });
 
-  test('it neither releases nor takes up while its program may still act as leader', () => {
+  test('neither releases nor renews a grant while its program may still act as leader', () => {
     always(({ term }, { kind }) => !term || (kind !== 'release' && kind !== 'takeUp'));
   });
 
-  test('it tells its program to stop as soon as the deadline has passed or the Lease is another’s', () => {
+  test('tells its program to stop as soon as the deadline has passed or another has the Lease', () => {
     always((view, { kind }) => {
       const { term } = view;
       if (!term || term.isOver) return kind !== 'end';
@@ -324,14 +324,14 @@ describe('an elector in any state (rule 15)', () => {
     });
   });
 
-  test('it wakes up before the Lease of a term expires', () => {
+  test('wakes up before the Lease of a term expires', () => {
     always(({ term }, step) => {
       if (!term || term.isOver || step.kind !== 'await') return true;
       return step.until < lapsesAt(term, timing);
     });
   });
 
-  test('it never waits for a time in the past', () => {
+  test('never waits for a past time', () => {
     always((_, step) => step.kind !== 'await' || step.until > NOW);
   });
 });
@@ -372,7 +372,7 @@ describe('a record', () => {
     expect(seen(...leases).since).toBe(want);
   });
 
-  test('names a holder until it has gone unchanged for its duration', () => {
+  test('names a holder until it has been unchanged for its duration', () => {
     const sight = seen(granted());
     expect(holderSeen(sight, 9999)).toBe('me');
     expect(holderSeen(sight, 10_000)).toBeUndefined();
@@ -397,7 +397,7 @@ describe('the fencing token of a term (rule 15)', () => {
     },
     { name: 'one more than in the first record that is seen', leases: [granted()], want: 4 },
     {
-      name: 'one more where the grant has been renewed',
+      name: 'one more if the grant has been renewed',
       leases: [free, granted({ renewTime: 3n })],
       want: 4,
     },
@@ -407,12 +407,12 @@ describe('the fencing token of a term (rule 15)', () => {
       want: 4,
     },
     {
-      name: 'one more where the grant has not raised leaseTransitions',
+      name: 'one more if the grant has not raised leaseTransitions',
       leases: [granted({ holderIdentity: 'b' }), granted()],
       want: 4,
     },
     {
-      name: 'one more where the grant has no acquireTime',
+      name: 'one more if the grant has no acquireTime',
       leases: [free, granted({ acquireTime: undefined })],
       want: 4,
     },

@@ -14,7 +14,7 @@ beforeEach(() => {
   stage = new ParticipantStage();
 });
 
-describe('a participant whose server is away (rule 15)', () => {
+describe('a participant whose server is down (rule 15)', () => {
   test('for less than the renew deadline keeps its term', async () => {
     const one = await stage.leading();
     await stage.clock.advance(3000);
@@ -66,7 +66,7 @@ describe('a participant whose server is away (rule 15)', () => {
   });
 });
 
-describe('a participant that cannot know whether it still leads (rule 15)', () => {
+describe('a participant that does not know whether it still leads (rule 15)', () => {
   test.each([
     { leaseDurationMs: 15_000, renewDeadlineMs: 10_000 },
     { leaseDurationMs: 3000, renewDeadlineMs: 2600 },
@@ -84,7 +84,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     },
   );
 
-  test('says so at once when its process wakes up late, and renews nothing', async () => {
+  test('reports that at once when its process wakes up late, and renews nothing', async () => {
     const one = await stage.leading();
     one.process.pause(60_000);
     await stage.clock.advance(13_000);
@@ -98,7 +98,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     expect(stage.leaseWrites).toHaveLength(writes);
   });
 
-  test('does not take up a grant that it has seen expire', async () => {
+  test('does not renew a grant that it has seen expire', async () => {
     stage.fate = ({ method }) => (method === 'PUT' ? { outcome: 503 } : {});
     const one = await stage.started();
     stage.grant('one');
@@ -111,7 +111,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     expect(one.isLeading).toBe(true);
   });
 
-  test('stops at once when the Lease is given to another, and leaves it alone', async () => {
+  test('stops at once when the Lease is granted to another, and leaves it alone', async () => {
     const one = await stage.leading();
     const writes = stage.leaseWrites.length;
     stage.grant('two');
@@ -139,7 +139,7 @@ describe('a participant that cannot know whether it still leads (rule 15)', () =
     expect(one.terms.map(({ fencingToken }) => fencingToken)).toEqual([0, 2]);
   });
 
-  test('goes on when its Lease is deleted, and keeps its fencing token after the next grant', async () => {
+  test('continues when its Lease is deleted, and keeps its fencing token after the next grant', async () => {
     const one = await stage.leading();
     stage.grant('two');
     stage.grant('one');
@@ -254,7 +254,7 @@ describe('a participant that is restarted', () => {
 });
 
 describe('a callback (rule 15)', () => {
-  test('that throws ends the term: released, withdrawn, and the error is handed on', async () => {
+  test('that throws ends the term: it releases, withdraws, and passes the error on', async () => {
     const error = new Error('broken');
     const one = await stage.leading({}, () => Promise.reject(error));
     await stage.clock.advance(10);
@@ -264,7 +264,7 @@ describe('a callback (rule 15)', () => {
     expect(stage.api.candidate(CANDIDATE)).toBeUndefined();
   });
 
-  test('that returns while it leads is done: released, withdrawn, and so is the participant', async () => {
+  test('that returns while it leads is done: the participant releases, withdraws and ends', async () => {
     const one = await stage.leading({}, () => stage.delay(3000));
     expect(one.isLeading).toBe(true);
     await stage.clock.advance(3100);
@@ -280,7 +280,7 @@ describe('a callback (rule 15)', () => {
       'throws that it was aborted',
       async (term) => untilAborted(term).then(() => Promise.reject(new DOMException('', 'AbortError'))),
     ],
-  ])('that %s once its term is over is called again for the next', async (_, lead) => {
+  ])('that %s after its term is called again for the next', async (_, lead) => {
     const one = await stage.leading({}, lead);
     stage.writeLease({ preferredHolder: 'two' });
     await stage.clock.advance(10);
@@ -290,7 +290,7 @@ describe('a callback (rule 15)', () => {
     expect(one.outcome).toBe('pending');
   });
 
-  test('that fails once its term is over ends the participant', async () => {
+  test('that fails after its term ends the participant', async () => {
     const error = new Error('cannot close');
     const one = await stage.leading({}, async (term) => untilAborted(term).then(() => Promise.reject(error)));
     stage.writeLease({ preferredHolder: 'two' });
@@ -299,7 +299,7 @@ describe('a callback (rule 15)', () => {
     expect(stage.lease['holderIdentity']).toBe('');
   });
 
-  test('that goes on after its term has its Lease lapse, and is no candidate until it ends', async () => {
+  test('that continues after its term lets its Lease expire, and is no candidate until it ends', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const one = await stage.leading({}, async (term) => promise.then(() => untilAborted(term)));
     stage.writeLease({ preferredHolder: 'two' });

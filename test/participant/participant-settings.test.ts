@@ -16,7 +16,7 @@ function settingsOf(options: Partial<ParticipateOptions>, random = surroundings.
 const pod = { name: 'web-0', uid: '12345678-9abc' };
 
 describe('the settings of a participant', () => {
-  test('have client-go’s durations and the API’s strategy unless told otherwise', () => {
+  test('have client-go’s durations and the API’s strategy by default', () => {
     expect(settingsOf({ identity: 'one' })).toEqual({
       description: {
         namespace: 'shop',
@@ -41,7 +41,7 @@ describe('the settings of a participant', () => {
     expect(settingsOf(options).description.name).toMatch(want);
   });
 
-  test('give two of one host two names', () => {
+  test('give two participants of one host two names', () => {
     const names = [0.1, 0.2].map((chance) => settingsOf({}, () => chance).description.name);
     expect(new Set(names).size).toBe(2);
   });
@@ -80,12 +80,12 @@ describe('the settings of a participant', () => {
       options: { renewDeadlineMs: 2400 },
       want: 'renewDeadlineMs: 2400 must be more than 1.2 times retryPeriodMs, 2000',
     },
-  ])('are refused, and it is said what to do: $want', ({ options, want }) => {
+  ])('are refused, with what to do: $want', ({ options, want }) => {
     expect(() => settingsOf(options)).toThrow(want);
     expect(() => settingsOf(options)).toThrow(RangeError);
   });
 
-  test('need to know a namespace', () => {
+  test('require a namespace', () => {
     expect(() => participantSettings({ lease: 'checkout', binaryVersion: '1.4.2' }, surroundings)).toThrow(
       'namespace: none is known',
     );
@@ -101,8 +101,8 @@ describe('the owner of a candidate (rule 15)', () => {
   }>([
     { name: 'in its namespace', options: { pod: { ...pod, namespace: 'shop' } }, wantOwner: true },
     { name: 'in another namespace', options: { pod: { ...pod, namespace: 'till' } }, wantOwner: false },
-    { name: 'where the namespace of the Pod is not known', options: { pod }, wantOwner: false },
-  ])('is its Pod only in the namespace of that: $name', ({ options, wantOwner }) => {
+    { name: 'if the namespace of the Pod is unknown', options: { pod }, wantOwner: false },
+  ])('is its Pod only in the same namespace: $name', ({ options, wantOwner }) => {
     const { description } = settingsOf(options);
     expect(description.pod).toEqual(wantOwner ? pod : undefined);
     expect(description.name).toBe('web-0-12345678');

@@ -165,7 +165,7 @@ export class StagedParticipant {
   }
 }
 
-/** A callback that ends when its term is over. */
+/** A callback that ends with its term. */
 export function untilAborted({ signal }: Term): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -61,37 +61,34 @@ describe('a participant', () => {
   test.each([
     ['a field', { preferredHolder: 'two' }, {}],
     ['a note', {}, { annotations: { [NOTES.preferredHolder]: 'two' } }],
-  ])(
-    'asked by %s to give way ends, then releases, and keeps what others wrote',
-    async (_, spec, metadata) => {
-      let isDone = false;
-      const one = await stage.leading({}, async (term) => {
-        await untilAborted(term);
-        await stage.delay(3000);
-        isDone = true;
-      });
-      stage.writeLease(spec, metadata);
-      await stage.clock.advance(2900);
-      expect(whyOver(one.term)).toBe('yielded');
-      expect(stage.lease['holderIdentity']).toBe('one');
-      expect(one.term.remainingMs()).toBeGreaterThan(0);
-      expect(isDone).toBe(false);
-      await stage.clock.advance(200);
-      expect(isDone).toBe(true);
-      expect(stage.lease).toMatchObject({
-        holderIdentity: '',
-        leaseDurationSeconds: 1,
-        strategy: 'OldestEmulationVersion',
-        ...spec,
-      });
-      expect(stage.rawLease?.metadata).toMatchObject(metadata);
-      // The coordinator recognizes the release of a participant (rule 8).
-      expect(decodeLease(stage.rawLease ?? { metadata: { name: '' } }).isReleasedByParticipant).toBe(true);
-      expect(one.term.remainingMs()).toBe(0);
-    },
-  );
+  ])('asked by %s to yield ends, then releases, and keeps fields of others', async (_, spec, metadata) => {
+    let isDone = false;
+    const one = await stage.leading({}, async (term) => {
+      await untilAborted(term);
+      await stage.delay(3000);
+      isDone = true;
+    });
+    stage.writeLease(spec, metadata);
+    await stage.clock.advance(2900);
+    expect(whyOver(one.term)).toBe('yielded');
+    expect(stage.lease['holderIdentity']).toBe('one');
+    expect(one.term.remainingMs()).toBeGreaterThan(0);
+    expect(isDone).toBe(false);
+    await stage.clock.advance(200);
+    expect(isDone).toBe(true);
+    expect(stage.lease).toMatchObject({
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      strategy: 'OldestEmulationVersion',
+      ...spec,
+    });
+    expect(stage.rawLease?.metadata).toMatchObject(metadata);
+    // The coordinator recognizes the release of a participant (rule 8).
+    expect(decodeLease(stage.rawLease ?? { metadata: { name: '' } }).isReleasedByParticipant).toBe(true);
+    expect(one.term.remainingMs()).toBe(0);
+  });
 
-  test('goes on leading where it is preferred itself', async () => {
+  test('continues to lead if it is preferred itself', async () => {
     const one = await stage.leading();
     stage.writeLease({ preferredHolder: 'one' });
     await stage.clock.advance(30_000);
@@ -111,7 +108,7 @@ describe('a participant', () => {
     expect(stage.clock.pendingTimers).toBe(0);
   });
 
-  test('stopped without a server gives up once the Lease could not be released for the renew deadline', async () => {
+  test('stopped without a server gives up when the Lease could not be released for the renew deadline', async () => {
     const one = await stage.leading();
     stage.api.isDown = true;
     one.stopping.abort();
@@ -119,7 +116,7 @@ describe('a participant', () => {
     expect(one.outcome).toBe('resolved');
   });
 
-  test('told to stop before it begins does nothing and ends', async () => {
+  test('told to stop before it starts does nothing and ends', async () => {
     const one = new StagedParticipant(stage);
     one.stopping.abort();
     one.start();
@@ -128,7 +125,7 @@ describe('a participant', () => {
     expect(stage.api.writes.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  test('hands back what it is granted when it is stopped before it leads', async () => {
+  test('gives a grant back when it is stopped before it leads', async () => {
     const one = await stage.started();
     stage.fate = ({ method }) => (method === 'PUT' ? { requestMs: 500 } : {});
     stage.grant('one');
@@ -172,7 +169,7 @@ test('participate() and a participant stop at the end of an `await using` block'
 });
 
 describe('a participant that resigns or withdraws', () => {
-  test('resigns: it releases the Lease, goes on standing, and may be elected again', async () => {
+  test('resigns: it releases the Lease, stays a candidate, and may be elected again', async () => {
     const one = await stage.leading();
     const resigned = one.participant.resign();
     await stage.clock.advance(10);
@@ -197,7 +194,7 @@ describe('a participant that resigns or withdraws', () => {
     expect(stage.lease['holderIdentity']).toBe('');
   });
 
-  test('withdraws: releases, then deletes its candidate, and hands back what it is granted until it stands again', async () => {
+  test('withdraws: releases, then deletes its candidate, and gives grants back until it is a candidate again', async () => {
     const one = await stage.leading();
     const withdrawn = one.participant.withdraw();
     await stage.clock.advance(10);
@@ -217,7 +214,7 @@ describe('a participant that resigns or withdraws', () => {
     expect(one.isLeading).toBe(true);
   });
 
-  test('stops withdrawing when it stands again', async () => {
+  test('stops withdrawing when it becomes a candidate again', async () => {
     const one = await stage.leading({}, async (term) => untilAborted(term).then(() => stage.delay(1000)));
     const withdrawn = one.participant.withdraw();
     one.participant.stand();
@@ -240,7 +237,7 @@ describe('the state of a participant', () => {
     expect(one.states.at(-1)).toEqual({ holder: 'one', role: 'leading', isStanding: true });
   });
 
-  test('is exported as metrics of client-go', async () => {
+  test('is exported with the metrics of client-go', async () => {
     const metrics = new Registry();
     const value = async () =>
       (await metrics.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -273,7 +270,7 @@ describe('the state of a participant', () => {
   });
 });
 
-test('a participant knows the namespace of its Pod by the service account, and not by a kubeconfig', () => {
+test('a participant gets the namespace of its Pod from the service account, and not from a kubeconfig', () => {
   const directory = mkdtempSync(join(tmpdir(), 'participant-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const write = (name: string, text: string) => {

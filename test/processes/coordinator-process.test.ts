@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Accepts connections and never says a word. */
+/** Accepts connections and never answers. */
 async function startMuteServer() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on('error', () => {}).resume()));
@@ -46,7 +46,7 @@ async function startMuteServer() {
   return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, sockets };
 }
 
-/** Writes a kubeconfig that leads to the cluster by a way of its own. */
+/** Writes a kubeconfig for the cluster with its own address. */
 async function startLink(user?: Partial<User>) {
   const link = await startCuttableLink(cluster.address.port);
   onTestFinished(() => link.close());
@@ -57,7 +57,7 @@ async function startLink(user?: Partial<User>) {
   return { link, kubeconfig };
 }
 
-/** A reader of the page that never says what it wants. */
+/** A reader of the page that never sends a request. */
 function startMuteReader(port: number): void {
   const reader = connect(port, '127.0.0.1', () => reader.write('GET /metr'));
   reader.on('error', () => {});
@@ -83,7 +83,7 @@ interface Line {
   readonly listen?: { readonly port: number };
 }
 
-/** Runs the coordinator; `untilLogged` waits for a line of its log. */
+/** Runs the coordinator; `untilLogged` waits for a log line. */
 async function startProcess(args: readonly string[], { user }: { user?: Partial<User> } = {}) {
   const { link, kubeconfig } = await startLink(user);
   const child = spawn(process.execPath, [MAIN, 'run', '--kubeconfig', kubeconfig, ...args], {
@@ -105,7 +105,7 @@ async function startProcess(args: readonly string[], { user }: { user?: Partial<
         await once(log, 'line');
       }
     },
-    /** Asks it to end; resolves to its exit code. */
+    /** Asks it to exit. Resolves to its exit code. */
     async end() {
       child.kill('SIGTERM');
       const [code] = await ended;
@@ -114,8 +114,8 @@ async function startProcess(args: readonly string[], { user }: { user?: Partial<
   };
 }
 
-describe('a coordinator that is asked to end', () => {
-  test('does so within 5 s of its clock when its API server and a reader of its page hang', async () => {
+describe('a coordinator that is asked to exit', () => {
+  test('exits within 5 s of its clock when its API server and a reader of its page hang', async () => {
     const { link, kubeconfig } = await startLink();
     const [port = 0] = await freePorts(1);
     const clock = new VirtualClock();
@@ -134,14 +134,14 @@ describe('a coordinator that is asked to end', () => {
     await startElection();
     startMuteReader(port);
     link.stall();
-    // All of them are in this process: in so many turns of its event loop, everything that goes on has gone on.
+    // Everything runs in this process: after this many turns of its event loop, all pending work is done.
     const pass = async (ms: number) => {
       for (const until = clock.now() + ms; clock.now() < until && endedAt === undefined; ) {
         await clock.advance(10);
         for (let turn = 0; turn < 10; turn += 1) await settle();
       }
     };
-    // By then the lock was to be renewed, and that is not answered.
+    // By then, the lock was due for a renewal, which is not answered.
     await pass(6000);
     host.stop();
     await pass(5000);
@@ -149,7 +149,7 @@ describe('a coordinator that is asked to end', () => {
     await ended;
   });
 
-  test('does so, whatever hangs', async () => {
+  test('exits when anything hangs', async () => {
     const { link, untilLogged, end } = await startProcess(['--listen', '127.0.0.1:0', '--status-page']);
     const { listen } = await untilLogged(({ msg }) => msg === 'Started');
     await untilLogged(({ state }) => state === 'active');
@@ -159,7 +159,7 @@ describe('a coordinator that is asked to end', () => {
     expect(await end()).toBe(0);
   });
 
-  test('does so when a credential plugin hangs, which nothing but its own end could end', async () => {
+  test('exits when a credential plugin hangs, which only the exit of the process can end', async () => {
     const plugin = await startMuteServer();
     const hang = `require('node:net').connect(${plugin.port}, '127.0.0.1').on('error', () => {})`;
     const exec = {
@@ -174,7 +174,7 @@ describe('a coordinator that is asked to end', () => {
     expect([...plugin.sockets].filter(({ destroyed }) => !destroyed)).not.toEqual([]);
   });
 
-  test('leaves the lock to whoever comes next', async () => {
+  test('leaves the lock to its successor', async () => {
     const { untilLogged, end } = await startProcess(['--listen', 'off']);
     await untilLogged(({ state }) => state === 'active');
     expect(await end()).toBe(0);
@@ -183,13 +183,13 @@ describe('a coordinator that is asked to end', () => {
   });
 });
 
-describe('a lock in a namespace of its own', () => {
+describe('a lock in its own namespace', () => {
   const settingsFor = (kubeconfig: string) => ({
     ...resolveSettings(runSettings, { lockNamespace: 'infra' }, {}),
     ...{ kubeconfig, listen: undefined, logLevel: 'error' as const },
   });
 
-  test('is refused at the start where the API server serves LeaseCandidates of its own', async () => {
+  test('is refused at the start if the API server serves native LeaseCandidates', async () => {
     const { kubeconfig } = await startLink();
     const running = runCoordinator(settingsFor(kubeconfig), new SimHost({ clock: new VirtualClock() }));
     await expect(running).rejects.toThrow(
@@ -197,7 +197,7 @@ describe('a lock in a namespace of its own', () => {
     );
   });
 
-  test('does not keep from starting where the API server does not answer', async () => {
+  test('does not prevent the start if the API server does not answer', async () => {
     const { link, kubeconfig } = await startLink();
     link.stall();
     const clock = new VirtualClock();

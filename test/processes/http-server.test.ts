@@ -15,7 +15,7 @@ const anyPort = { host: '127.0.0.1', port: 0 };
 
 const started: HttpServer[] = [];
 
-/** By a clock that stands still, unless another is given: nothing is cut because it takes too long. */
+/** Its default clock stands still: no timeout fires. */
 async function start(parts: Partial<HttpServerParts> = {}): Promise<HttpServer> {
   const server = await startHttpServer(anyPort, {
     clock: new VirtualClock(),
@@ -63,7 +63,7 @@ describe('the HTTP server', () => {
     });
   });
 
-  test('answers 500 when the metrics cannot be collected, and goes on', async () => {
+  test('answers 500 if the metrics cannot be collected, and continues', async () => {
     const server = await start({
       metrics: { contentType: 'text/plain', metrics: async () => Promise.reject(new Error('broken')) },
     });
@@ -101,12 +101,12 @@ describe('the HTTP server', () => {
       wantStatus: 200,
       wantBody: '[+]lock not ok, not required: held by another\nreadyz check passed\n',
     },
-  ])('answers /readyz with $wantStatus when there are $name', async ({ checks, wantStatus, wantBody }) => {
+  ])('answers /readyz with $wantStatus if there are $name', async ({ checks, wantStatus, wantBody }) => {
     const server = await start({ readinessChecks: () => checks });
     expect(await ask(server, '/readyz')).toMatchObject({ status: wantStatus, body: wantBody });
   });
 
-  test('asks the checks anew for every request', async () => {
+  test('runs the checks for every request', async () => {
     let ok = false;
     const server = await start({ readinessChecks: () => [{ name: 'synced', ok }] });
     expect(await ask(server, '/readyz')).toMatchObject({ status: 503 });
@@ -114,7 +114,7 @@ describe('the HTTP server', () => {
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
   });
 
-  test('judges /livez by the liveness checks alone', async () => {
+  test('answers /livez by the liveness checks only', async () => {
     const server = await start({
       readinessChecks: () => [{ name: 'synced', ok: false }],
       livenessChecks: () => [{ name: 'workers', ok: true }],
@@ -125,7 +125,7 @@ describe('the HTTP server', () => {
     });
   });
 
-  test('answers HEAD as GET but without a body', async () => {
+  test('answers HEAD like GET but without a body', async () => {
     const server = await start();
     const { headers, ...answer } = await ask(server, '/metrics', { method: 'HEAD' });
     expect(answer).toEqual({ status: 200, body: '' });
@@ -142,7 +142,7 @@ describe('the HTTP server', () => {
     expect(await ask(server, '/livez/')).toMatchObject({ status: 404 });
   });
 
-  test('closes at once though a client keeps its idle connection alive', async () => {
+  test('closes at once although a client keeps its idle connection alive', async () => {
     keepIdleConnections();
     const clock = new VirtualClock();
     const server = await start({ clock });
@@ -153,7 +153,7 @@ describe('the HTTP server', () => {
     agent.destroy();
   });
 
-  test('lets an answer under way out before it closes, and waits no longer', async () => {
+  test('completes an answer in progress before it closes, and waits no longer', async () => {
     keepIdleConnections();
     const { promise: metrics, resolve: release } = Promise.withResolvers<string>();
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>();
@@ -186,7 +186,7 @@ describe('the HTTP server', () => {
     await once(client, 'connect');
     client.on('error', () => {});
     client.write(sent);
-    // Its connection has been taken before this one.
+    // The server has accepted its connection before this one.
     await ask(server, '/livez');
     let isClosed = false;
     const closed = server.close().then(() => {
@@ -199,7 +199,7 @@ describe('the HTTP server', () => {
     client.destroy();
   });
 
-  test('accepts nothing more once it is closed', async () => {
+  test('accepts no connections after it is closed', async () => {
     const server = await start();
     await server.close();
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
@@ -207,7 +207,7 @@ describe('the HTTP server', () => {
     expect(await promise).toBe('ECONNREFUSED');
   });
 
-  test('says which flag to change when its address is taken', async () => {
+  test('names the flag to change when its address is in use', async () => {
     const { address } = await start();
     const second = startHttpServer(address, {
       clock: new VirtualClock(),

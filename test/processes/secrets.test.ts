@@ -30,7 +30,7 @@ async function writeKubeconfig(text: string): Promise<string> {
   return file;
 }
 
-/** Runs the program; `said` is everything that it has written. */
+/** Runs the program; `said` is its whole output. */
 function start(args: readonly string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: {} });
   onTestFinished(() => {
@@ -56,7 +56,7 @@ function start(args: readonly string[]) {
   };
 }
 
-/** What the page sends first, and then within a moment. */
+/** The data that the page's stream sends within a moment. */
 async function readStream(url: string): Promise<string> {
   const controller = new AbortController();
   const { body } = await fetch(url, { signal: controller.signal });
@@ -84,7 +84,7 @@ describe('the token of the coordinator', () => {
       makeCandidateObject('a', { renewedAt: Date.now() - Date.UTC(2026, 0, 1) }),
     );
     await untilSaid('Changed a Lease');
-    // Every Lease that is given away has an Event.
+    // Every grant of a Lease has an Event.
     const events = () => cluster.request<object>('GET', '/api/v1/namespaces/default/events');
     await expect
       .poll(async () => JSON.stringify(await events()), { timeout: 10_000 })
@@ -106,7 +106,7 @@ describe('the token of the coordinator', () => {
     expect(pages.at(-1)).toContain('data:');
     for (const text of told) {
       for (const secret of [token, Buffer.from(token).toString('base64')]) {
-        // Not the text itself, which would then be in the report.
+        // Not the text itself, which would appear in the report.
         expect(text.includes(secret)).toBe(false);
       }
     }
@@ -136,9 +136,9 @@ describe('a secret in a kubeconfig', () => {
     { name: 'as a key that is none', text: config(NOWHERE, `{client-key-data: ${SECRET}}`) },
     { name: 'in the URL of the server', text: config(`https://me:${SECRET}@127.0.0.1:1`, '{}') },
     { name: 'in a URL that is not for HTTP', text: config(`ftp://me:${SECRET}@127.0.0.1:1`, '{}') },
-    { name: 'that a plugin wrote as it is', text: config(NOWHERE, plugin('-p', `'${SECRET}'`)) },
+    { name: 'that a plugin wrote unchanged', text: config(NOWHERE, plugin('-p', `'${SECRET}'`)) },
     { name: 'in an answer without status', text: config(NOWHERE, plugin('-p', `'{"token":"${SECRET}"}'`)) },
-  ])('$name is not told', async ({ text }) => {
+  ])('$name is not printed', async ({ text }) => {
     const file = await writeKubeconfig(text);
     const doctor = start(['doctor', '--kubeconfig', file]);
     await doctor.ended;

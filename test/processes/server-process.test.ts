@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-/** Serves until the test is over; resolves once it has said how to use it. */
+/** Serves until the test is over. Resolves when it has printed how to use it. */
 async function serve(flags: GivenFlags<ServeSettings> = {}) {
   const host = new SimHost();
   const settings = resolveSettings(serveSettings, { listen: '127.0.0.1:0', ...flags }, {});
@@ -82,7 +82,7 @@ const lease = {
 };
 
 describe('serve', () => {
-  test('lets in whoever has one of the kubeconfigs that it writes, to do what that allows', async () => {
+  test('accepts users of the kubeconfigs that it writes, with their permissions', async () => {
     const { kubeconfig, readOnlyKubeconfig } = await serve();
     const admin = connect(kubeconfig);
     await admin.request({ method: 'POST', path: LEASES, body: lease });
@@ -93,7 +93,7 @@ describe('serve', () => {
     });
   });
 
-  test('keeps its kubeconfigs to itself, and removes them at the end where it keeps nothing', async () => {
+  test('protects its kubeconfigs, and removes them at the end if it stores nothing', async () => {
     const { host, kubeconfig, readOnlyKubeconfig, stop } = await serve();
     for (const file of [kubeconfig, readOnlyKubeconfig]) expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(host.undos.size).toBe(1);
@@ -117,13 +117,13 @@ describe('serve', () => {
     );
     for (const file of kept) expect((await stat(join(directory, file))).mode & 0o777).toBe(0o600);
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
-    // Nothing unfinished is left over.
+    // No partial file is left.
     expect(
       (await readdir(directory)).filter((file) => !file.startsWith('objects.sqlite')).toSorted(),
     ).toEqual(['ca.crt', 'kubeconfig', 'kubeconfig-read-only', 'tls.crt', 'tls.key', 'tokens.json']);
   });
 
-  test('makes a new certificate when the one that it kept is not for the address any more', async () => {
+  test('creates a new certificate if the stored one does not match the address', async () => {
     await (await serve({ dataDirectory: directory })).stop();
     const before = await readFile(join(directory, 'ca.crt'), 'utf8');
     const { kubeconfig } = await serve({ dataDirectory: directory, listen: '127.0.0.2:0' });
@@ -131,7 +131,7 @@ describe('serve', () => {
     expect(await connect(kubeconfig).request({ method: 'GET', path: LEASES })).toMatchObject({ items: [] });
   });
 
-  test('uses a certificate that is given, and tells clients of the root that it brings', async () => {
+  test('uses a given certificate, and gives clients its root', async () => {
     await (await serve({ dataDirectory: directory })).stop();
     const { ca, cert, key } = await generateCertificate([], systemClock);
     const [tlsCertificate, tlsKey] = [join(directory, 'own.crt'), join(directory, 'own.key')];
@@ -144,7 +144,7 @@ describe('serve', () => {
     expect(await readFile(second.kubeconfig, 'utf8')).not.toContain('certificate-authority-data');
   });
 
-  test('lets in whom a token file names, and says when nobody of them may do everything', async () => {
+  test('accepts the users of a token file, and reports if none of them is an administrator', async () => {
     await (await serve({ dataDirectory: directory })).stop();
     const tokens = join(directory, 'own.yaml');
     await writeFile(tokens, '- { name: reader, token: abc, access: read-only }\n');
@@ -153,7 +153,7 @@ describe('serve', () => {
     expect(await readFile(readOnlyKubeconfig, 'utf8')).toContain('token: abc');
   });
 
-  test('writes the kubeconfig where it is told to, again and again, but never over another file', async () => {
+  test('writes the kubeconfig to the given path, repeatedly, but never over another file', async () => {
     await (await serve({ dataDirectory: directory })).stop();
     const kubeconfigOut = join(directory, 'out');
     const first = await serve({ kubeconfigOut });
@@ -169,7 +169,7 @@ describe('serve', () => {
     expect(await readFile(kubeconfigOut, 'utf8')).toBe('apiVersion: v1\n');
   });
 
-  test('warns when others can reach it, and tells this machine a way', async () => {
+  test('warns if other machines can reach it, and prints an address for this machine', async () => {
     const { host, kubeconfig } = await serve({ listen: '0.0.0.0:0' });
     expect(host.said.err.match(/^warning: .*$/gm)).toEqual([
       'warning: 0.0.0.0 is not a loopback address: other machines can reach the server, and only its tokens protect it',
@@ -177,7 +177,7 @@ describe('serve', () => {
     expect(await connect(kubeconfig).request({ method: 'GET', path: LEASES })).toMatchObject({ items: [] });
   });
 
-  test('serves the versions of LeaseCandidate that it is told to', async () => {
+  test('serves the given versions of LeaseCandidate', async () => {
     const { kubeconfig } = await serve({ leaseCandidateVersions: 'v1alpha2' });
     const client = connect(kubeconfig);
     const served = async (apiVersion: string) => {
@@ -193,7 +193,7 @@ describe('serve', () => {
     ]).toEqual(['no', 'yes', 'no', 'no']);
   });
 
-  test('logs each request if asked to', async () => {
+  test('logs each request on request', async () => {
     const { host, kubeconfig, stop } = await serve({ logLevel: 'debug' });
     await connect(kubeconfig).request({ method: 'GET', path: LEASES });
     await stop();
@@ -209,7 +209,7 @@ describe('serve', () => {
     ]);
   });
 
-  test('says what to do when its address is taken', async () => {
+  test('explains what to do when its address is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => {
       other.close();
@@ -224,7 +224,7 @@ describe('serve', () => {
     );
   });
 
-  test('says that another process serves the same data directory', async () => {
+  test('reports that another process uses the same data directory', async () => {
     await serve({ dataDirectory: directory });
     expect(await whatGoesWrong({ dataDirectory: directory })).toContain('in use by another process');
   });
@@ -257,11 +257,11 @@ describe('serve', () => {
       want: /^--data-dir .* cannot be used: .* is a file, not a directory$/,
     },
     {
-      name: 'a kubeconfig where there is no directory',
+      name: 'a kubeconfig in a missing directory',
       flags: (file) => ({ kubeconfigOut: `${file}.d/kubeconfig` }),
       want: /^The kubeconfig .* cannot be used: ENOENT/,
     },
-  ])('says what is wrong with $name', async ({ flags, text = 'x', want }) => {
+  ])('reports the problem with $name', async ({ flags, text = 'x', want }) => {
     const file = `${directory}.given`;
     await writeFile(file, text);
     expect(await whatGoesWrong(flags(file))).toMatch(want);

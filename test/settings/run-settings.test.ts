@@ -36,7 +36,7 @@ function problemsIn(resolve: () => unknown): readonly string[] {
 }
 
 describe('settings', () => {
-  test('have defaults that need nothing to be given', () => {
+  test('have defaults for all', () => {
     expect(resolveRunSettings({}, {})).toEqual({
       kubeconfig: undefined,
       context: undefined,
@@ -59,20 +59,20 @@ describe('settings', () => {
     });
   });
 
-  test('come from the flag before the environment, and from the environment before the default', () => {
+  test('come from the flag first, then from the environment, then from the default', () => {
     const env = { CLE_WORKERS: '3', CLE_LEASE_DURATION: '12s' };
     const settings = resolveRunSettings({ workers: '2' }, env);
     expect(settings).toMatchObject({ workers: 2, leaseDurationSeconds: 12, electionDurationMs: 5000 });
   });
 
-  test('count an empty environment variable as not given', () => {
+  test('treat an empty environment variable as absent', () => {
     expect(resolveRunSettings({}, { CLE_KUBECONFIG: '', CLE_WORKERS: '' })).toMatchObject({
       kubeconfig: undefined,
       workers: 32,
     });
   });
 
-  test('can each be given by an environment variable of their own', () => {
+  test('each have their own environment variable', () => {
     const names = [...envNames(runSettings), ...envNames(serveSettings), ...envNames(demoSettings)];
     expect(names).toContain('CLE_CANDIDATE_GC_AFTER');
     expect(names).toContain('CLE_SERVE_DATA_DIR');
@@ -80,7 +80,7 @@ describe('settings', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('never share an environment variable with those that a Service named like them brings into a pod', () => {
+  test('never share an environment variable with those of a Service in a pod', () => {
     const injected = (names: readonly string[], prefix: string) =>
       names.filter((name) => new RegExp(`^${prefix}_(?:PORT|SERVICE_)`).test(name));
     expect(injected(envNames(runSettings), 'CLE')).toEqual([]);
@@ -174,7 +174,7 @@ describe('settings', () => {
     expect(problemsOf(flags)).toEqual([want]);
   });
 
-  test('are refused all at once, each problem naming where the text came from', () => {
+  test('are refused all at once, each with the source of the text', () => {
     expect(problemsOf({ workers: 'x' }, { CLE_LEASE_DURATION: 'abc', CLE_WORKERS: '7' })).toEqual([
       '--workers: "x" is not a whole number from 1 to 256',
       '--lease-duration: "abc" is not a duration; give e.g. 10s or 1500ms (from CLE_LEASE_DURATION)',
@@ -205,7 +205,7 @@ describe('settings', () => {
 });
 
 describe("serve's settings", () => {
-  test('have defaults that keep to this machine and keep nothing', () => {
+  test('have defaults for this machine only, without storage', () => {
     expect(resolveSettings(serveSettings, {}, {})).toEqual({
       listen: { host: '127.0.0.1', port: 6443 },
       dataDirectory: undefined,
@@ -276,7 +276,7 @@ describe("serve's settings", () => {
 });
 
 describe("the demo's settings", () => {
-  test('have defaults that need nothing to be given', () => {
+  test('have defaults for all', () => {
     expect(resolveSettings(demoSettings, {}, {})).toEqual({
       once: false,
       listen: { host: '127.0.0.1', port: 0 },

@@ -3,14 +3,14 @@ import type { SimReplica } from './sim-replica.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /**
- * The lock is free 26 s after its holder's API server has lost the API, at the latest: the broken watch is begun again
- * within 10 s, the lock is kept for 10 s, the next look comes within 2.2 s, and the last write may take 3.5 s. A holder that
- * has crashed keeps it for 15 s, or for 30 s where it had just claimed by force. A claim by force settles for 15 s, and 15 s
- * are for one that is lost once more.
+ * Longest time until the lock is free after the API server of its holder has lost the API: 26 s. The broken watch is
+ * retried within 10 s, the holder keeps the lock for 10 s, its next check comes within 2.2 s, and its last write may
+ * take 3.5 s. A crashed holder keeps the lock for 15 s, or for 30 s if it had just claimed it by force. A claim by
+ * force settles for 15 s, and 15 s more are for a lock that is lost once more.
  */
 const TAKEN_OVER_WITHIN_MS = 60_000;
 
-/** Sees to it that somebody who can elect coordinates, whenever somebody could for long. */
+/** Checks that an able coordinator holds the lock whenever one has been able to elect for long. */
 export class AbleCheck {
   readonly #world: SimWorld;
   readonly #ableSince = new Map<SimReplica, Instant>();
@@ -19,7 +19,7 @@ export class AbleCheck {
     this.#world = world;
   }
 
-  /** What is not as it should be now. */
+  /** Returns the violation at this moment, if there is one. */
   look(): readonly string[] {
     const { coordinators, clock } = this.#world;
     const able = coordinators.running.filter((replica) => coordinators.isAble(replica));

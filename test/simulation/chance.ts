@@ -1,6 +1,6 @@
 import { seededRandom } from '../support/seeded-random.ts';
 
-/** Chance that is the same for a seed and a name, whatever else happens: what one actor draws changes nothing for another. */
+/** A random generator that depends only on a seed and a name. The draws of one actor do not change those of another. */
 export class Chance {
   readonly random: () => number;
   readonly #seed: number;
@@ -14,12 +14,12 @@ export class Chance {
     this.random = seededRandom(hash);
   }
 
-  /** Chance for something else of the same seed. */
+  /** Returns another generator of the same seed. */
   for(name: string): Chance {
     return new Chance(this.#seed, name);
   }
 
-  /** A whole number from 0 on, less than `max`. */
+  /** Returns a whole number from 0 to `max` - 1. */
   upTo(max: number): number {
     return Math.floor(this.random() * max);
   }

@@ -6,12 +6,15 @@ import { specOf } from './sim-api-server.ts';
 import { keyOf } from './sim-store.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** Since when candidates must have been left in peace for everybody to know them, in milliseconds. */
+/** Time without disturbance after which all replicas know a candidate, in milliseconds. */
 const STEADY_MS = 30_000;
-/** After a fault of the network somebody may wait for 30 s for a watch to open, and try again after a backoff. */
+/** After a network fault, a replica may wait up to 30 s for a watch to open, and then retry after a backoff. */
 const RECONNECTED_MS = 90_000;
 
-/** Sees to it that a Lease in a conflict is left alone, but for the removal of our own preferredHolder (rule 4). */
+/**
+ * Checks that coordinators leave a Lease in a conflict alone, except that they remove their own preferredHolder (rule
+ * 4).
+ */
 export class ConflictCheck {
   readonly #world: SimWorld;
   readonly #stories: LeaseStories;
@@ -28,9 +31,9 @@ export class ConflictCheck {
     this.#noteRelease(event);
     if (event.writer.kind !== 'coordinator' || !this.#isInConflict(event.key)) return [];
     const { before, after, writer, key } = event;
-    // It may have lost its watches together, and have only some of them back.
+    // The replica may have lost all its watches at once, and have recovered only some of them.
     if (this.#world.coordinators.named(writer.name)?.isUpToDate === false) return [];
-    // A moment ago it may have known no answer to its last pings, and had to decide without them.
+    // A moment ago, the replica may not have known the answers to its last pings, and had to decide without them.
     if (this.#world.coordinators.heldUntil > this.#world.clock.now() - STEADY_MS) return [];
     const isRemoval =
       before?.preferredHolder !== undefined &&
@@ -40,7 +43,10 @@ export class ConflictCheck {
     return isRemoval ? [] : [`${writer.name} writes ${key}, whose candidates are in conflict`];
   }
 
-  /** Whether everybody who is or was a candidate runs and is well, and those with the highest version want different things. */
+  /**
+   * Whether all present and former candidates run and are well, and those with the highest version ask for different
+   * strategies.
+   */
   #isInConflict(key: string): boolean {
     const [namespace, leaseName] = key.split('/');
     const candidates = this.#world.store
@@ -53,7 +59,7 @@ export class ConflictCheck {
       );
     const { clock, plan } = this.#world;
     const now = clock.now();
-    // Who has released the Lease takes no part for a while (rule 3), and somewhat longer as replicas see it.
+    // A candidate that has released the Lease takes no part for a while (rule 3), and replicas see the release later.
     const backAfterMs = 2 * plan.settings.electionDurationMs;
     const others = candidates.filter(({ metadata }) => {
       const releasedAt = this.#releasedAt.get(`${namespace}/${metadata.name}`);
@@ -66,7 +72,7 @@ export class ConflictCheck {
       const slot = this.#world.slots.find(({ program }) => program?.name === metadata.name);
       const { link } = slot?.program ?? {};
       if (!slot?.candidate || !link || link.isDisturbed) return false;
-      // One that sleeps answers nobody, and is no party then (rule 4).
+      // A sleeping candidate answers no ping, so it is not a party of the conflict (rule 4).
       if (slot.candidate.process.isPaused) return false;
       if (slot.candidate.process.lowestSkewMs - aheadMs < FAR_BEHIND_MS) return false;
       return slot.touchedAt < now - STEADY_MS && link.troubledUntil < now - RECONNECTED_MS;
@@ -80,7 +86,7 @@ export class ConflictCheck {
   }
 }
 
-/** Whether those with the highest version want different things. */
+/** Whether the candidates with the highest version ask for different strategies. */
 function areAtOdds(candidates: readonly KubernetesObject[]): boolean {
   const versions = candidates.map((object) => String(specOf(object)['binaryVersion'])).sort();
   const highest = candidates.filter((object) => specOf(object)['binaryVersion'] === versions.at(-1));

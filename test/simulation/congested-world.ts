@@ -8,36 +8,40 @@ import { SimProcess } from './sim-process.ts';
 import type { SimReplica } from './sim-replica.ts';
 import { SimWorld } from './sim-world.ts';
 
-/** What there is in a {@link CongestedWorld}. */
+/** The sizes of a {@link CongestedWorld}. */
 export interface CongestionOptions {
   readonly leases: number;
-  /** What the API server answers in all. */
+  /** Requests per second that the API server answers in total. */
   readonly requestsPerSecond: number;
   readonly renewEveryMs: number;
-  /** So many candidates that never answer, for one Lease more that does not exist yet. */
+  /** Number of candidates that never answer, for an additional Lease that does not exist yet. */
   readonly silent?: number;
-  /** So many candidates that answer, for that Lease. */
+  /** Number of candidates of that Lease that answer. */
   readonly answering?: number;
 }
 
 const CANDIDATES_PER_LEASE = 5;
-/** Each request and each answer travels for a millisecond, and news of a change not at all: what takes longer has waited. */
+/**
+ * Each request and each answer takes a millisecond; watch events take no time. A longer time means that a request has
+ * waited.
+ */
 const STEADY = { latencyMs: 1, watchDelayMs: 1 };
 
 /**
- * Many Leases with a leader and four more candidates each, two replicas of the coordinator, and an API server that answers
- * only so many requests a second. The leader is `<lease>-0`, the best of the others `<lease>-1`; in every other Lease the
- * leader is better than that by its version, else by its name alone.
+ * Many Leases with a leader and four more candidates each, two replicas of the coordinator, and an API server that
+ * answers a limited number of requests per second. The leader is `<lease>-0`, and the best other candidate is
+ * `<lease>-1`. In every second Lease, the leader is better because of its version, in the others only because of its
+ * name.
  */
 export class CongestedWorld {
   readonly world = new SimWorld(emptyPlan(1), { keepsRecord: true });
   readonly leaseNames: readonly string[];
   readonly #capacity: SimCapacity;
-  /** Those that lead or want to, and others of their namespace. */
+  /** The programs of all Leases, and other programs in their namespace. */
   readonly crowd: SimCrowd;
-  /** Programs of a namespace of its own, `noisy`, which nobody else should notice. */
+  /** Programs in the namespace `noisy`. Other namespaces must not notice them. */
   readonly noisy: SimCrowd;
-  /** Since when it is counted what happens. */
+  /** Start of the measurement. */
   #from: Instant = 0;
 
   constructor({ leases, requestsPerSecond, renewEveryMs, silent = 0, answering = 0 }: CongestionOptions) {
@@ -65,7 +69,7 @@ export class CongestedWorld {
     }
   }
 
-  /** Starts the coordinators, and returns `warmUpMs` after one of them has got the lock. */
+  /** Starts the coordinators. Returns `warmUpMs` after one of them has acquired the lock. */
   async start(warmUpMs: number): Promise<void> {
     const { world } = this;
     for (const name of ['replica-1', 'replica-2']) world.addReplica({ name, wallMs: 0, rate: 1 });
@@ -74,7 +78,7 @@ export class CongestedWorld {
     this.#from = world.clock.now();
   }
 
-  /** Ends every leader there is, one after the other, within `withinMs`. */
+  /** Ends all leaders within `withinMs`, one after the other. */
   async endLeaders(how: 'crash' | 'stop', withinMs: number): Promise<void> {
     for (const leaseName of this.leaseNames) {
       await this.world.run(withinMs / this.leaseNames.length);
@@ -83,13 +87,13 @@ export class CongestedWorld {
     }
   }
 
-  /** The API server takes `factor` times as long for everything, for so long. */
+  /** Makes the API server slower by `factor` for a time. */
   async slowDown(factor: number, ms: number): Promise<void> {
     this.#capacity.slowDown(factor, ms);
     await this.world.run(ms);
   }
 
-  /** Runs on until every Lease is led, or for so long. */
+  /** Runs until every Lease has a leader, or until the time is over. */
   async runUntilLed(withinMs: number): Promise<void> {
     const until = this.world.clock.now() + withinMs;
     while (this.world.clock.now() < until && this.leaderless.length > 0) await this.world.run(500);
@@ -99,7 +103,10 @@ export class CongestedWorld {
     return this.leaseNames.filter((leaseName) => this.crowd.leaderOf(leaseName) === undefined);
   }
 
-  /** For how long each Lease had no leader after its first one ended, in milliseconds; Infinity: it has none yet. */
+  /**
+   * Returns the time without a leader after the first leader of each Lease ended, in milliseconds; Infinity if there
+   * is none yet.
+   */
   get vacancies(): readonly number[] {
     const firsts = new Map<string, number>();
     for (const { leaseName, vacantForMs } of this.crowd.takeUps)
@@ -107,7 +114,7 @@ export class CongestedWorld {
     return this.leaseNames.map((leaseName) => firsts.get(leaseName) ?? Number.POSITIVE_INFINITY);
   }
 
-  /** How long after `since` each Lease was led again at last, in milliseconds; Infinity: it is not. */
+  /** Returns the time from `since` until each Lease last got a leader, in milliseconds; Infinity if it has none. */
   ledAgainAfter(since: Instant): readonly number[] {
     const lasts = new Map(this.crowd.takeUps.map(({ leaseName, at }) => [leaseName, at - since]));
     const leaderless = new Set(this.leaderless);
@@ -118,12 +125,12 @@ export class CongestedWorld {
     );
   }
 
-  /** Which replica has the lock. */
+  /** The replica that holds the lock. */
   get coordinator(): string | undefined {
     return this.#active?.name;
   }
 
-  /** The controller of the replica that has the lock. */
+  /** The controller of the replica that holds the lock. */
   get controller(): ElectionController {
     if (!this.#active) throw new Error('nobody has the lock');
     return this.#active.controller;
@@ -133,14 +140,14 @@ export class CongestedWorld {
     return this.world.replicas.find((replica) => replica.isActive());
   }
 
-  /** Leases that went to another than the best of those that live, as if that one were dead. */
+  /** Leases that were granted to a candidate that is not the best live one, as if the best one were dead. */
   get misjudged(): readonly string[] {
     return this.crowd.takeUps
       .filter(({ leaseName, leader }) => leader !== `${leaseName}-1`)
       .map(({ leaseName, leader, at }) => `${leaseName} to ${leader} at ${Math.round(at - this.#from)} ms`);
   }
 
-  /** What happened, for whoever has to understand it. */
+  /** A description of the events, for debugging. */
   get report(): string {
     const led = [...this.vacancies].sort((a, b) => a - b);
     const at = (share: number) => Math.round(led[Math.ceil(share * led.length) - 1] ?? Number.NaN);
@@ -152,7 +159,7 @@ export class CongestedWorld {
     ].join('\n');
   }
 
-  /** How many Leases were led again in each second. */
+  /** Number of Leases that got a leader again, for each second. */
   #timeline(): string {
     const seconds = new Map<number, number>();
     for (const { at } of this.crowd.takeUps) {

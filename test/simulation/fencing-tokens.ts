@@ -1,14 +1,14 @@
 import type { Term } from '../../src/participant/term.ts';
 
 /**
- * Sees to it that each term of a participant has a greater number than all before it (rule 15). Who deletes a Lease takes its
- * numbers along.
+ * Checks that each term of a participant has a greater fencing token than all terms before it (rule 15). The deletion
+ * of a Lease resets its tokens.
  */
 export class FencingTokens {
-  /** By uid of a Lease: the greatest so far. */
+  /** The greatest token so far, by the Lease's uid. */
   readonly #greatest = new Map<string, number>();
 
-  /** What is wrong with a term that begins. */
+  /** Returns the violation by a new term, if there is one. */
   begun(uid: string, { holder, lease, fencingToken }: Term): readonly string[] {
     const greatest = this.#greatest.get(uid) ?? -1;
     this.#greatest.set(uid, Math.max(greatest, fencingToken));
@@ -18,7 +18,7 @@ export class FencingTokens {
     ];
   }
 
-  /** Storage was set back: the numbers since then are given out a second time. */
+  /** After a restore of the storage, tokens that were given since the backup are given a second time. */
   forget(): void {
     this.#greatest.clear();
   }

@@ -6,7 +6,7 @@ import { keyOf } from './sim-store.ts';
 
 type WhatWasWritten = Pick<SimWrite, 'at' | 'resource' | 'key' | 'before' | 'after' | 'isLate'>;
 
-/** What a write that was carried out is in a history. */
+/** The history event of a write that the server has applied. */
 export function eventOf(write: WhatWasWritten, writer: Writer): HistoryEvent {
   const { at, resource, key, before, after, isLate } = write;
   const common = { at, writer, key, isLate };
@@ -15,7 +15,7 @@ export function eventOf(write: WhatWasWritten, writer: Writer): HistoryEvent {
     : { kind: 'candidate', ...common, before: candidateOf(before), after: candidateOf(after) };
 }
 
-/** What Leases are in a history, by their keys. */
+/** The Leases in a history event, by key. */
 export function leaseStates(leases: readonly KubernetesObject[]): ReadonlyMap<string, LeaseState> {
   return new Map(
     leases.flatMap((lease) => {
@@ -25,7 +25,7 @@ export function leaseStates(leases: readonly KubernetesObject[]): ReadonlyMap<st
   );
 }
 
-/** Each object is looked at twice: as what a write makes, and as what the next one finds. */
+/** Each object is seen twice: as the result of a write, and as the state that the next write finds. */
 const leases = new WeakMap<KubernetesObject, LeaseState>();
 
 function leaseOf(object: KubernetesObject | undefined): LeaseState | undefined {

@@ -1,6 +1,6 @@
 import type { HistoryEvent, Moment } from '../invariants/history.ts';
 
-/** Who holds each Lease by a renewal of its own, with nothing written by anybody since. */
+/** Tracks the holder of each Lease that has renewed it itself, with no write by others since then. */
 export class LastRenewals {
   readonly #renewals = new Map<string, { readonly holder: string; readonly until: Moment }>();
 
@@ -13,12 +13,12 @@ export class LastRenewals {
     else this.#renewals.delete(key);
   }
 
-  /** Somebody else has this name from now on. */
+  /** From now on, another program has this name. */
   forget(key: string, who: string): void {
     if (this.#renewals.get(key)?.holder === who) this.#renewals.delete(key);
   }
 
-  /** Whether `who` has renewed the Lease last, and that lasts at `at`. */
+  /** Whether `who` was the last to renew the Lease, and this renewal is still valid at `at`. */
   isHeld(key: string, who: string, at: Moment): boolean {
     const renewal = this.#renewals.get(key);
     return renewal?.holder === who && at < renewal.until;

@@ -7,33 +7,34 @@ import type { LeasePlan } from './sim-plan.ts';
 import type { SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** client-go's elector looks this many retry periods later, at the latest. */
+/** client-go's elector reads the Lease at most this many retry periods later. */
 const LONGEST_LOOK = 2.2;
-/** For requests and pings, and between two looks of this check. */
+/** Time for requests and pings, and between two runs of this check. */
 const SPARE_MS = 4000;
 
 /**
- * Sees to it that a Lease some of whose candidates only answer pings, as their electors hang, is never long without a leader,
- * as long as another candidate is well. It is not in order otherwise: a better candidate that hangs is tried again and again.
+ * Checks that a Lease does not stay without a leader for long while some of its candidates hang but answer pings, if
+ * another candidate is well. Such a Lease does not settle: coordinators try a better candidate that hangs again and
+ * again.
  */
 export class LedCheck {
   readonly #world: SimWorld;
   readonly #stories: LeaseStories;
   readonly #from: Instant;
-  /** By Lease: the renewTime of a grant that nobody has taken up, and since when it is known. */
+  /** By Lease: the renewTime of a grant that the new holder has not renewed, and when that became known. */
   readonly #untaken = new Map<string, { readonly renewTime: unknown; readonly since: Instant }>();
-  /** By Lease: when a coordinator last kept it for a former holder. */
+  /** By Lease: when a coordinator last reserved it for a former holder. */
   readonly #reserved = new Map<string, Instant>();
   readonly #wellSince = new Map<SimSlot, Instant>();
 
-  /** @param from when each Lease has to be in order at the latest */
+  /** @param from the latest time from which each Lease must have a leader */
   constructor(world: SimWorld, stories: LeaseStories, from: Instant) {
     this.#world = world;
     this.#stories = stories;
     this.#from = from;
   }
 
-  /** What is not as it should be now; `well` are the candidates of the Lease that could lead. */
+  /** Returns the violation at this moment. `well`: the candidates of the Lease that could lead. */
   look(lease: LeasePlan, slots: readonly SimSlot[], well: readonly SimSlot[]): readonly string[] {
     const key = `${lease.namespace}/${lease.name}`;
     const now = this.#world.clock.now();
@@ -46,7 +47,7 @@ export class LedCheck {
     const vacantMs = now - Math.max(ledUntil, from, this.#reservedUntil(lease, ledUntil));
     const untakenMs = now - Math.max(untakenSince, from);
     const { clockTolerance, settings } = this.#world.plan;
-    // A grant that is not taken up within this time goes to somebody else who lives (rule 12).
+    // If a new holder does not renew within this time, another live candidate gets the Lease (rule 12).
     const takenUpWithinMs = takeUpMs(settings.leaseDurationSeconds);
     return [
       ...(vacantMs < this.#longestVacancyMs(lease, hanging)
@@ -58,7 +59,7 @@ export class LedCheck {
     ];
   }
 
-  /** Since when one of them has been well: a leader that yields ends, and its program is started again. */
+  /** Since when one of the candidates has been well. A leader that yields exits, and its program is started again. */
   #noteWell(slots: readonly SimSlot[], well: readonly SimSlot[]): Instant {
     const since = well.map((slot) =>
       Math.max(this.#wellSince.get(slot) ?? this.#world.clock.now(), slot.touchedAt),
@@ -69,8 +70,8 @@ export class LedCheck {
   }
 
   /**
-   * Until when a coordinator has kept the Lease for a holder that may believe in it (rule 8), but not for longer than such a
-   * belief lasts.
+   * Until when a coordinator reserves the Lease for a holder that may believe that it leads (rule 8). A belief limits
+   * this time.
    */
   #reservedUntil({ namespace, name, timing }: LeasePlan, ledUntil: Instant): Instant {
     const key = `${namespace}/${name}`;
@@ -89,7 +90,7 @@ export class LedCheck {
     return Math.min(this.#reserved.get(key) ?? Number.NEGATIVE_INFINITY, latest);
   }
 
-  /** Since when the Lease is granted to an elector that hangs, and has not been taken up; Infinity where it is not. */
+  /** Since when a hanging elector has had the Lease without renewing it; Infinity if there is none. */
   #untakenSince(key: string, slots: readonly SimSlot[]): Instant {
     const { holderIdentity, acquireTime, renewTime } = specOf(this.#world.store.get('leases', key));
     const isToHanging = slots.some(({ isHanging, program }) => isHanging && program?.name === holderIdentity);
@@ -103,7 +104,7 @@ export class LedCheck {
   #longestVacancyMs({ timing }: LeasePlan, hanging: number): number {
     const { clockTolerance, settings } = this.#world.plan;
     const { leaseSeconds, renewDeadlineMs, retryMs } = timing;
-    // A leader stops so much before its Lease runs out.
+    // A leader stops this long before its Lease expires.
     const earlyMs = Math.max(
       leaseSeconds * 1000 - renewDeadlineMs - retryMs,
       leaseSeconds * 1000 * (1 - clockTolerance),

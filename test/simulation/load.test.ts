@@ -3,20 +3,22 @@ import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { CongestedWorld, type CongestionOptions } from './congested-world.ts';
 import type { SimCrowd } from './sim-crowd.ts';
 
-/** Which part of the full size is tried: with 1, 100,000 candidates of one Lease and 10,000 Leases at once. */
+/** The scale of the test. At scale 1: 100,000 candidates of one Lease, and 10,000 Leases at once. */
 const SCALE = Number(process.env['CLE_SIM_SCALE'] ?? 0.05);
 const CROWD = 100_000 * SCALE;
 const NEW_LEASES = 10_000 * SCALE;
 const OTHERS = 100;
 const STEADY = { leases: OTHERS, requestsPerSecond: 1000, renewEveryMs: 4000 };
-/** What a busy candidate of a Lease with so many does, so often. */
+/** The frequencies at which busy candidates of a crowded Lease act. */
 const BUSY = { candidates: 100, times: 20_000, everyMs: 1 };
-/** How much later than without its neighbour another Lease may be led again, in milliseconds. */
+/** Maximum extra delay of another Lease's new leader because of its neighbour, in milliseconds. */
 const MAX_DELAY_MS = 100;
-/** A Lease is decided on so often for each candidate and second of virtual time, and has a second's worth in advance. */
+/**
+ * Budget of decisions about a Lease: this many per candidate and second of virtual time, with one second in advance.
+ */
 const DECIDED_CANDIDATES_PER_SECOND = 10_000;
 
-/** How often a Lease was decided on, and on how many candidates all in all. */
+/** Number of decisions about a Lease, and the total number of candidates in them. */
 function countDecisions(key: string) {
   const original = ElectionRecords.prototype.gather;
   const counts = { decisions: 0, candidates: 0 };
@@ -35,7 +37,7 @@ function countDecisions(key: string) {
   return counts;
 }
 
-/** The world once 100 leaders have stopped within 20 s or so, beside a neighbour that does what `disturb` begins. */
+/** Returns the world after 100 leaders have stopped within about 20 s, beside a neighbour that `disturb` makes busy. */
 async function elect(
   options: Partial<CongestionOptions>,
   disturb?: (world: CongestedWorld) => void,
@@ -49,16 +51,16 @@ async function elect(
   return congested;
 }
 
-/** No other Lease noticed, and no more is kept, nor more timers are set, than there are objects and requests. */
+/** Checks that no other Lease was affected, and that memory and timers are in proportion to objects and requests. */
 function expectUnnoticed(beside: CongestedWorld, alone: CongestedWorld, leases: number, candidates: number) {
   const delays = beside.vacancies.map((ms, index) => ms - (alone.vacancies[index] ?? Number.NaN));
   const { entries, closed, memories } = beside.controller.kept;
   expect([...alone.world.violations, ...beside.world.violations]).toEqual([]);
   expect(Math.max(...delays), beside.report).toBeLessThan(MAX_DELAY_MS);
-  // The coordinator's own lock is a Lease as well.
+  // The coordinator's own lock is a Lease, too.
   expect(Math.max(entries, memories)).toBeLessThanOrEqual(OTHERS + leases + 1);
   expect(closed).toBeLessThanOrEqual(6 * OTHERS + leases + candidates);
-  // One for each renewal of a Lease to come, and a few dozen for watches, deadlines and what is on its way.
+  // One timer for each Lease, and a few dozen for watches, deadlines and requests in flight.
   expect(beside.world.clock.pendingTimers).toBeLessThan(OTHERS + leases + 100);
 }
 
@@ -69,7 +71,7 @@ describe(`a Lease with ${CROWD} candidates`, () => {
     const beside = await elect({ [how]: CROWD });
     expectUnnoticed(beside, alone, 1, CROWD);
     const seconds = beside.world.clock.now() / 1000 + 1;
-    // A decision may cost more than is left, and to begin to watch gathers the Lease, too.
+    // One decision may exceed the budget, and the start of a watch gathers the Lease, too.
     const most = DECIDED_CANDIDATES_PER_SECOND * seconds + 3 * CROWD;
     expect(decided.candidates).toBeLessThan(most);
   });
@@ -88,14 +90,14 @@ describe(`${NEW_LEASES} Leases that appear within a second`, () => {
   };
   const leaderless = (crowd: SimCrowd) => names.filter((name) => crowd.leaderOf(name) === undefined);
 
-  test('in one namespace delay no election of another one, and are all led in the end', async () => {
+  test('in one namespace delay no election of another one, and all get leaders in the end', async () => {
     const alone = await elect(options);
     const beside = await elect(options, (congested) => appear(congested, congested.noisy));
     expectUnnoticed(beside, alone, NEW_LEASES, 2 * NEW_LEASES);
     expect(leaderless(beside.noisy)).toEqual([]);
   });
 
-  test('delay no election of a Lease of their own namespace that was led before', async () => {
+  test('delay no election of a Lease of their own namespace that had a leader before', async () => {
     const withinMs = 1500;
     const alone = await elect(options, undefined, withinMs);
     const beside = await elect(options, (congested) => appear(congested, congested.crowd), withinMs);
@@ -107,10 +109,10 @@ describe(`${NEW_LEASES} Leases that appear within a second`, () => {
 
 describe('a candidate that renews 1,000 times a second', () => {
   test.each([
-    { name: 'and is as it was', fields: () => ({}) },
+    { name: 'and is unchanged', fields: () => ({}) },
     { name: 'with another version each time', fields: (n: number) => ({ binaryVersion: `1.37.${n}` }) },
     { name: 'with another strategy than the others', fields: (n: number) => ({ strategy: `S${n}` }) },
-  ])('$name has its Lease decided on no more often than others can bear', async ({ fields }) => {
+  ])('$name causes no more decisions about its Lease than others can bear', async ({ fields }) => {
     const alone = await elect({});
     const decided = countDecisions('noisy/busy');
     const beside = await elect({}, ({ world, noisy }) => {

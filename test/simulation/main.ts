@@ -1,4 +1,5 @@
-// `npm run simulate -- [options]` runs seeds; `npm run simulate -- mutants [options]` breaks the program and looks whether seeds notice.
+// `npm run simulate -- [options]` runs seeds. `npm run simulate -- mutants [options]` breaks the program, and checks
+// that seeds notice.
 import { runNamed } from '../support/named-programs.ts';
 
 runNamed(

@@ -11,14 +11,21 @@ const LEASES = ['scheduler', 'controller-manager'].map((name) => ({
   timing: USUAL_TIMING,
 }));
 /**
- * A watch that broke is begun again within 10 s, and refused: the API has gone. 10 s later the lock is let go, at the next
- * look, within 2.2 s; whoever takes it acts at once, and at the latest 3.5 s later, when the last write has ended.
+ * A broken watch is retried within 10 s and refused, because the API is gone. 10 s later, the holder releases the
+ * lock at its next check, within 2.2 s. The next holder acts at once, at the latest 3.5 s later, when the last write
+ * has ended.
  */
 const HANDED_OVER_MS = 26_000;
-/** The Lease of a leader that crashed runs out after 15 s; its successor is asked for 5 s, and looks within 4.4 s. */
+/**
+ * The Lease of a crashed leader expires after 15 s. The coordinator waits up to 5 s for its successor, which reads
+ * the Lease within 4.4 s.
+ */
 const LED_AGAIN_MS = 25_000;
 
-/** Two replicas, of which the first coordinates by the server that is to lose the API, and candidates at the other one. */
+/**
+ * Two replicas, and candidates that use the other server. The first replica coordinates through the server that will
+ * lose the API.
+ */
 class RollingChange {
   readonly world = new SimWorld({ ...emptyPlan(1), leases: LEASES }, { isTracing: true, keepsRecord: true });
   readonly changing: SimApiServer = this.world.servers[1];
@@ -57,7 +64,7 @@ class RollingChange {
     }
   }
 
-  /** Those that are connected to it come back to it. */
+  /** Connected clients connect to the same server again. */
   #restart(api: SimApiServer): void {
     api.forgetHistory();
     for (const connection of this.world.network.connections) if (connection.api === api) connection.reset();
@@ -75,7 +82,7 @@ class RollingChange {
     return this.world.replicas.filter((replica) => replica.isActive()).map(({ name }) => name);
   }
 
-  /** Who has held the lock, one after the other. */
+  /** The holders of the lock, in order. */
   get lockHolders(): readonly string[] {
     const holders = this.world.servers
       .flatMap(({ writes }) => writes)
@@ -87,7 +94,7 @@ class RollingChange {
 }
 
 describe('the API at one of two API servers only', () => {
-  test('has a replica at the other one take over, and elect', async () => {
+  test('makes a replica at the other one take over, and elect', async () => {
     const change = new RollingChange();
     const { world } = change;
     await change.begin(['replica-1', 'replica-2']);
@@ -99,7 +106,7 @@ describe('the API at one of two API servers only', () => {
     expect(change.active, world.trace).toEqual(['replica-2.1']);
     await world.run(LED_AGAIN_MS);
     expect(change.led, world.trace).toEqual(world.leaseKeys);
-    // It stays where it is, also when the other server has the API again.
+    // The lock stays with its holder, even after the other server has the API again.
     await world.run(120_000);
     change.turnOn(change.changing);
     await world.run(120_000);
@@ -128,7 +135,7 @@ describe('the API at one of two API servers only', () => {
 });
 
 describe('the API at no API server', () => {
-  test('has the lock released once, taken by nobody, and taken at once when the API is back', async () => {
+  test('makes the lock be released once, taken by none, and taken at once when the API is back', async () => {
     const change = new RollingChange();
     const { world } = change;
     await change.begin(['replica-1', 'replica-2']);
@@ -137,7 +144,7 @@ describe('the API at no API server', () => {
     expect(change.active).toEqual([]);
     expect(change.lockHolders).toEqual([expect.stringContaining('replica-1.1'), '']);
     change.turnOn(...world.servers);
-    // The API is looked for every 10 s.
+    // Replicas run discovery every 10 s.
     await world.run(11_000);
     expect(change.active).toHaveLength(1);
     expect(world.violations).toEqual([]);

@@ -3,17 +3,17 @@ import { isKubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Clock, Instant } from '../../src/support/clock.ts';
 import { isJsonObject } from '../../src/support/json.ts';
 
-/** A watch that has stalled for this long is waited for no longer. */
+/** A coordinator stops waiting for a watch that has stalled for this long. */
 const PATIENCE_MS = 10_000;
 
-/** Sees to it that nobody writes again on what its own write is known to have outdated (rule 8). */
+/** Checks that no coordinator bases a write on a state that it knows is outdated by its own write (rule 8). */
 export class OutdatedWriteCheck {
   readonly #clock: Clock;
   readonly #onViolation: (what: string) => void;
-  /** By path: the resourceVersion that the last write with an answer was based on. */
+  /** By path: the resourceVersion on which the last answered write was based. */
   readonly #answered = new Map<string, { readonly resourceVersion: unknown; readonly at: Instant }>();
 
-  /** @param clock whose patience counts: the coordinator's own */
+  /** @param clock the coordinator's clock, which limits its waits */
   constructor(clock: Clock, onViolation: (what: string) => void) {
     this.#clock = clock;
     this.#onViolation = onViolation;
@@ -29,14 +29,14 @@ export class OutdatedWriteCheck {
     this.#onViolation(`${writer} writes ${request.path} again on resourceVersion ${String(resourceVersion)}`);
   }
 
-  /** What was answered before never happened. */
+  /** After a restore, earlier answers do not count. */
   forget(): void {
     this.#answered.clear();
   }
 
   answered(request: ApiRequest, answer: unknown): void {
     const resourceVersion = baseOf(request);
-    // A server that drops all that was written changes nothing.
+    // A write does not change the object if the server drops all written fields.
     const isChanged = !isKubernetesObject(answer) || answer.metadata.resourceVersion !== resourceVersion;
     if (resourceVersion !== undefined && isChanged) {
       this.#answered.set(request.path, { resourceVersion, at: this.#clock.now() });

@@ -5,14 +5,17 @@ import type { LeaseStories } from './settled-check.ts';
 import { prioritiesEndedAt, rankOf } from './sim-rank.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** For a decision to be made and written, at the longest, in milliseconds. */
+/** Maximum time to decide and write, in milliseconds. */
 const KNOWN_MS = 15_000;
 
-/** Sees to it that no leader is told to give way to one that is not better by its priority or its versions (rules 5 and 16). */
+/**
+ * Checks that coordinators ask a leader to yield only to a candidate that is better by priority or version (rules 5
+ * and 16).
+ */
 export class PreferenceCheck {
   readonly #world: SimWorld;
   readonly #stories: LeaseStories;
-  /** By replica: whose candidates it has watched, at some time. */
+  /** By replica: the groups whose candidates it has watched at some time. */
   readonly #sources = new Map<string, Set<CandidateSource>>();
 
   constructor(world: SimWorld, stories: LeaseStories) {
@@ -30,7 +33,7 @@ export class PreferenceCheck {
       return [
         `${writer.name} gives ${key} to ${after.holder}, and leaves ${after.preferredHolder} preferred`,
       ];
-    // A candidate that has just come or gone may not have been there when this was decided.
+    // The decision may have missed a candidate that has just appeared or disappeared.
     if (at - (this.#stories.byLease.get(key)?.disturbedAt ?? at) < KNOWN_MS) return [];
     if (!after?.preferredHolder || after.preferredHolder === before?.preferredHolder) return [];
     const [namespace] = key.split('/');
@@ -39,24 +42,25 @@ export class PreferenceCheck {
     );
     const known = candidates.filter((candidate) => candidate !== undefined);
     if (at - prioritiesEndedAt(this.#world, known) < KNOWN_MS) return [];
-    // By the clock of a replica that has crashed since nothing can be judged: a priority may have ended by ours alone.
+    // The decision of a replica that has crashed since cannot be judged: the priority may have ended only by its
+    // clock.
     const replica = this.#world.coordinators.named(writer.name);
     if (!replica) return [];
     const wall = replica.process.wallTime();
     const [holder, preferred] = candidates.map(
       (candidate) => candidate && rankOf(candidate, wall, after.strategy ?? ''),
     );
-    // A holder without a candidate of its own counts as the worst.
+    // A holder without a candidate counts as the worst.
     if (holder === undefined || preferred === undefined || preferred < holder) return [];
     if (!this.#hasSeen(writer.name, `${namespace}/${after.holder}`)) return [];
-    // It may have lost its watches together, and have only some of them back.
+    // The replica may have lost all its watches at once, and have recovered only some of them.
     if (!replica.isUpToDate) return [];
     return [
       `${writer.name} prefers ${after.preferredHolder} for ${key}, which is no better than ${after.holder}`,
     ];
   }
 
-  /** Whether a replica has ever watched those of a candidate's group: one that never has cannot know of them (rule 13). */
+  /** Whether a replica has ever watched the candidate's group. Without that it cannot know the candidate (rule 13). */
   #hasSeen(replica: string, key: string): boolean {
     return this.#sources.get(replica)?.has(sourceOf(this.#world.published(key)?.apiVersion)) ?? true;
   }

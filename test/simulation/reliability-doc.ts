@@ -5,7 +5,7 @@ const page = new URL('../../docs/contributing/attacks.md', import.meta.url);
 const BEGIN = '<!-- The table of faults is made from the code, by `npm run docs`. -->\n';
 const END = '<!-- End of the table of faults. -->\n';
 
-/** The page as it is, and with the table as the code has it. */
+/** Returns the page with the table that matches the code. */
 export async function reliabilityPage(): Promise<{ readonly written: string; readonly wanted: string }> {
   const written = await readFile(page, 'utf8');
   const [before = '', rest = ''] = written.split(BEGIN);

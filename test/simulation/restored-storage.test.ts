@@ -36,7 +36,7 @@ describe('an etcd that is restored from a backup', () => {
     },
   );
 
-  test('is noticed though nobody has written the lock since the backup', async () => {
+  test('is noticed although there was no write of the lock since the backup', async () => {
     const world = new SimWorld({ ...emptyPlan(1), leases: LEASES }, { isTracing: true });
     const chance = new Chance(1, 'restore');
     for (const lease of LEASES) world.addSlot(candidateSlot(lease, 0, chance, {}));
@@ -45,7 +45,7 @@ describe('an etcd that is restored from a backup', () => {
     const active = world.replicas.find((replica) => replica.isActive());
     world.coordinators.crash(active?.name.replace(/\.\d+$/, '') ?? '', 3000);
     world.restoreLater(10_000);
-    // So much is lost that the watches of who goes on would show nothing for a long time.
+    // The restore loses so many revisions that a resumed watch would show nothing for a long time.
     for (let write = 0; write < 1000; write++) {
       const lease = world.store.get('leases', 'default/webhook');
       const metadata = { name: 'webhook', ...lease?.metadata, annotations: { write: `${write}` } };

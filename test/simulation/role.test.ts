@@ -9,7 +9,7 @@ import { SimConnection } from './sim-connection.ts';
 
 const HOUR_MS = 60 * 60_000;
 
-/** The right that a request needs; undefined for discovery, which everybody may do. */
+/** Returns the permission that a request needs; undefined for discovery, which needs none. */
 function permissionOf(request: ApiRequest): CoordinatorPermission | undefined {
   const { method, path, query = {}, body } = request;
   const { verb, resource } = describeTarget(method, path, query);
@@ -23,7 +23,7 @@ function permissionOf(request: ApiRequest): CoordinatorPermission | undefined {
   return `${verb} ${group}/${resource}${isLock ? ` ${verb === 'create' ? 'in' : 'named'} the lock` : ''}`;
 }
 
-test('the role of deploy/rbac.yaml has every right that is ever used, and no other', async () => {
+test('the role in deploy/rbac.yaml has exactly the permissions that are used', async () => {
   const used = new Set<CoordinatorPermission>();
   const note = (request: ApiRequest) => {
     const permission = permissionOf(request);
@@ -34,7 +34,7 @@ test('the role of deploy/rbac.yaml has every right that is ever used, and no oth
     for (const spy of spies) spy.mockRestore();
   });
 
-  // An election, a preemption, a Lease that is created, a hand-over of the lock, and candidates that are collected.
+  // Includes an election, a preemption, a new Lease, a hand-over of the lock, and the deletion of dead candidates.
   const congested = new CongestedWorld({ leases: 2, requestsPerSecond: 1000, renewEveryMs: 10_000 });
   congested.noisy.add({ leaseName: 'new', name: 'new-0', emulationVersion: '1.35.0', isRunning: true });
   await congested.start(1000);
@@ -64,10 +64,10 @@ test('the role of deploy/rbac.yaml has every right that is ever used, and no oth
   });
   recorder.record(makeLeaseEvent());
   recorder.record(makeLeaseEvent());
-  // They are not written at once.
+  // The coordinator does not write Events at once.
   await clock.advance(10_000);
 
-  // Candidates of either group are treated alike.
+  // The rules are the same for candidates of both groups.
   const alike = (permissions: Iterable<CoordinatorPermission>) =>
     [...new Set([...permissions].map((each) => each.replace(` ${GROUP}/`, ' coordination.k8s.io/')))].sort();
   expect(alike(used)).toEqual(alike(await coordinatorPermissions()));

@@ -2,14 +2,14 @@ import { parentPort } from 'node:worker_threads';
 import { makePlan } from './sim-plan.ts';
 import { runPlan, type SimReport } from './sim-run.ts';
 
-/** What came of one seed. */
+/** The result of one seed. */
 export interface SeedOutcome extends Omit<SimReport, 'trace'> {
   readonly seed: number;
-  /** It was given up. */
+  /** The seed timed out. */
   readonly isHanging?: boolean;
 }
 
-// Errors are part of every run; nobody looks at where they were made.
+// Every run creates many errors, and their stacks are not used.
 Error.stackTraceLimit = 0;
 
 parentPort?.on('message', (seed: number) => {

@@ -1,19 +1,19 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { SeedOutcome } from './seed-worker.ts';
 
-/** How to run seeds. */
+/** Options for running seeds. */
 export interface SeedWorkersOptions extends Pick<WorkerOptions, 'execArgv' | 'env'> {
   readonly workers: number;
 }
 
 /**
- * What spins never comes back to say so. A seed takes a fraction of a second; in milliseconds of processor time of all
- * workers together, as other work on the machine must not fail it.
+ * A seed that loops forever never answers. A seed normally takes a fraction of a second. The limit is in milliseconds
+ * of CPU time of all workers, so that other load on the machine does not exceed it.
  */
 const LONGEST_SEED_MS = 60_000;
 const LOOK_EVERY_MS = 5000;
 
-/** Runs `count` seeds from `from` on, and tells of each; it stops early where that returns false. */
+/** Runs `count` seeds from `from` on and reports each. Stops early if the callback returns false. */
 export async function eachSeed(
   { from, count }: { readonly from: number; readonly count: number },
   { workers, ...options }: SeedWorkersOptions,
@@ -37,7 +37,7 @@ export async function eachSeed(
   await Promise.all(Array.from({ length: Math.min(count, workers) }, work));
 }
 
-/** The first of the seeds from 1 to `most` that fails. */
+/** Returns the first failing seed from 1 to `most`. */
 export async function firstFailure(
   most: number,
   options: SeedWorkersOptions,

@@ -15,60 +15,69 @@ import type { SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /**
- * Where nothing has gone wrong at all: the first coordinator has the lock after a forced claim has settled (15 s) or the
- * lock of another has run out (15 s) and 2 s of looking; then an election takes 5 s at the longest, and client-go looks
- * every 2 to 4.4 s, or its own retry period; a Lease of 60 s can have been granted right before.
+ * Without faults: the first coordinator gets the lock after a forced claim has settled (15 s), or after another
+ * holder's lock has expired (15 s) and a check within 2 s. Then an election takes at most 5 s, and client-go reads
+ * the Lease every 2 to 4.4 s, or in its own retry period. A Lease of 60 s may have been granted right before.
  */
 const BASE_MS = 60_000;
-/** A preference that failed is not repeated before 15 s, then twice as long each time, up to 10 min (rule 7). */
+/**
+ * A failed preference is repeated after 15 s at the earliest, then after twice as long each time, up to 10 min (rule
+ * 7).
+ */
 const PREEMPTION_BACKOFF = { firstMs: 15_000, mostMs: 600_000 };
-/** A preferredHolder that loses the Lease this soon counts as a preference that failed, too (rule 7). */
+/** If a preferredHolder loses the Lease this soon, the preference counts as failed, too (rule 7). */
 const PROBATION_MS = 60_000;
-/** What was ignored is not written again before 30 s, then twice as long each time, up to 10 min (rule 7). */
+/**
+ * Ignored fields are written again after 30 s at the earliest, then after twice as long each time, up to 10 min (rule
+ * 7).
+ */
 const IGNORED_BACKOFF = { firstMs: 30_000, mostMs: 600_000 };
-/** A candidate whose clock is further behind a coordinator's looks expired to who sees it first, and is not asked while the Lease is led (rule 1). */
+/**
+ * A candidate whose clock is further behind the coordinator's looks expired at first sight, and is not pinged while
+ * the Lease has a leader (rule 1).
+ */
 export const FAR_BEHIND_MS = -20 * 60_000;
-/** A candidate is asked for a sign of life after so long, or half its validity, or up to a tenth earlier (rule 1). */
+/** A candidate is pinged after this time or half its validity, or up to a tenth earlier (rule 1). */
 const SILENT_AFTER_MS = 6 * 60_000;
 
 type CandidateWrite = Extract<HistoryEvent, { kind: 'candidate' }>;
 
 interface LeaseStory {
-  /** When something last happened to it, or to one of its candidates, that an election may follow from. */
+  /** When an event that can cause an election last happened to the Lease or one of its candidates. */
   disturbedAt: Instant;
-  /** When a holder was last told to give way. */
+  /** When a holder was last asked to yield. */
   preferredAt: Instant;
-  /** Whom a coordinator prefers: a release by client-go takes that off the Lease before the grant. */
+  /** The candidate that a coordinator prefers. A release by client-go removes it from the Lease before the grant. */
   preferred: string | undefined;
   failedPreferences: number;
-  /** When the Lease last went to a preferredHolder that has not lost it since. */
+  /** When the Lease last went to a preferredHolder that has kept it since. */
   preemptedAt: Instant;
   ignoredPreferences: number;
-  /** How often somebody has written another strategy over the coordinator's since the last grant. */
+  /** How often other clients have overwritten the coordinator's strategy since the last grant. */
   overwrittenStrategies: number;
-  /** How many grants in a row each candidate has let run out. */
+  /** Number of consecutive grants that each candidate has let expire. */
   readonly lapses: Map<string, number>;
   leader: string | undefined;
-  /** Until when the leader believes so. */
+  /** Until when the leader believes that it leads. */
   ledUntil: Instant;
 }
 
 /**
- * Sees to it that once all faults are over every Lease has its best live candidate within a bound, and that nothing more is
- * written from then on.
+ * Checks that, after all faults are over, every Lease gets its best live candidate within a bound, and that nothing
+ * is written after that.
  */
 export class SettledCheck {
   readonly #world: SimWorld;
   readonly #stories: ReadonlyMap<string, LeaseStory>;
-  /** By name of a candidate: when it last wrote its LeaseCandidate. */
+  /** By candidate name: when it last wrote its LeaseCandidate. */
   readonly #renewedAt: ReadonlyMap<string, Instant>;
   readonly #endedAt: Instant;
   readonly #boundMs: number;
   readonly #led: LedCheck;
-  /** Leases that were found in order, and by whom they are led. */
+  /** Settled Leases, and their leaders. */
   readonly #settled = new Map<string, string>();
 
-  /** From the end of all faults on. */
+  /** From the end of all faults. */
   constructor(world: SimWorld, stories: LeaseStories) {
     this.#world = world;
     this.#stories = stories.byLease;
@@ -79,7 +88,7 @@ export class SettledCheck {
     this.#led = new LedCheck(world, stories, this.#endedAt + this.#boundMs);
   }
 
-  /** What is not as it should be now. */
+  /** Returns the violation at this moment, if there is one. */
   look(): readonly string[] {
     return this.#world.plan.leases.flatMap((lease) => this.#lookAt(lease));
   }
@@ -94,14 +103,14 @@ export class SettledCheck {
     return this.#isNeedless(event) ? [`${event.writer.name} writes ${event.key} without need`] : [];
   }
 
-  /** A ping of one that runs, has renewed as it should, and whose Lease is in order. */
+  /** A ping of a running candidate that has renewed in time and whose Lease is settled. */
   #isNeedless({ at, key, before }: CandidateWrite): boolean {
     const slot = this.#world.slots.find(
       ({ candidate }) => candidate && key === `${candidate.identity.namespace}/${candidate.identity.name}`,
     );
     if (!slot?.candidate || !this.#isInOrder(slot.key)) return false;
     if (this.#world.isLeftBehind(key, before?.uid)) return false;
-    // A clock that was set back is seen with the next renewal, and that comes up to five minutes later (rule 2).
+    // The coordinator notices a clock that was set back with the next renewal, up to five minutes later (rule 2).
     if (pingAheadMs(before) > this.#world.plan.settings.electionDurationMs) return false;
     const { name } = slot.candidate.identity;
     const silentMs = at - (this.#renewedAt.get(name) ?? Number.NEGATIVE_INFINITY);
@@ -110,14 +119,14 @@ export class SettledCheck {
       0.9 *
       this.#world.plan.clockTolerance *
       Math.min(SILENT_AFTER_MS, this.#world.plan.settings.candidateValidityMs / 2);
-    // A ping in the time of a clock that runs slow is soon ahead of it, and is put right by another one (rule 2).
+    // A ping in the time of a slow clock is soon ahead of that clock, and another ping corrects it (rule 2).
     if (this.#world.plan.clockTolerance < 1) return false;
     const { lowestSkewMs, wallSkewMs } = slot.candidate.process;
     const isRight = Math.abs(wallSkewMs) < 60_000;
     return silentMs + aheadMs + Math.max(0, -lowestSkewMs) < askedAfterMs && isRight;
   }
 
-  /** Whether it was found in order, and nothing has changed since; a priority may have ended between two looks. */
+  /** Whether the Lease was settled and nothing has changed since then. A priority may have ended between two checks. */
   #isInOrder(key: string): boolean {
     const lease = this.#world.plan.leases.find(({ namespace, name }) => key === `${namespace}/${name}`);
     const story = this.#stories.get(key);
@@ -154,12 +163,12 @@ export class SettledCheck {
     if (better) {
       return [`${key} is led by ${leader}, though ${better.program?.name} is better, ${this.#sinceEnd()}`];
     }
-    // Some better one may still turn up: it has not published itself, or is not asked before it renews.
+    // A better candidate may still appear: it is not published yet, or is pinged only after its renewal.
     if (slots.some((slot) => this.#rank(slot) < leadersRank)) return [];
     const stored = this.#world.store.get('leases', key);
     const { preferredHolder, strategy } = stored ? decodeLease(stored) : {};
     if (preferredHolder !== undefined) return [`${key} still has a preferredHolder`];
-    // Where nobody counts as a candidate yet, there is no strategy to be named.
+    // Without valid candidates there is no strategy to write.
     if (!well.some((slot) => this.#isFreeToLead(slot, story))) return [];
     if (strategy !== wanted) return [`${key} names the strategy ${String(strategy)}`];
     const former = this.#settled.get(key);
@@ -181,12 +190,12 @@ export class SettledCheck {
     return `${Math.round((this.#world.clock.now() - this.#endedAt) / 1000)} s after all faults`;
   }
 
-  /** From when on it has to be in order. */
+  /** From when the Lease must be settled. */
   #dueAt(lease: LeasePlan, story: LeaseStory, slots: readonly SimSlot[]): Instant {
     const { failedPreferences, ignoredPreferences, overwrittenStrategies, disturbedAt, preferredAt } = story;
-    // One whose clock is far behind counts only once it has renewed, and may be preferred long after everything else.
+    // A candidate whose clock is far behind is valid only after it renews, so it may be preferred very late.
     const hasLateComer = slots.some((slot) => !this.#isFreeToLead(slot, story));
-    // So may one whose preference has failed before, which is not repeated before a backoff.
+    // A candidate whose preference has failed before may be preferred late, too, because of the backoff.
     const isPreferredLate = hasLateComer || failedPreferences > 0;
     const movedAt = isPreferredLate ? Math.max(disturbedAt, preferredAt) : disturbedAt;
     const endedAt = prioritiesEndedAt(
@@ -194,7 +203,8 @@ export class SettledCheck {
       slots.flatMap((slot) => this.#published(slot) ?? []),
     );
     const touchedAt = Math.max(movedAt, endedAt, ...slots.map((slot) => slot.touchedAt));
-    // A holder that is to give way lets its Lease run out; before it got it, the Lease may have been kept for one of before, as long.
+    // A holder that is asked to yield lets its Lease expire. Before its grant, the Lease may have been reserved for a
+    // former holder for as long.
     const own =
       Math.max(this.#endedAt + this.#boundMs, touchedAt + BASE_MS) +
       2 * lease.timing.leaseSeconds * 1000 +
@@ -202,20 +212,20 @@ export class SettledCheck {
     return (
       own +
       backoff(failedPreferences, PREEMPTION_BACKOFF) +
-      // Nothing else wipes what was written, or keeps even the notes of it off a Lease (rule 14).
+      // No other client removes what a coordinator wrote, or even keeps its notes off the Lease (rule 14).
       (slots.some(({ plan }) => plan.isPlain) ? backoff(ignoredPreferences, IGNORED_BACKOFF) : 0) +
-      // Somebody has written another strategy over what the coordinator wrote, and may go on doing so.
+      // Another client has overwritten the coordinator's strategy, and may do so again.
       backoff(overwrittenStrategies, IGNORED_BACKOFF)
     );
   }
 
-  /** How much longer it takes to have a holder give way where the server drops the field that tells it (rule 14). */
+  /** Extra time until a holder yields if the server drops the field that asks it to (rule 14). */
   #fenceMs({ timing }: LeasePlan): number {
     const { hasGate, settings } = this.#world.plan;
     return hasGate ? 0 : 2 * settings.electionDurationMs + timing.retryMs + timing.leaseSeconds * 1000;
   }
 
-  /** Whether it can take part in an election: it runs, and has published its LeaseCandidate. */
+  /** Whether the program can take part in an election: it runs, and has published its LeaseCandidate. */
   #isWell(slot: SimSlot): boolean {
     const { candidate } = slot;
     if (!candidate || slot.isHanging || slot.program?.process.isPaused) return false;
@@ -228,7 +238,7 @@ export class SettledCheck {
     return this.#world.published(`${namespace}/${name}`);
   }
 
-  /** By the priority and the versions that it has published: age and name never take a Lease from anybody (rule 5). */
+  /** Compares published priorities and versions. Age and name never take a Lease from a holder (rule 5). */
   #rank(slot: SimSlot): string {
     const published = this.#published(slot) ?? { metadata: { name: '' }, spec: slot.plan };
     return rankOf(published, coordinatorsWall(this.#world), slot.plan.strategy);
@@ -242,7 +252,10 @@ export class SettledCheck {
     return !hasLapsed && !isFarBehind && !this.#mayBeHidden(candidate.identity);
   }
 
-  /** Whether it has a twin in the other group that a coordinator whose clock is behind sees for the first time as fresh as itself. */
+  /**
+   * Whether it has a twin in the other group that looks equally fresh to a coordinator with a slow clock that sees it
+   * for the first time.
+   */
   #mayBeHidden({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
     const wall = coordinatorsWall(this.#world);
     const renewTimes = this.#world.store
@@ -256,7 +269,7 @@ export class SettledCheck {
   }
 }
 
-/** What has happened to each Lease so far. */
+/** The events of each Lease so far. */
 export class LeaseStories {
   readonly byLease = new Map<string, LeaseStory>();
   readonly renewedAt = new Map<string, Instant>();
@@ -283,7 +296,7 @@ export class LeaseStories {
   #candidateWritten({ at, writer, key, before, after }: CandidateWrite): void {
     if (writer.kind === 'candidate') this.renewedAt.set(writer.name, at);
     const [namespace] = key.split('/');
-    // Pings are no news, and so are renewals of one that is there; another priority is.
+    // Pings and renewals of a known candidate do not count as news. A changed priority does.
     if (before === undefined || after === undefined || writer.name === PRIORITY_WRITER)
       this.#changed(`${namespace}/${(after ?? before)?.leaseName}`, { disturbedAt: at });
   }
@@ -295,7 +308,7 @@ export class LeaseStories {
       if (before?.strategy !== after?.strategy) story.overwrittenStrategies++;
     }
     if (writer.kind !== 'coordinator' || !after) return;
-    // Whoever had been granted the Lease before this, and led by it, has had this set back.
+    // This change resets the holder that had got the Lease before and led because of it.
     if (after.holder !== before?.holder || after.renewTime !== before.renewTime)
       story.lapses.set(after.holder, (story.lapses.get(after.holder) ?? 0) + 1);
     if (after.holder !== before?.holder) {
@@ -309,7 +322,7 @@ export class LeaseStories {
       story.failedPreferences++;
       story.preferred = undefined;
     } else if (before.renewTime === after.renewTime && before.preferredHolder === after.preferredHolder) {
-      // The server has dropped what was written.
+      // The server has dropped the written fields.
       story.ignoredPreferences++;
     }
   }
@@ -345,26 +358,29 @@ export class LeaseStories {
   }
 }
 
-/** The strategy that all ask for, if coordinators carry it out. */
+/** Returns the strategy that all candidates ask for, if coordinators support it. */
 function wantedStrategy(slots: readonly SimSlot[]): string | undefined {
   const strategies = new Set(slots.map(({ plan }) => plan.strategy));
   const [wanted = ''] = strategies;
   return strategies.size === 1 && CARRIED_OUT.has(wanted) ? wanted : undefined;
 }
 
-/** Whether it is a participant that others are to elect: unlike client-go, it publishes at once what somebody has deleted. */
+/**
+ * Whether the program is a participant that others can elect. Unlike client-go, it publishes a deleted candidate
+ * again at once.
+ */
 function isStanding({ candidate }: SimSlot): boolean {
   return candidate instanceof SimParticipant && candidate.participant.state.isStanding;
 }
 
-/** Whether a participant takes somebody else for the leader, or nobody. */
+/** Whether a participant believes in the wrong leader, or in none. */
 function isMisled({ candidate }: SimSlot, leader: string): boolean {
   if (!(candidate instanceof SimParticipant)) return false;
   const { holder, role } = candidate.participant.state;
   return holder !== leader || (role === 'leading') !== (candidate.identity.name === leader);
 }
 
-/** How far the ping to a candidate is ahead of its last renewal, both in the candidate's own time. */
+/** How far the ping to a candidate is ahead of its last renewal, both in the candidate's time. */
 function pingAheadMs({ pingTime, renewTime }: Partial<CandidateState> = {}): number {
   return pingTime && renewTime ? Date.parse(pingTime) - Date.parse(renewTime) : 0;
 }

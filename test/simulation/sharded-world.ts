@@ -11,22 +11,22 @@ import { SimProcess } from './sim-process.ts';
 import { SimStore } from './sim-store.ts';
 import { type SimCluster, SimWorld } from './sim-world.ts';
 
-/** What there is in a {@link ShardedWorld}. */
+/** The sizes of a {@link ShardedWorld}. */
 export interface ShardedOptions {
   readonly shards: number;
   readonly leasesPerShard: number;
-  /** What the API servers answer in all. */
+  /** Requests per second that the API servers answer in total. */
   readonly requestsPerSecond: number;
   readonly renewEveryMs: number;
 }
 
 export const CANDIDATES_PER_LEASE = 5;
 const REPLICAS = ['replica-1', 'replica-2'];
-/** A lock in another namespace than kube-system is for clusters without native LeaseCandidates (rule 10). */
+/** A lock outside of kube-system is only for clusters without native LeaseCandidates (rule 10). */
 const PLAN: SimPlan = { ...emptyPlan(1), hasCustomCandidates: true, hasGate: false };
 
 /**
- * A shard: two replicas of a coordinator, with a lock of their own, that have two namespaces of a cluster and see nothing
+ * A shard: two replicas of a coordinator with their own lock. They have two namespaces of a cluster, and see nothing
  * else of it. The best candidate of a Lease is `<lease>-0`, the next best `<lease>-1`.
  */
 export class Shard {
@@ -67,7 +67,7 @@ export class Shard {
     for (const crowd of this.crowds) this.#populate(crowd);
   }
 
-  /** Half of its Leases have a leader, and the others none yet. */
+  /** Half of its Leases have a leader; the others have none yet. */
   #populate(crowd: SimCrowd): void {
     for (const [index, leaseName] of this.leaseNames.entries()) {
       for (let place = 0; place < CANDIDATES_PER_LEASE; place++) {
@@ -82,12 +82,12 @@ export class Shard {
     for (const name of REPLICAS) this.world.addReplica({ name, wallMs: 0, rate: 1 });
   }
 
-  /** Which replica has its lock. */
+  /** The replica that holds its lock. */
   get coordinator(): string | undefined {
     return this.#active?.name;
   }
 
-  /** What its coordinator remembers. */
+  /** The number of records in its coordinator's memory. */
   get kept(): ElectionController['kept'] {
     if (!this.#active) throw new Error(`nobody has the lock of ${this.name}`);
     return this.#active.controller.kept;
@@ -97,7 +97,7 @@ export class Shard {
     return this.world.replicas.find((replica) => replica.isActive());
   }
 
-  /** How many of its Leases are not led. */
+  /** The number of its Leases without a leader. */
   get leaderless(): number {
     let count = 0;
     for (const crowd of this.crowds)
@@ -105,20 +105,20 @@ export class Shard {
     return count;
   }
 
-  /** For how long Leases were without a leader that were led again after `since`, in milliseconds. */
+  /** The time that Leases were without a leader, for Leases that got one again after `since`, in milliseconds. */
   vacanciesSince(since: Instant): readonly number[] {
     return this.crowds.flatMap(({ takeUps }) =>
       takeUps.flatMap(({ at, vacantForMs }) => (at > since ? [vacantForMs] : [])),
     );
   }
 
-  /** The process of its coordinator dies, and is not started again while anybody looks. */
+  /** Crashes the process of its coordinator, and does not start it again. */
   crashCoordinator(): void {
     const replica = this.coordinator?.split('.')[0] ?? '';
     this.world.coordinators.crash(replica, 3_600_000);
   }
 
-  /** Every so manieth leader dies, one after the other within `withinMs`. */
+  /** Crashes every nth leader within `withinMs`, one after the other. */
   crashLeaders(every: number, withinMs: number): void {
     for (const crowd of this.crowds) {
       for (const [index, leaseName] of this.leaseNames.entries()) {
@@ -128,7 +128,7 @@ export class Shard {
     }
   }
 
-  /** A coordinator writes in its own namespaces only. */
+  /** A coordinator writes only in its own namespaces. */
   #expectOwn(event: HistoryEvent): void {
     if ((event.kind !== 'lease' && event.kind !== 'candidate') || event.writer.kind !== 'coordinator') return;
     const [namespace = ''] = event.key.split('/');
@@ -137,7 +137,7 @@ export class Shard {
   }
 }
 
-/** A cluster whose Leases are split among shards that share nothing but its API servers, and what these can do. */
+/** A cluster whose Leases are divided among shards that share only its API servers, and the capacity of these. */
 export class ShardedWorld {
   readonly shards: readonly Shard[];
   readonly clock = new VirtualClock({ seed: 1 });
@@ -160,7 +160,9 @@ export class ShardedWorld {
     return this.shards.reduce((sum, shard) => sum + shard.leaderless, 0);
   }
 
-  /** Runs until every shard has a coordinator and every Lease a leader, or something is wrong, or for so long. */
+  /**
+   * Runs until every shard has a coordinator and every Lease a leader, or there is a violation, or the time is over.
+   */
   async runUntilLed(withinMs: number): Promise<void> {
     const until = this.clock.now() + withinMs;
     while (this.clock.now() < until && this.violations.length === 0 && !this.#isSettled) await this.run(1000);
@@ -172,7 +174,7 @@ export class ShardedWorld {
     );
   }
 
-  /** Nothing happens any more, and nothing of it is kept. */
+  /** Stops everything and frees its memory. */
   close(): void {
     for (const { world } of this.shards) world.network.close();
   }

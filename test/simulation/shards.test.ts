@@ -2,33 +2,39 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { CANDIDATES_PER_LEASE, type Shard, ShardedWorld } from './sharded-world.ts';
 
 /**
- * Which part of the full size is tried: with 1, 1,000,000 candidates on 100 shards, 10 at a time on the API servers of one
- * cluster. They share these and nothing else, so that it does not matter whether ten or a hundred of them do.
+ * The scale of the test. At scale 1: 1,000,000 candidates in 100 shards, 10 shards at a time on the API servers of
+ * one cluster. Shards share nothing else, so the number of clusters does not matter.
  */
 const SCALE = Number(process.env['CLE_SIM_SCALE'] ?? 0.01);
 const SHARDS = 10;
 const CLUSTERS = SCALE === 1 ? 10 : 1;
 const CANDIDATES = (1_000_000 * SCALE) / CLUSTERS;
 const LEASES_PER_SHARD = CANDIDATES / SHARDS / CANDIDATES_PER_LEASE;
-/** Seconds are enough for the small one, and a minute or so for each cluster of the full size; machines are busy. */
+/**
+ * Seconds are enough for the small scale, and about a minute for each cluster of the full scale; but machines are
+ * busy.
+ */
 const MAX_MS = SCALE === 1 ? 900_000 : 120_000;
 const RENEW_EVERY_MS = 10_000;
-/** For each Lease; a tenth of a request is its renewals, and an election takes six. */
+/** Requests per second and Lease: a tenth of a request for its renewals, and an election takes six. */
 const REQUESTS_PER_SECOND = 0.5;
-/** One leader of ten dies, within so long. */
+/** One of ten leaders crashes within this time. */
 const DYING = 10;
 const DEATHS_MS = 10_000;
-/** What the lock's next holder waits for: until the lock has run out, at most once more as long, and to look at it. */
+/**
+ * Maximum wait of the lock's next holder: until the lock has expired, at most the same time once more, and its own
+ * check.
+ */
 const LOCK_CHANGES_HANDS_MS = 40_000;
 
-/** What a coordinator keeps is of its own Leases and candidates, however many others have. */
+/** A coordinator's memory depends on its own Leases and candidates, not on those of other shards. */
 function expectOnlyOwnKept(shard: Shard): void {
   const { entries, closed, memories } = shard.kept;
   expect(Math.max(entries, memories)).toBeLessThanOrEqual(LEASES_PER_SHARD);
   expect(closed).toBeLessThanOrEqual(LEASES_PER_SHARD * (1 + CANDIDATES_PER_LEASE));
 }
 
-describe(`${SHARDS} shards of a cluster with ${CANDIDATES} candidates, each with namespaces and a lock of its own`, () => {
+describe(`${SHARDS} shards of a cluster with ${CANDIDATES} candidates, each with its own namespaces and lock`, () => {
   test.each(Array.from({ length: CLUSTERS }, (_, index) => index))(
     'elect beside each other, and one that loses its coordinator concerns no other (%i)',
     { timeout: MAX_MS },

@@ -1,11 +1,11 @@
 import { type Reduction, reducePlan, type SimPlan } from './sim-plan.ts';
 
-/** Whether a plan with less in it still goes wrong. */
+/** Whether a reduced plan still fails. */
 export type StillFails = (plan: SimPlan) => Promise<boolean>;
 
 /**
- * The least of a plan that still goes wrong: leaves out actors, then ever smaller parts of the faults, for as long as
- * anything can be left out.
+ * Returns a minimal plan that still fails: removes actors, then smaller and smaller parts of the faults, until no
+ * removal is possible.
  */
 export async function shrink(plan: SimPlan, stillFails: StillFails): Promise<Reduction> {
   let faults = plan.faults.map(({ id }) => id);
@@ -27,12 +27,12 @@ function actorsOf(plan: SimPlan): readonly string[] {
   return [...builtIn, ...plan.slots.map(({ name }) => name), ...plan.replicas.map(({ name }) => name)];
 }
 
-/** Without any coordinator nothing is ever in order. */
+/** Without a coordinator, no Lease ever settles. */
 function isLastReplica({ replicas }: SimPlan, without: readonly string[]): boolean {
   return replicas.every(({ name }) => without.includes(name));
 }
 
-/** Leaves out halves, then quarters, and so on down to single ones. */
+/** Removes halves, then quarters, and so on down to single elements. */
 async function fewestFaults(
   all: readonly number[],
   fails: (some: readonly number[]) => Promise<boolean>,

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '../../src/support/json.ts';
 import type { SimCapacity } from './sim-capacity.ts';
 import { applyMergePatch, keyOf, refusal, type SimChange, type SimResource, SimStore } from './sim-store.ts';
 
-/** One request that reached the server and changed something, or would have. */
+/** A request that reached the server, and has changed something or tried to. */
 export interface SimWrite {
   readonly at: Instant;
   readonly writer: string;
@@ -16,10 +16,10 @@ export interface SimWrite {
   readonly key: string;
   readonly body: JsonObject;
   readonly status: number;
-  /** The object as it was, and as it is now. */
+  /** The object before and after the write. */
   readonly before: KubernetesObject | undefined;
   readonly after: KubernetesObject | undefined;
-  /** Its sender had given it up before it arrived. */
+  /** The sender had given up the request before it arrived. */
   readonly isLate: boolean;
 }
 
@@ -32,33 +32,33 @@ interface Target {
 
 const PATH =
   /^\/apis\/(coordination\.k8s\.io|coordinated-leader-election\.dev)\/(v\w+)(?:\/namespaces\/([^/]+))?\/(leases|leasecandidates)(?:\/([^/]+))?$/;
-/** Pods and Namespaces are only listed and watched. */
+/** Clients only list and watch Pods and Namespaces. */
 const CORE = /^\/api\/v1(?:\/namespaces\/([^/]+))?\/(pods|namespaces)$/;
 const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /**
  * The coordination API of an API server, in memory: optimistic concurrency, merge patches, field ownership of
- * preferredHolder, validation as far as it matters here, watches with history. Its answers are immediate, unless it has a
- * capacity; how long they travel, and what gets lost, is up to a SimConnection.
+ * preferredHolder, the validation that tests need, and watches with history. It answers at once, unless it has a
+ * capacity. A SimConnection adds latency and losses.
  */
 export class SimApiServer {
   readonly store: SimStore;
-  /** Every write that it took or refused; not kept where only `onWrite` counts. */
+  /** Every write that the server has accepted or refused; empty if only `onWrite` is used. */
   readonly writes: SimWrite[] = [];
-  /** Every request but watches, as `<writer> <method> <path>`. */
+  /** Every request except watches, as `<writer> <method> <path>`. */
   readonly requests: string[] = [];
   candidateVersions: readonly string[] = ['v1beta1'];
-  /** Whether it serves the custom resource of this project. */
+  /** Whether it serves this project's custom resource. */
   hasCustomCandidates = false;
-  /** Off, it drops strategy and preferredHolder from Leases that do not have them yet. */
+  /** If off, it drops strategy and preferredHolder from Leases that do not have them yet. */
   isGateOn = true;
   /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
   capacity: SimCapacity | undefined;
-  /** Told of each write that succeeded. */
+  /** Called for each successful write. */
   onWrite: (write: SimWrite) => void = () => {};
   /** Refuses every connection. */
   isDown = false;
-  /** The status that it answers with, where it cannot do what it is asked to; 504 to a write is carried out all the same. */
+  /** The error status of all answers. With 504, the server still applies a write. */
   fault: ((isWrite: boolean) => number | undefined) | undefined;
   readonly #clock: Clock;
   readonly #keepsRecord: boolean;
@@ -69,15 +69,15 @@ export class SimApiServer {
     pods: new Set(),
     namespaces: new Set(),
   };
-  /** What its watch cache has not shown yet; undefined while it keeps up. */
+  /** Changes that its watch cache has not shown yet; undefined if it is up to date. */
   #unseen: SimChange[] | undefined;
   #cachedUpTo: number;
-  /** A watch from before cannot go on. */
+  /** A watch from an earlier revision cannot resume. */
   #cachedFrom = 0;
 
   /**
    * @param store shared by servers of one cluster
-   * @param keepsRecord whether to keep every request and write, for tests that look at them
+   * @param keepsRecord whether to keep every request and write, for tests that read them
    */
   constructor(clock: Clock, store = new SimStore(clock), keepsRecord = true) {
     this.#clock = clock;
@@ -90,7 +90,7 @@ export class SimApiServer {
     });
   }
 
-  /** While true, its watches show nothing new. Reads and writes are not served from the watch cache. */
+  /** While true, its watches show no changes. Reads and writes do not use the watch cache. */
   get isStale(): boolean {
     return this.#unseen !== undefined;
   }
@@ -102,25 +102,25 @@ export class SimApiServer {
     for (const change of unseen) this.#show(change);
   }
 
-  /** Up to which revision its watches have shown everything. */
+  /** The revision that its watches have reached. */
   get cachedUpTo(): number {
     return this.#cachedUpTo;
   }
 
-  /** Begins with a new watch cache: a watch can go on from now at the earliest. */
+  /** Starts with an empty watch cache: a watch cannot resume from before now. */
   forgetHistory(): void {
     this.#unseen = undefined;
     this.#cachedUpTo = this.store.revision;
     this.#cachedFrom = this.store.revision;
   }
 
-  /** Does what a request that has arrived asks for: at once, or when its turn has come. */
+  /** Executes a request that has arrived: at once, or when the capacity allows it. */
   serve(work: () => void): void {
     if (this.capacity) this.capacity.serve(work);
     else work();
   }
 
-  /** Throws what a client would reject with. */
+  /** Throws the error of the response. */
   handle(writer: string, request: ApiRequest, isLate = false): JsonObject {
     const { method, path } = request;
     if (this.#keepsRecord) this.requests.push(`${writer} ${method} ${path}`);
@@ -133,7 +133,7 @@ export class SimApiServer {
     return this.#write(writer, method, target, request, isLate);
   }
 
-  /** Begins a watch: throws what refuses it, and 410 as an ERROR event would. */
+  /** Begins a watch. Throws if it is refused; 410 comes as an ERROR event. */
   watch(request: ApiRequest, listener: (change: SimChange) => void): () => void {
     const target = this.#target(request.path);
     const isMatch = filterOf(target, request);
@@ -272,7 +272,7 @@ export class SimApiServer {
     return this.store.update(resource, object, this.#admitted(resource, object, next, manager));
   }
 
-  /** What is stored of what was sent. */
+  /** Returns the stored object for a sent one. */
   #admitted(
     resource: SimResource,
     before: KubernetesObject | undefined,
@@ -298,7 +298,7 @@ export class SimApiServer {
   }
 }
 
-/** Most requests are for paths that were asked for before. */
+/** Cached: most requests repeat a path. */
 const targets = new Map<string, Target>();
 
 function targetOf(path: string): Target | undefined {
@@ -336,7 +336,7 @@ function assertLease({ metadata }: KubernetesObject, spec: JsonObject): void {
     throw refusal(422, 'Invalid', 'leaseDurationSeconds must be greater than 0');
   if (preferredHolder !== undefined && strategy === undefined)
     throw refusal(422, 'Invalid', 'preferredHolder only with strategy');
-  // The simulated built-in writes what is no time into its own lock.
+  // The simulated built-in controller writes an invalid time into its own lock.
   if (metadata.name !== 'leader-election-controller') assertTimes(spec, 'renewTime', 'acquireTime');
 }
 
@@ -374,7 +374,7 @@ export function withOwners(
   return { ...lease, metadata: { ...lease.metadata, managedFields } };
 }
 
-/** What a write cannot change. */
+/** The fields that a write cannot change. */
 function identityOf(object: KubernetesObject | undefined): JsonObject {
   if (!object) return {};
   const { uid, creationTimestamp } = object.metadata;

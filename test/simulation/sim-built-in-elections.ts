@@ -12,21 +12,21 @@ import type { SimProcess } from './sim-process.ts';
 import { keyOf } from './sim-store.ts';
 
 const CANDIDATES = 'coordination.k8s.io/v1beta1';
-/** From a ping to its answer, and how long a renewal counts as one. */
+/** Time from a ping to its answer, and how long a renewal counts as an answer. */
 const ELECTION_MS = 5000;
-/** Each Lease that has candidates is looked at so often, whatever happens. */
+/** The interval of checks of each Lease with candidates. */
 const REQUEUE_MS = 5000;
 const LEASE_SECONDS = 5;
-/** A candidate counts for so long after its renewTime. */
+/** How long a candidate is valid after its renewTime. */
 const VALIDITY_MS = 30 * 60_000;
-/** One that has not renewed for so long makes it hold an election. */
+/** A candidate that has not renewed for this long causes an election. */
 const OLD_MS = 15 * 60_000;
-/** After a failure it looks again so much later, and not all at once. */
+/** After a failure, it retries after this time plus jitter. */
 const RETRY_MS = 200;
 
 /**
- * The elections of the controller built into kube-apiserver, as it holds them while it has the lock: it goes by its own wall
- * clock and by what the Lease says now, remembers nobody, and so may itself make two leaders.
+ * The elections of the controller built into kube-apiserver while it holds the lock. It uses its own wall clock and
+ * the current Lease, and remembers no holders. So it may cause two leaders by itself.
  */
 export class SimBuiltInElections {
   readonly #process: SimProcess;
@@ -35,9 +35,9 @@ export class SimBuiltInElections {
   readonly #leases = new Map<string, KubernetesObject>();
   readonly #candidates = new Map<string, KubernetesObject>();
   readonly #reflectors: readonly Reflector<KubernetesObject>[];
-  /** The Leases that it works on now; true where something has happened to one meanwhile. */
+  /** The Leases in work; true if one has changed in the meantime. */
   readonly #busy = new Map<string, boolean>();
-  /** By Lease: forgets that it was to be looked at. */
+  /** By Lease: cancels its next check. */
   readonly #timers = new Map<string, () => void>();
 
   constructor(process: SimProcess, client: SimConnection, isActive: () => boolean) {
@@ -54,7 +54,7 @@ export class SimBuiltInElections {
     for (const reflector of this.#reflectors) reflector.start();
   }
 
-  /** It has the lock, or has renewed it: what nobody was allowed to look at before is looked at. */
+  /** The controller has acquired or renewed the lock: checks all Leases that it was not allowed to check before. */
   resume(): void {
     for (const candidate of this.#candidates.values()) {
       const key = leaseKeyOf(candidate);
@@ -101,7 +101,7 @@ export class SimBuiltInElections {
     });
   }
 
-  /** Returns in how many milliseconds to look again; undefined: when something happens. */
+  /** Returns the delay until the next check, in milliseconds; undefined: after the next change. */
   async #reconcile(key: string): Promise<number | undefined> {
     const candidates = [...this.#candidates.values()].filter(
       (candidate) => leaseKeyOf(candidate) === key && this.#ageMs(candidate) < VALIDITY_MS,
@@ -124,7 +124,10 @@ export class SimBuiltInElections {
     return bestOf(candidates)?.metadata.name !== holderIdentity;
   }
 
-  /** Pings all that have not renewed just now, and have answered the ping before; returns whether it waits for anybody. */
+  /**
+   * Pings all candidates that have not renewed just now and have answered their previous ping. Returns whether to
+   * wait for answers.
+   */
   async #isVotePending(candidates: readonly KubernetesObject[]): Promise<boolean> {
     const asked = candidates.filter((candidate) => {
       const { pingTime, renewTime } = specOf(candidate);
@@ -202,7 +205,7 @@ function leaseKeyOf(candidate: KubernetesObject): string {
   return `${candidate.metadata.namespace}/${String(specOf(candidate)['leaseName'])}`;
 }
 
-/** That of the highest binaryVersion; undefined where there are two. */
+/** Returns the strategy of the highest binaryVersion; undefined if there are two. */
 function strategyOf(candidates: readonly KubernetesObject[]): string | undefined {
   const versionOf = (candidate: KubernetesObject) => String(specOf(candidate)['binaryVersion']);
   const [highest] = candidates.map(versionOf).sort((a, b) => compare(b, a));

@@ -7,23 +7,23 @@ import type { SimProcess } from './sim-process.ts';
 const DEFAULT_DEADLINE_MS = 10_000;
 const NOT_SET = () => {};
 
-/** What a call is, and who is told of its course. */
+/** The parameters of a call, and its callbacks. */
 export interface SimCallParts<T> {
   readonly api: SimApiServer;
   readonly process: SimProcess;
   readonly request: ApiRequest;
   readonly fate: SimFate;
-  /** Whether no more than its own fate decides how long it takes. */
+  /** Whether only the planned fate determines its duration. */
   readonly isUnhindered: boolean;
-  /** Watches have connections of their own, and are the server's business only once they have begun. */
+  /** Watches have their own connections. They depend on the server only after they have begun. */
   readonly kind: 'request' | 'watch';
   readonly carryOut: (api: SimApiServer, isLate: boolean) => T;
-  /** Called once it has an answer, has failed or was given up. */
+  /** Called when the call has an answer, has failed or was given up. */
   readonly onFinish: (call: SimCall<T>) => void;
   readonly onAnswer: (request: ApiRequest, answer: T) => void;
 }
 
-/** One request on its way, from being made to its answer, with the real client's deadlines and errors. */
+/** A request from its start to its answer, with the deadlines and errors of the real client. */
 export class SimCall<T> {
   readonly answer: Promise<T>;
   readonly #parts: SimCallParts<T>;
@@ -49,7 +49,7 @@ export class SimCall<T> {
     signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Sends it. On its way, it no longer depends on who sent it. */
+  /** Sends the request. After that, it no longer depends on its sender. */
   send(): void {
     const { process, fate } = this.#parts;
     const { requestMs = 0, againMs } = fate;
@@ -57,24 +57,26 @@ export class SimCall<T> {
     if (againMs !== undefined) later(process.world, requestMs + againMs, () => this.#arrive(true));
   }
 
-  /** Makes it fail as a connection does that turns out to be dead. */
+  /** Fails the call like a dead connection. */
   reset(): void {
     this.#giveUp('ECONNRESET');
   }
 
-  /** Nobody is told of it any more. */
+  /** Drops the result without a callback. */
   forget(): void {
     this.#finish();
   }
 
-  /** Gives up what its signal has already ended; returns whether it did. */
+  /** Gives up the call if its signal has aborted. Returns whether it did. */
   abortIfAsked(): boolean {
     const isAborted = this.#parts.request.signal?.aborted === true;
     if (isAborted) this.#giveUp('ABORTED');
     return isAborted;
   }
 
-  /** Whether it is sure that its deadline will be met: most requests need no timer for it, and those are most timers. */
+  /**
+   * Whether it will certainly meet its deadline. Most requests need no timer for a deadline, which saves most timers.
+   */
   get #isSurelyAnswered(): boolean {
     const { fate, isUnhindered } = this.#parts;
     const { requestMs = 0, answerMs = 0, outcome, againMs } = fate;
@@ -82,7 +84,7 @@ export class SimCall<T> {
     return isUnhindered && againMs === undefined && !isLost && requestMs + answerMs < this.#deadlineMs / 2;
   }
 
-  /** Who has died meanwhile has not given it up, but would have. */
+  /** A process that has died has not given up the request, but has no use for the answer. */
   get #isLate(): boolean {
     return this.#isOver || this.#parts.process.world.now() > this.#sentAt + this.#deadlineMs;
   }
@@ -102,7 +104,7 @@ export class SimCall<T> {
 
   #arrive(isAnswered: boolean): void {
     const { api, fate, kind } = this.#parts;
-    // What was given up before it arrived was, most often, never sent on.
+    // A request that was given up before it arrived was, in most cases, never sent.
     if ((this.#isOver && !fate.arrivesLate) || fate.outcome === 'dropped') return;
     if (api.isDown) {
       if (!this.#isOver) this.#giveUp('ECONNREFUSED');

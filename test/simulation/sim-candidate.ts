@@ -11,33 +11,33 @@ import { specOf } from './sim-api-server.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** Who a simulated candidate is. */
+/** The identity of a simulated candidate. */
 export interface SimCandidateIdentity {
-  /** By default native. */
+  /** Default: native. */
   readonly source?: CandidateSource;
   readonly namespace: string;
   readonly leaseName: string;
   readonly name: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
-  /** By default OldestEmulationVersion. */
+  /** Default: OldestEmulationVersion. */
   readonly strategy?: string;
-  /** The Pod that it runs in, where it says so. */
+  /** The Pod in its ownerReference, if it has one. */
   readonly pod?: PodReference;
 }
 
-/** What others have to do with a candidate's doings. */
+/** Callbacks about a candidate. */
 export interface SimCandidateHooks {
-  /** It has lost its leadership and ends; a real program is then started again, under a new name. */
+  /** It has lost its leadership and exits. A real program is then started again, under a new name. */
   readonly onExit: (candidate: SimCandidate) => void;
-  /** Whether it may now empty a Lease that is another's by now, as client-go's release does since 0.34 (rule 8). */
+  /** Whether it may now empty the Lease of another holder, as client-go's release does since 0.34 (rule 8). */
   readonly mayReleaseAnothers: () => boolean;
-  /** It believes to lead until then at the longest, in the world's time; undefined: it knows that it does not. */
+  /** Until when it believes at most that it leads, in the world's time; undefined: it knows that it does not lead. */
   readonly onBelief: (candidate: SimCandidate, until: Instant | undefined) => void;
   readonly trace: (text: () => string) => void;
 }
 
-/** What client-go's elector is configured with. */
+/** The configuration of client-go's elector. */
 export interface SimElectorTiming {
   readonly leaseSeconds: number;
   readonly renewDeadlineMs: number;
@@ -47,12 +47,12 @@ export interface SimElectorTiming {
 export const USUAL_TIMING: SimElectorTiming = { leaseSeconds: 15, renewDeadlineMs: 10_000, retryMs: 2000 };
 export const QUICK_TIMING: SimElectorTiming = { leaseSeconds: 8, renewDeadlineMs: 5000, retryMs: 1000 };
 
-/** How it differs from others. */
+/** Deviations from the usual behaviour. */
 export interface SimCandidateHabits {
   readonly timing?: SimElectorTiming;
-  /** The part of its Lease's duration for which it believes in a renewal, by its own clock; by default 1. */
+  /** The share of its Lease's duration for which it trusts a renewal, by its own clock. Default: 1. */
   readonly beliefShare?: number;
-  /** Whether it publishes its LeaseCandidate again as soon as that was deleted, rather than with its next renewal. */
+  /** Whether it publishes a deleted LeaseCandidate again at once, and not with its next renewal. */
   readonly watchesForDeletion?: boolean;
 }
 
@@ -70,18 +70,18 @@ export class SimCandidate {
   readonly #watch: Reflector<KubernetesObject>;
   #isStopping = false;
   #isRenewing = false;
-  /** Its LeaseCandidate was collected, whatever an answer from before may say. */
+  /** Its LeaseCandidate was deleted, even if an earlier answer shows it. */
   #isDeleted = false;
   #own: KubernetesObject | undefined;
   #cancelRenewal = (): void => {};
-  /** Its view of the Lease's record, and since when that is so by its own clock. */
+  /** The last seen record of the Lease, and since when the elector has seen it, by its own clock. */
   #seen = '';
   #seenSpec: JsonObject | undefined;
   #seenHolder = '';
   #seenAt: Instant = 0;
   /** In the world's time. */
   #leadsUntil: Instant = Number.NEGATIVE_INFINITY;
-  /** From when on it gives up, unless it renews before; set while it leads. */
+  /** When it gives up if it does not renew; set while it leads. */
   #givesUpAt: Instant | undefined;
 
   constructor(
@@ -112,7 +112,7 @@ export class SimCandidate {
     return `${this.identity.namespace}/${this.identity.leaseName}`;
   }
 
-  /** Whether it believes to lead right now. */
+  /** Whether it believes now that it leads. */
   get leads(): boolean {
     return this.process.isAlive && this.process.world.now() < this.#leadsUntil;
   }
@@ -127,7 +127,7 @@ export class SimCandidate {
     void this.#elect();
   }
 
-  /** Ends cleanly: releases the Lease if it leads, and takes its LeaseCandidate along. */
+  /** Exits cleanly: releases the Lease if it leads, and deletes its LeaseCandidate. */
   async stop(): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -140,7 +140,7 @@ export class SimCandidate {
     this.process.kill();
   }
 
-  /** Ends at once, and leaves everything as it is. */
+  /** Crashes. The Lease and the LeaseCandidate stay. */
   crash(): void {
     this.process.kill();
     this.#endBelief();
@@ -167,7 +167,7 @@ export class SimCandidate {
     if (isWanted) void this.#renewCandidate();
   }
 
-  /** Creates its LeaseCandidate, or renews it; a failure is repeated a little later. */
+  /** Creates or renews its LeaseCandidate, with retries. */
   async #renewCandidate(): Promise<void> {
     if (this.#isRenewing || this.#isStopping) return;
     this.#isRenewing = true;
@@ -175,7 +175,7 @@ export class SimCandidate {
     try {
       const answer = this.#own ? await this.#update(this.#own) : await this.#create();
       if (isKubernetesObject(answer) && isNewer(answer, this.#own)) this.#own = answer;
-      // Pinged meanwhile, or by a clock ahead of its own: it writes again, as a real one would.
+      // It was pinged in the meantime, or by a clock ahead of its own. Like a real client, it writes again.
       if (this.#own && isPinged(this.#own)) nextMs = 50;
     } catch (error) {
       if (error instanceof ApiError && [404, 409].includes(error.status)) await this.#readOwn();
@@ -220,14 +220,14 @@ export class SimCandidate {
     return this.connection.request({ method: 'PUT', path: this.#candidatePath, body });
   }
 
-  /** Whether it leads, and has not renewed for so long that it has to give up. */
+  /** Whether it leads and has missed its renew deadline. */
   get #isLate(): boolean {
     return this.#givesUpAt !== undefined && this.process.now() >= this.#givesUpAt;
   }
 
   async #elect(): Promise<void> {
     while (this.isRunning) {
-      // When it wakes up late, its deadline and its next look are due at once; which comes first is chance.
+      // If it wakes up late, its deadline and its next read are due at the same time, in random order.
       if (this.#isLate && this.process.random() < 0.5) {
         await this.#giveUp();
         return;
@@ -235,7 +235,7 @@ export class SimCandidate {
       try {
         await this.#look();
       } catch {
-        // No answer, a conflict, no Lease: it looks again.
+        // No answer, a conflict or no Lease: it reads again.
       }
       if (!this.isRunning) return;
       if (this.#isLate) {
@@ -259,7 +259,7 @@ export class SimCandidate {
     if (holderIdentity !== this.identity.name) return;
     if (this.process.now() >= this.#seenAt + Number(leaseDurationSeconds) * 1000) return;
     if (preferredHolder !== undefined && preferredHolder !== '') return;
-    // It was asked to end meanwhile, or has slept past its time to give up: it must not take the Lease up again.
+    // It was told to exit in the meantime, or has slept past its renew deadline. It must not acquire the Lease again.
     if (!this.isRunning || this.#isLate) return;
     const sentAt = this.process.world.now();
     const renewed = { ...spec, leaseDurationSeconds: leaseSeconds, renewTime: this.#wall };
@@ -268,7 +268,7 @@ export class SimCandidate {
     this.#notice(renewed);
     if (!this.isRunning) return;
     if (!this.leads) this.#hooks.trace(() => `${this.identity.name} leads ${this.leaseKey}`);
-    // At the longest until what it wrote has run out (rule 8).
+    // At most until the written duration is over (rule 8).
     this.#leadsUntil = sentAt + (leaseSeconds * 1000 * this.#beliefShare) / this.process.rate;
     this.#hooks.onBelief(this, this.#leadsUntil);
     this.#givesUpAt = this.process.now() + retryMs + renewDeadlineMs;
@@ -280,7 +280,7 @@ export class SimCandidate {
   }
 
   #notice(spec: JsonObject): void {
-    // Most looks find what the last one did.
+    // Most reads find an unchanged record.
     if (spec === this.#seenSpec) return;
     this.#seenSpec = spec;
     const { holderIdentity, renewTime, leaseDurationSeconds, leaseTransitions, preferredHolder, strategy } =
@@ -299,13 +299,14 @@ export class SimCandidate {
     this.#seenAt = this.process.now();
   }
 
-  /** It could not renew for its renew deadline: it ends, and its LeaseCandidate is left behind. */
+  /** It has missed its renew deadline: it exits, and leaves its LeaseCandidate behind. */
   async #giveUp(): Promise<void> {
     this.#isStopping = true;
     this.#endBelief();
     this.#cancelRenewal();
     this.#hooks.trace(() => `${this.identity.name} gives ${this.leaseKey} up`);
-    // Only who last saw itself as the holder releases; but then whatever it finds.
+    // Only an elector that last saw itself as the holder releases. Then it empties the Lease whatever the current
+    // holder is.
     if (this.#seenHolder === this.identity.name) await this.#release();
     await this.#watch.stop();
     this.process.kill();
@@ -324,7 +325,7 @@ export class SimCandidate {
       await this.connection.request({ method: 'PUT', path: this.#leasePath, body, deadlineMs: 3000 });
       this.#hooks.trace(() => `${this.identity.name} releases ${this.leaseKey} of ${String(holderIdentity)}`);
     } catch {
-      // It expires.
+      // The Lease expires.
     }
   }
 }
@@ -333,7 +334,7 @@ function apiVersionOf({ source = 'native' }: SimCandidateIdentity): CandidateApi
   return source === 'custom' ? CUSTOM_API_VERSION : 'coordination.k8s.io/v1beta1';
 }
 
-/** A watch may tell of what came later before the answer is there. */
+/** A watch may deliver a later state before the answer arrives. */
 function isNewer({ metadata }: KubernetesObject, than: KubernetesObject | undefined): boolean {
   return Number(metadata.resourceVersion) > Number(than?.metadata.resourceVersion ?? 0);
 }
@@ -341,6 +342,6 @@ function isNewer({ metadata }: KubernetesObject, than: KubernetesObject | undefi
 function isPinged(object: KubernetesObject): boolean {
   const { pingTime, renewTime } = specOf(object);
   if (typeof pingTime !== 'string') return false;
-  // The server takes one way only to write a time, and in that the later one is the greater text.
+  // The server writes times in one format, in which the later time is the greater text.
   return pingTime > String(renewTime ?? '');
 }

@@ -2,8 +2,8 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
 /**
- * How fast a simulated API server is. It works on one request at a time, in the order in which they arrive, whoever sent
- * them; what has arrived is carried out, even when its sender no longer waits for the answer.
+ * The speed of a simulated API server. It works on one request at a time, in order of arrival. It also executes
+ * requests whose sender no longer waits for the answer.
  */
 export class SimCapacity {
   readonly #clock: VirtualClock;
@@ -18,13 +18,13 @@ export class SimCapacity {
     this.#serviceMs = 1000 / requestsPerSecond;
   }
 
-  /** Carries `work` out once everything that arrived before is done, and the time that it takes has passed. */
+  /** Runs `work` after all earlier requests are done and its own time has passed. */
   serve(work: () => void): void {
     this.#waiting.push(work);
     if (!this.#isBusy) this.#serveNext();
   }
 
-  /** Each request that is begun within the next `ms` takes `factor` times as long. */
+  /** Requests that start within the next `ms` take `factor` times as long. */
   slowDown(factor: number, ms: number): void {
     this.#slowness = factor;
     this.#slowUntil = this.#clock.now() + ms;

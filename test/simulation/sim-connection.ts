@@ -6,32 +6,34 @@ import { SimCall } from './sim-call.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SimWatch } from './sim-watch.ts';
 
-/** What becomes of one request: how long it and its answer travel, and whether either is lost. */
+/** The fate of a request: the latency of request and answer, and whether either is lost. */
 export interface SimFate {
   readonly requestMs?: number;
   readonly answerMs?: number;
   /**
-   * `lost`: carried out, but never answered. `dropped`: neither. A number: refused with that status, but for a write that
-   * is answered 504: carried out all the same, as by a server that did not hear from its storage in time.
+   * `lost`: executed, but not answered. `dropped`: not executed. A number: refused with this status; but a write that
+   * is answered with 504 is executed, as by a server that gets no timely answer from its storage.
    */
   readonly outcome?: 'lost' | 'dropped' | number;
-  /** Whether it arrives even after it was given up, as what waits in a buffer on its way does. */
+  /** Whether the request arrives even after its sender gave it up, like data in a network buffer. */
   readonly arrivesLate?: boolean;
-  /** It arrives once more so much later, in milliseconds; this is what is answered, and the first answer is lost. */
+  /**
+   * The request arrives a second time after this time, in milliseconds. The second answer is used; the first is lost.
+   */
   readonly againMs?: number;
 }
 
-/** How a connection behaves. */
+/** The behaviour of a connection. */
 export interface SimConnectionOptions {
-  /** By default all arrive and are answered at once. */
+  /** Default: all requests arrive and are answered at once. */
   readonly fate?: (request: ApiRequest) => SimFate;
-  /** How long a watch event travels, in milliseconds; by default 0. */
+  /** Latency of a watch event, in milliseconds. Default: 0. */
   readonly watchDelayMs?: () => number;
-  /** Whether what is on its way about an object is replaced by the next event about it; by default it is not. */
+  /** Whether the next event for an object replaces its event in flight. Default: no. */
   readonly coalesces?: () => boolean;
-  /** How many requests are under way at once; more wait, unsent. By default any number. */
+  /** Maximum requests in flight; more requests wait unsent. Default: unlimited. */
   readonly connections?: number;
-  /** Told of each request that was carried out and whose answer has arrived. */
+  /** Called for each executed request whose answer has arrived. */
   readonly onAnswer?: (request: ApiRequest, answer: unknown) => void;
 }
 
@@ -41,21 +43,21 @@ function hungUp(): ConnectionError {
   return new ConnectionError('socket hang up', { code: 'ECONNRESET' });
 }
 
-/** One process's connection to a simulated server, with the real client's deadlines and errors. */
+/** A process's connection to a simulated server, with the deadlines and errors of the real client. */
 export class SimConnection implements KubernetesClient {
   readonly server = 'simulated';
-  /** Where requests go from now on. */
+  /** The server for new requests. */
   api: SimApiServer;
   readonly #process: SimProcess;
   readonly #name: string;
   readonly #options: SimConnectionOptions;
   readonly #watches = new Set<SimWatch>();
-  /** The calls that are under way. */
+  /** The calls in flight. */
   readonly #pending = new Set<{ reset(): void; forget(): void }>();
-  /** What waits for a connection. */
+  /** Calls that wait for a free connection. */
   readonly #unsent = new Set<() => void>();
   #freeConnections: number;
-  /** While true, no watch event arrives; they come when it is false again, in order. */
+  /** While true, watch events wait. When it becomes false again, they arrive in order. */
   #isHeld = false;
 
   constructor(api: SimApiServer, process: SimProcess, name: string, options: SimConnectionOptions = {}) {
@@ -94,39 +96,39 @@ export class SimConnection implements KubernetesClient {
     this.breakWatches();
   }
 
-  /** How many watches are open and read. */
+  /** Number of open watches with a reader. */
   get openWatches(): number {
     return [...this.#watches].filter(({ isRead }) => isRead).length;
   }
 
-  /** Whether some event has not arrived yet. */
+  /** Whether an event has not arrived yet. */
   get isBehind(): boolean {
     return [...this.#watches].some(({ isBehind }) => isBehind);
   }
 
-  /** Ends every watch, what is under way included, as a broken connection does. */
+  /** Ends all watches and all requests in flight, like a broken connection. */
   breakWatches(): void {
     for (const watch of [...this.#watches]) watch.end(hungUp());
   }
 
-  /** Ends every watch at this server, which goes away; requests may go elsewhere by now. */
+  /** Ends all watches at this server, which goes away. New requests may already go to another server. */
   breakWatchesAt(api: SimApiServer): void {
     for (const watch of [...this.#watches]) if (watch.isAt(api)) watch.end(hungUp());
   }
 
-  /** What hung is told so, as happens when a network comes back and every connection of before turns out to be dead. */
+  /** Fails hanging requests, as when a network recovers and all old connections turn out to be dead. */
   reset(): void {
     this.breakWatches();
     for (const call of [...this.#pending]) call.reset();
   }
 
-  /** Nothing comes of what is under way: whoever waits for it waits for ever. */
+  /** Drops all requests in flight: their callers wait for ever. */
   forget(): void {
     for (const call of [...this.#pending]) call.forget();
     for (const watch of this.#watches) watch.forget();
   }
 
-  /** Nothing arrives any more over the watches that are open, and nobody is told. */
+  /** The open watches deliver nothing any more, and their readers do not notice. */
   silenceWatches(): void {
     for (const watch of this.#watches) watch.silence();
   }

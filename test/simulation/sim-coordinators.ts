@@ -14,11 +14,11 @@ import type { SimWorld } from './sim-world.ts';
 
 const BUILT_IN = 'built-in';
 
-/** When a replica is to crash: at one of its next writes, once that is carried out or before it is sent. */
+/** A planned crash of a replica at one of its next writes: after its execution, or before it is sent. */
 export interface CrashAtWrite {
   readonly writes: number;
   readonly isCarriedOut: boolean;
-  /** It is started again so much later, in milliseconds. */
+  /** The delay of its restart, in milliseconds. */
   readonly ms: number;
 }
 
@@ -36,7 +36,7 @@ interface ReplicaPlace {
   crashAt: CrashAtWrite | undefined;
 }
 
-/** The replicas of the coordinator, each in a place where one follows the other, and the built-in controller. */
+/** The replicas of the coordinator, each in a place where one follows another, and the built-in controller. */
 export class SimCoordinators implements SimWitnesses {
   readonly #world: SimWorld;
   readonly #places: ReplicaPlace[] = [];
@@ -62,22 +62,22 @@ export class SimCoordinators implements SimWitnesses {
     return this.#world.servers.some(({ candidateVersions }) => candidateVersions[0] !== 'v1beta1');
   }
 
-  /** Whether all of them run, and see all there is. */
+  /** Whether all replicas run and are up to date. */
   get areAllAwake(): boolean {
     return this.#are((replica) => this.#seesAll(replica));
   }
 
-  /** How far the wall clock of any of them has ever been ahead, in milliseconds. */
+  /** The furthest that the wall clock of any replica has ever been ahead, in milliseconds. */
   get aheadMs(): number {
     return Math.max(0, ...this.running.map(({ process }) => process.highestSkewMs));
   }
 
-  /** The one of that name that runs now. */
+  /** Returns the running replica of that name. */
   named(name: string): SimReplica | undefined {
     return this.running.find((replica) => replica.name === name);
   }
 
-  /** Whether none of them can have missed who has the lock. */
+  /** Whether every replica must know the holder of the lock. */
   get areAllInformed(): boolean {
     return this.#places.every((place) => this.#isInformed(place));
   }
@@ -86,7 +86,7 @@ export class SimCoordinators implements SimWitnesses {
     return this.#builtIn?.elector.isActive() ?? false;
   }
 
-  /** Whether nothing keeps a replica from electing but that it may not have the lock. */
+  /** Whether a replica could elect if it got the lock. */
   isAble(replica: SimReplica): boolean {
     const { api } = replica.lockClient;
     const { candidateVersions, hasCustomCandidates } = replica.client.api;
@@ -108,7 +108,7 @@ export class SimCoordinators implements SimWitnesses {
     this.#world.note(() => `  ${writer} writes the lock: ${JSON.stringify(spec)}`);
   }
 
-  /** The replica that runs in a place. */
+  /** Returns the replica that runs in a place. */
   in(name: string): SimReplica | undefined {
     return this.#place(name)?.running;
   }
@@ -142,7 +142,7 @@ export class SimCoordinators implements SimWitnesses {
     if (place) place.crashAt = crashAt;
   }
 
-  /** Nothing is planned for them any more, and the built-in controller is gone. */
+  /** Cancels all planned faults of replicas, and removes the built-in controller. */
   endTrouble(): void {
     for (const replica of this.running) replica.process.resume();
     for (const place of this.#places) place.crashAt = undefined;
@@ -154,7 +154,7 @@ export class SimCoordinators implements SimWitnesses {
     return this.#heldUntil;
   }
 
-  /** They see nothing of what changes for so long, and then all of it. */
+  /** Holds all watches of the replicas for this long. Then all events arrive. */
   holdWatches(forMs: number): void {
     const { network, clock } = this.#world;
     this.#heldUntil = Math.max(this.#heldUntil, clock.now() + forMs);
@@ -167,19 +167,19 @@ export class SimCoordinators implements SimWitnesses {
     });
   }
 
-  /** The connections of all replicas break: what is under way fails, and watches begin anew. */
+  /** Breaks the connections of all replicas: requests in flight fail, and watches start again. */
   resetConnections(): void {
     const { network } = this.#world;
     for (const { plan } of this.#places)
       for (const connection of network.connectionsOf(plan.name)) connection.reset();
   }
 
-  /** What was written before never happened. */
+  /** A restore has undone all earlier writes. */
   forgetWrites(): void {
     for (const outdated of this.#outdated) outdated.forget();
   }
 
-  /** A write of `name` was carried out. */
+  /** The server has executed a write of `name`. */
   written(name: string): void {
     const place = this.#places.find(({ running }) => running?.name === name);
     if (place?.crashAt?.isCarriedOut) this.#countDown(place, place.crashAt);
@@ -250,7 +250,7 @@ export class SimCoordinators implements SimWitnesses {
     replica.start();
   }
 
-  /** Looks at what a replica writes, and lets it crash right before. */
+  /** Sees each write of a replica, and can crash the replica right before it. */
   #tap(place: ReplicaPlace, name: string, process: SimProcess): SimTap {
     const outdated = new OutdatedWriteCheck(process, (what) => this.#world.violated(what));
     this.#outdated.add(outdated);
@@ -265,7 +265,10 @@ export class SimCoordinators implements SimWitnesses {
     };
   }
 
-  /** One write less until it crashes, but for those while its memory is needed. Returns whether it does. */
+  /**
+   * Counts down the writes until the crash, except while the replicas' memory is needed. Returns whether to crash
+   * now.
+   */
   #countDown(place: ReplicaPlace, { writes, ...crashAt }: CrashAtWrite): boolean {
     if (this.#world.memory.isNeeded) return false;
     place.crashAt = writes > 1 ? { ...crashAt, writes: writes - 1 } : undefined;

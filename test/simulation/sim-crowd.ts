@@ -9,30 +9,30 @@ import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
 import { candidateResourceOf, keyOf } from './sim-store.ts';
 
-/** What a crowd is like, where it is not as most are. */
+/** Deviations of a crowd from the defaults. */
 export interface SimCrowdOptions {
   readonly namespace?: string;
-  /** Where its LeaseCandidates are published; by default with the native ones. */
+  /** The group of its LeaseCandidates. Default: native. */
   readonly apiVersion?: CandidateApiVersion;
-  /** A member believes until then that it leads the Lease of that key; undefined: no more. */
+  /** Until when a member believes that it leads the Lease of that key; undefined: it does not believe so. */
   readonly onBelief?: (name: string, key: string, until: Instant | undefined) => void;
 }
 
-/** One program of a crowd. */
+/** A program of a crowd. */
 export interface SimCrowdMember {
   readonly leaseName: string;
   readonly name: string;
   readonly emulationVersion: string;
-  /** One that does not run has left its LeaseCandidate behind. */
+  /** If it does not run, it has left its LeaseCandidate behind. */
   readonly isRunning: boolean;
 }
 
-/** A Lease is led again after a time without a leader. */
+/** A Lease has got a leader again after a time without one. */
 export interface SimTakeUp {
   readonly leaseName: string;
   readonly leader: string;
   readonly at: Instant;
-  /** Since the last leader released the Lease, or let it run out; negative when it came before that. */
+  /** Time since the last leader released the Lease or let it expire; negative if the new leader came before that. */
   readonly vacantForMs: number;
 }
 
@@ -46,7 +46,7 @@ interface LeaseState {
   object: KubernetesObject;
   isWriting: boolean;
   leader: string;
-  /** Until when the last leader's last renewal lasts. */
+  /** When the last leader's last renewal expires. */
   ledUntil: Instant;
   cancelRenewal: () => void;
 }
@@ -57,13 +57,16 @@ const STRATEGY = 'OldestEmulationVersion';
 const LEASE_SECONDS = 15;
 const DEADLINE_MS = 5000;
 const RETRY_MS = 2000;
-/** What exists at the start was renewed so long before it: lately enough to be valid, too long ago to be fresh (rule 3). */
+/**
+ * Age of the last renewal of objects that exist at the start: recent enough to be valid, too old to be fresh (rule
+ * 3).
+ */
 const LAST_RENEWAL_MS = 60_000;
 
 /**
- * Thousands of candidates that share one watch. They answer pings and take grants up as soon as they see them, and keep
- * client-go's promises otherwise: they write on the resourceVersion that they have seen, lead only once that has
- * succeeded, and never renew a Lease that has run out.
+ * Thousands of candidates that share one watch. They answer pings and renew grants as soon as they see them.
+ * Otherwise they behave like client-go: they write with the resourceVersion that they have seen, lead only after a
+ * successful write, and never renew an expired Lease.
  */
 export class SimCrowd {
   readonly takeUps: SimTakeUp[] = [];
@@ -98,7 +101,7 @@ export class SimCrowd {
     });
   }
 
-  /** Those that were there before the simulation began: it costs no requests. */
+  /** Creates the members that exist before the simulation begins. This costs no requests. */
   add(member: SimCrowdMember): void {
     const { leaseName, name, emulationVersion, isRunning } = member;
     this.#members.set(`${this.#namespace}/${name}`, { member, isRunning, isAcking: false });
@@ -118,7 +121,7 @@ export class SimCrowd {
     this.#api.store.create(candidateResourceOf(object), object);
   }
 
-  /** A member renews, with fields changed perhaps, and nobody's time is taken but that of whoever watches. */
+  /** A member renews, perhaps with changed fields. This costs no time except the watchers'. */
   renew(name: string, fields: JsonObject = {}): void {
     const object = this.#api.candidate(`${this.#namespace}/${name}`);
     if (!object) throw new Error(`there is no candidate ${name}`);
@@ -126,7 +129,10 @@ export class SimCrowd {
     this.#api.store.update(candidateResourceOf(object), object, { ...object, spec });
   }
 
-  /** `name` has led the Lease since before the simulation began. Renewals of several Leases are spread over their interval. */
+  /**
+   * Makes `name` the leader since before the simulation began. Spreads the renewals of several Leases over their
+   * interval.
+   */
   lead(leaseName: string, name: string): void {
     const now = this.#timeAt(0);
     const spec = {
@@ -143,14 +149,14 @@ export class SimCrowd {
     this.#renewIn(lease, this.#process.random() * this.#renewEveryMs);
   }
 
-  /** The member that leads a Lease, if it still may. */
+  /** Returns the member that leads a Lease, if its renewal is still valid. */
   leaderOf(leaseName: string): string | undefined {
     const lease = this.#leases.get(`${this.#namespace}/${leaseName}`);
     if (!lease || !this.#isRunning(lease.leader) || this.#process.now() >= lease.ledUntil) return undefined;
     return lease.leader;
   }
 
-  /** Ends at once, and leaves everything as it is. */
+  /** Crashes. The Lease and the LeaseCandidate stay. */
   crash(name: string): void {
     const state = this.#members.get(`${this.#namespace}/${name}`);
     if (!state) return;
@@ -158,15 +164,15 @@ export class SimCrowd {
     this.#onBelief(name, `${this.#namespace}/${state.member.leaseName}`, undefined);
   }
 
-  /** Ends cleanly: releases the Lease, and takes its LeaseCandidate along. */
+  /** Exits cleanly: releases the Lease, and deletes its LeaseCandidate. */
   async stopLeader(leaseName: string): Promise<void> {
     const lease = this.#leases.get(`${this.#namespace}/${leaseName}`);
     const leader = this.leaderOf(leaseName);
     if (!lease || leader === undefined) return;
     this.crash(leader);
-    // A renewal that is under way makes the first attempt fail.
+    // A renewal in flight makes the first attempt fail.
     if ((await this.#release(lease)) || (await this.#release(lease))) lease.ledUntil = this.#process.now();
-    // Granted to somebody else before the answer came.
+    // Another member got the Lease before the answer arrived.
     this.#onLease(lease.object);
     const path = resourcePaths.candidate(this.#apiVersion, this.#namespace, leader);
     await this.#connection.request({ method: 'DELETE', path }).catch(() => {});
@@ -216,7 +222,7 @@ export class SimCrowd {
     if (this.#isRunning(holder) && holder !== this.leaderOf(object.metadata.name)) void this.#renew(lease);
   }
 
-  /** What a Lease is like by now. */
+  /** Returns the current state of a Lease. */
   #seen(object: KubernetesObject): LeaseState {
     const known = this.#leases.get(keyOf(object));
     const { holderIdentity, renewTime } = specOf(object);
@@ -245,14 +251,14 @@ export class SimCrowd {
     lease.cancelRenewal = this.#process.setTimer(() => void this.#renew(lease), ms);
   }
 
-  /** The holder takes the Lease up, or renews it. */
+  /** The holder renews the Lease, or takes up a grant. */
   async #renew(lease: LeaseState): Promise<void> {
     const { metadata } = lease.object;
     const spec = specOf(lease.object);
     const holder = String(spec['holderIdentity'] ?? '');
     if (!this.#isRunning(holder) || lease.isWriting || isOver(spec, this.#process.wallTime())) return;
     if (spec['preferredHolder'] !== undefined) {
-      // It gives way. Its Lease runs out if this fails.
+      // It yields. If this fails, its Lease expires.
       await this.stopLeader(metadata.name);
       return;
     }
@@ -276,7 +282,7 @@ export class SimCrowd {
     lease.ledUntil = this.#runsOutAt();
   }
 
-  /** Resolves to whether it succeeded, as far as its writer came to know. */
+  /** Resolves to whether the write succeeded, as far as its writer knows. */
   async #write(lease: LeaseState, spec: JsonObject): Promise<boolean> {
     const path = resourcePaths.lease(this.#namespace, lease.object.metadata.name);
     const body = { ...lease.object, spec };
@@ -292,7 +298,7 @@ export class SimCrowd {
   }
 }
 
-/** All clocks of a crowd are right, so that a record's own time tells. */
+/** All clocks of a crowd are correct, so that the times in a record can be used. */
 function isOver({ renewTime, leaseDurationSeconds }: JsonObject, now: bigint): boolean {
   const renewedAt = parseMicroTime(String(renewTime)) ?? 0n;
   return now >= renewedAt + BigInt(Number(leaseDurationSeconds) * 1_000_000);

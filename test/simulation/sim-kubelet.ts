@@ -7,7 +7,7 @@ import type { Chance } from './chance.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { SimStore } from './sim-store.ts';
 
-/** What the kubelet needs of the world around it. */
+/** What the kubelet needs of its world. */
 export interface SimKubeletWorld {
   readonly store: SimStore;
   readonly chance: Chance;
@@ -16,7 +16,7 @@ export interface SimKubeletWorld {
   note(text: () => string): void;
 }
 
-/** A Pod in its slot, with the last status of its program's container. */
+/** A Pod in its slot, with the last reported status of its program's container. */
 interface SimPod {
   readonly namespace: string;
   readonly name: string;
@@ -24,7 +24,7 @@ interface SimPod {
   state: JsonObject;
   lastState: JsonObject;
   containerId: string;
-  /** Another container of the Pod: it ends and runs again at any time. */
+  /** Another container of the Pod. It exits and restarts at any time. */
   otherState: JsonObject | undefined;
   /** The last container of the program that was started, reported or not. */
   started: { readonly containerId: string; readonly at: string };
@@ -34,22 +34,22 @@ interface SimPod {
 
 const MAIN = 'main';
 const OTHER = 'other';
-/** Delays of a report: most often, sometimes, and rarely, in ms. */
+/** Delays of a report: usual, occasional and rare, in ms. */
 const REPORTS_WITHIN_MS = [1000, 5000, 30_000] as const;
-/** A process stalls for less than most Leases last, in ms. */
+/** Duration of a process's stall: shorter than most Leases, in ms. */
 const STALLS_WITHIN_MS = 13_000;
-/** A Pod is deleted so long after its container has ended, at the most, in ms. */
+/** Maximum time from the end of a Pod's container to the Pod's deletion, in ms. */
 const DELETED_WITHIN_MS = 10_000;
 
 /**
- * The kubelets of a cluster. They report to the API server which containers run and which have ended: late, sometimes out of
- * step with what has happened since, by the clocks of their nodes, and sometimes made up.
+ * The kubelets of a cluster. They report to the API server which containers run and which have ended. Reports are
+ * late, may be outdated, use the clocks of the nodes, and are sometimes false.
  */
 export class SimKubelet {
   readonly #world: SimKubeletWorld;
   /** By the name of the Pod. */
   readonly #pods = new Map<string, SimPod>();
-  /** The changes that the kubelet of a Pod has not reported yet. */
+  /** Changes that the kubelet of a Pod has not reported yet. */
   readonly #queues = new Map<SimPod, (() => void)[]>();
   #containers = 0;
 
@@ -82,13 +82,13 @@ export class SimKubelet {
       });
     };
     this.#disturb(pod, chance, process, { containerID: containerId, startedAt });
-    // A node with too much to do: the process stalls when it has just begun.
+    // An overloaded node: the process stalls right after its start.
     if (chance.is(0.2)) this.#stall(process, chance, 10_000);
     const { uid } = pod;
     return { name, uid };
   }
 
-  /** The Pod is replaced by one of another name. */
+  /** A Pod with another name replaces the Pod. */
   replaced(name: string): void {
     const pod = this.#pods.get(name);
     if (!pod) return;
@@ -131,7 +131,7 @@ export class SimKubelet {
     return pod;
   }
 
-  /** A report takes its time, and does not overtake the one before. */
+  /** A report arrives late, but not before the previous one. */
   #report(pod: SimPod, chance: Chance, change: () => void): void {
     const kind = chance.random();
     const withinMs = REPORTS_WITHIN_MS[this.#world.isCalm || kind < 0.7 ? 0 : kind < 0.9 ? 1 : 2];
@@ -144,7 +144,7 @@ export class SimKubelet {
     this.#queues.set(pod, queue);
     queue.push(change);
     this.#world.after(inMs, () => {
-      // Reports before this one that are late still are sent together with it.
+      // Earlier reports that are still late are sent together with this one.
       for (let next = queue.shift(); next !== undefined; next = next === change ? undefined : queue.shift())
         next();
       this.#write(pod);
@@ -178,7 +178,7 @@ export class SimKubelet {
     });
   }
 
-  /** While a container runs, its Pod's status may say what is not so. */
+  /** While a container runs, its Pod's status may be false. */
   #disturb(pod: SimPod, chance: Chance, process: SimProcess, instance: JsonObject): void {
     if (!chance.is(0.4)) return;
     this.#world.after(chance.upTo(120_000), () => {
@@ -196,7 +196,7 @@ export class SimKubelet {
         });
         return;
       }
-      // The kubelet has lost sight of the container, which may stall, and finds it again.
+      // The kubelet has lost the container, which may stall, and finds it again.
       if (chance.is(0.5)) this.#stall(process, chance, 0);
       const { state } = pod;
       if (!('running' in state)) return;

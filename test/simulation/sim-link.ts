@@ -3,29 +3,30 @@ import type { Instant } from '../../src/support/clock.ts';
 import type { Chance } from './chance.ts';
 import type { SimFate } from './sim-connection.ts';
 
-/** What may be wrong between one process and the API servers, while it lasts. Shares are of all requests, from 0 to 1. */
+/** A disturbance between one process and the API servers. Shares are of all requests, from 0 to 1. */
 export interface Disturbance {
-  /** How it is counted when it strikes. */
+  /** The name under which its strikes are counted. */
   readonly kind: string;
   readonly share?: number;
   /**
-   * What becomes of a request that it strikes: `dropped` and `lost` as in {@link SimFate}; `late`: carried out when it was
-   * given up long ago; `twice`: carried out twice; `overtaken`: held up while later ones pass; a number: answered so.
+   * The fate of affected requests: `dropped` and `lost` as in {@link SimFate}; `late`: executed long after it was
+   * given up; `twice`: executed twice; `overtaken`: held while later requests pass; a number: answered with this
+   * status.
    */
   readonly outcome?: 'dropped' | 'lost' | 'late' | 'twice' | 'overtaken' | number;
-  /** The longest that a request or its answer travels, in milliseconds. */
+  /** Maximum latency of a request or its answer, in milliseconds. */
   readonly latencyMs?: number;
-  /** The longest that a watch event travels, in milliseconds. */
+  /** Maximum latency of a watch event, in milliseconds. */
   readonly watchDelayMs?: number;
-  /** Events of one object take each other's place. */
+  /** An event replaces an earlier event in flight for the same object. */
   readonly coalesces?: boolean;
 }
 
-/** How long things travel where nothing is wrong, in milliseconds. */
+/** Latencies without a disturbance, in milliseconds. */
 const CALM = { latencyMs: 20, watchDelayMs: 10 };
 const DEFAULT_DEADLINE_MS = 10_000;
 
-/** The way between one process and the API servers. */
+/** The network path between one process and the API servers. */
 export class SimLink {
   readonly #chance: Chance;
   readonly #onStrike: (kind: string) => void;
@@ -42,7 +43,7 @@ export class SimLink {
     return this.#disturbances.size > 0;
   }
 
-  /** Until when what was wrong may make a difference to who is asked over it. */
+  /** Until when a past disturbance may still affect its process. */
   get troubledUntil(): Instant {
     return this.#troubledUntil;
   }
@@ -51,19 +52,22 @@ export class SimLink {
     this.#troubledUntil = Math.max(this.#troubledUntil, until);
   }
 
-  /** Whether news may come late or not at all. */
+  /** Whether events may be late or lost. */
   get isWatchDisturbed(): boolean {
     for (const { watchDelayMs, coalesces } of this.#disturbances)
       if (watchDelayMs !== undefined || coalesces) return true;
     return false;
   }
 
-  /** From now on it takes up to `latencyMs` for a request or an answer, and `watchDelayMs` for an event, where nothing is wrong. */
+  /**
+   * Sets the latencies without a disturbance: up to `latencyMs` for a request or an answer, and `watchDelayMs` for an
+   * event.
+   */
   set calm(calm: { readonly latencyMs: number; readonly watchDelayMs: number }) {
     this.#calm = calm;
   }
 
-  /** Begins a disturbance; the returned function ends it. */
+  /** Begins a disturbance. The returned function ends it. */
   disturb(disturbance: Disturbance): () => void {
     this.#disturbances.add(disturbance);
     return () => this.#disturbances.delete(disturbance);

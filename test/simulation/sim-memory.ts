@@ -3,32 +3,33 @@ import type { Clock, Instant } from '../../src/support/clock.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimReplica } from './sim-replica.ts';
 
-/** The coordinators, as far as it matters to what they can remember. */
+/** The state of the coordinators that determines what they can remember. */
 export interface SimWitnesses {
   readonly running: readonly SimReplica[];
-  /** Whether all of them run and have listed everything once. */
+  /** Whether all replicas run and have listed everything once. */
   readonly haveAllSynced: boolean;
-  /** Whether a server does not serve all LeaseCandidates that it had: candidates may be out of sight. */
+  /** Whether a server does not serve all LeaseCandidates that it had, so that candidates may be hidden. */
   readonly areCandidatesHidden: boolean;
   /** Until when their watches are held, so that they see nothing. */
   readonly heldUntil: Instant;
 }
 
-/** A Lease's holder, and how long it believes in its record. */
+/** A Lease's holder, and how long it trusts its record. */
 interface Record {
   readonly holder: string;
   readonly durationMs: number;
 }
 
-/** For a release to be carried out, in milliseconds. */
+/** Time for the execution of a release, in milliseconds. */
 const RELEASE_MS = 4000;
-/** A coordinator that lists a Lease as missing waits at least this long before it grants it (rule 8). */
+/** A coordinator that finds a Lease missing waits at least this long before it grants it (rule 8). */
 const MISSING_AT_FIRST_MS = 15_000;
 
 /**
- * What rule 8 needs coordinators to remember. A coordinator knows who held a Lease that somebody empties or overwrites only if
- * it was running then, and had listed the Lease once. A deletion needs no memory, unless the Lease lasts longer than a
- * coordinator waits that finds it missing, or the Lease's candidates cannot be listed.
+ * What coordinators must remember for rule 8. If another client empties or overwrites a Lease, a coordinator knows
+ * its former holder only if it ran at that time and had listed the Lease before. A deletion needs no memory, unless
+ * the Lease's duration is longer than a coordinator's wait for a missing Lease, or the Lease's candidates cannot be
+ * listed.
  */
 export class SimMemory {
   readonly #clock: Clock;
@@ -38,9 +39,12 @@ export class SimMemory {
   #neededUntil: Instant = Number.NEGATIVE_INFINITY;
   /** By Lease: its record as last written. */
   readonly #records = new Map<string, Record>();
-  /** By Lease: who last renewed it, and for how long that lasts. A grant that was never taken up makes nobody a leader. */
+  /** By Lease: who last renewed it, and until when. A grant that its holder has not renewed makes no leader. */
   readonly #leaders = new Map<string, Record>();
-  /** By candidate that lost its Lease to another: its record's duration from then, and the replicas that can tell. */
+  /**
+   * By candidate that lost its Lease to another: its record's duration from then on, and the replicas that know the
+   * loss.
+   */
   readonly #losses = new Map<
     string,
     { readonly until: Instant; readonly witnesses: readonly SimReplica[] }
@@ -62,7 +66,10 @@ export class SimMemory {
     return this.#clock.now() < this.#neededUntil;
   }
 
-  /** Somebody is about to empty or overwrite these Leases; false where a replica could not know who held them. */
+  /**
+   * Another client is about to empty or overwrite these Leases. Returns false if a replica might not know their
+   * holders.
+   */
   rob(keys: readonly string[]): boolean {
     if (!this.#witnesses.haveAllSynced) return false;
     const longestMs = Math.max(...keys.map((key) => this.#beliefMs(key)));
@@ -70,7 +77,7 @@ export class SimMemory {
     return true;
   }
 
-  /** Somebody is about to delete this Lease; false as in {@link rob}. */
+  /** Another client is about to delete this Lease. Returns false as {@link rob} does. */
   delete(key: string): boolean {
     const isWaitedFor = this.#beliefMs(key) <= this.#missingWaitMs && !this.#witnesses.areCandidatesHidden;
     return isWaitedFor || this.rob([key]);
@@ -95,23 +102,26 @@ export class SimMemory {
     this.#records.set(key, record);
   }
 
-  /** Nothing of what was written happened. */
+  /** A restore has undone all writes. */
   forget(): void {
     this.#records.clear();
     this.#leaders.clear();
     this.#losses.clear();
   }
 
-  /** Whether a release of what is another's by now is doubted: only so long after the loss, and where that was seen. */
+  /**
+   * Whether coordinators doubt the release of a Lease by a former holder: only for some time after the loss, and only
+   * replicas that saw the loss.
+   */
   isReleaseDoubted(name: string): boolean {
     const loss = this.#losses.get(name);
-    // A release is judged by when it is seen.
+    // A coordinator judges a release by the time when it sees it.
     const seenAt = Math.max(this.#clock.now(), this.#witnesses.heldUntil) + RELEASE_MS;
     if (!loss || seenAt >= loss.until) return false;
     return this.#witnesses.running.every((replica) => !replica.isRunning || loss.witnesses.includes(replica));
   }
 
-  /** How long those may believe in a Lease who hold it or have led it. */
+  /** How long holders and former leaders may believe that they lead a Lease. */
   #beliefMs(key: string): number {
     return Math.max(this.#records.get(key)?.durationMs ?? 0, this.#leaders.get(key)?.durationMs ?? 0);
   }

@@ -6,35 +6,35 @@ import { SimConnection, type SimFate } from './sim-connection.ts';
 import { SimLink } from './sim-link.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** What a network needs of the world around it. */
+/** What a network needs of its world. */
 export interface SimNetworkWorld {
   readonly clock: Clock;
   readonly chance: Chance;
-  /** Begins something that ends after `ms`, or when all trouble does. */
+  /** Begins a fault that ends after `ms`, or when all faults end. */
   during(ms: number, begin: () => () => void): void;
   note(text: () => string): void;
   struck(kind: string): void;
 }
 
-/** Who looks at what a connection carries. */
+/** Observers of the requests on a connection. */
 export interface SimTap {
-  /** Told of each request that is sent; may change what becomes of it. */
+  /** Called for each sent request. May change its fate. */
   readonly sent: (request: ApiRequest, fate: SimFate) => SimFate;
-  /** Told of each request that was answered. */
+  /** Called for each answered request. */
   readonly answered: (request: ApiRequest, answer: unknown) => void;
 }
 
-/** For a watch that has failed to be there again, and for what was missed meanwhile. */
+/** Time for a failed watch to recover, and to deliver the missed events. */
 const BACKOFF_MS = 30_000;
 
-/** Two API servers, and the ways to them. A way belongs to a place: to whoever runs there. */
+/** Two API servers, and the paths to them. A path belongs to a place: to the process that runs there. */
 export class SimNetwork {
   readonly servers: readonly [SimApiServer, SimApiServer];
   readonly #world: SimNetworkWorld;
   readonly #links = new Map<string, SimLink>();
   readonly #connections = new Map<string, SimConnection>();
   readonly #everMade: SimConnection[] = [];
-  /** How long things travel where nothing is wrong. */
+  /** Latencies without a disturbance. */
   #calm = { latencyMs: 20, watchDelayMs: 10 };
 
   constructor(world: SimNetworkWorld, servers: readonly [SimApiServer, SimApiServer]) {
@@ -55,13 +55,13 @@ export class SimNetwork {
     return [...this.#connections.values()];
   }
 
-  /** The link of a place, if anybody has ever been there. */
+  /** The link of a place; undefined if the place was never used. */
   linksOf(place: string): readonly SimLink[] {
     const link = this.#links.get(place);
     return link ? [link] : [];
   }
 
-  /** The connection of whoever is in a place. */
+  /** The connection of the process in a place. */
   connectionsOf(place: string): readonly SimConnection[] {
     const connection = this.#connections.get(place);
     return connection ? [connection] : [];
@@ -77,7 +77,7 @@ export class SimNetwork {
     return link;
   }
 
-  /** Connects a process with one of the servers, in the place of whoever was there before. */
+  /** Connects a process with one of the servers, in the place of its predecessor. */
   connect(place: string, process: SimProcess, name: string, tap?: SimTap): SimConnection {
     const link = this.linkOf(place);
     const [first, second] = this.servers;
@@ -97,17 +97,17 @@ export class SimNetwork {
     return connection;
   }
 
-  /** Ends every connection there has ever been: what is left open would keep the whole world in memory. */
+  /** Closes all connections. An open connection would keep the whole world in memory. */
   close(): void {
     for (const connection of this.#everMade) connection.forget();
   }
 
-  /** Nobody can be sure to be heard for so long, and for as long as it takes to come back after a backoff. */
+  /** Requests of all processes may fail for this long, and until they have reconnected after a backoff. */
   troubleAll(ms: number): void {
     for (const link of this.#links.values()) link.trouble(this.#world.clock.now() + ms + BACKOFF_MS);
   }
 
-  /** A server is away for so long, and everybody connected to it goes to the other one. */
+  /** A server is down for this long. Its clients connect to the other server. */
   restartServer(index: number, downMs: number): boolean {
     const api = this.servers[index];
     const other = this.servers[1 - index];
@@ -125,7 +125,7 @@ export class SimNetwork {
     return true;
   }
 
-  /** A server is away for so long, and everybody connected to it comes back to it, as to one on the same machine. */
+  /** A server is down for this long. Its clients reconnect to it, as if it ran on the same machine. */
   restartInPlace(index: number, downMs: number): void {
     const api = this.servers[index];
     const places = this.connections.filter((connection) => connection.api === api);
@@ -143,7 +143,7 @@ export class SimNetwork {
     api.isDown = false;
     api.forgetHistory();
     this.troubleAll(0);
-    // As a load balancer would, some are brought back.
+    // As with a load balancer, some clients move back.
     for (const [place, connection] of this.#connections) {
       const isMoved = chance.for(`${place} back ${clock.now()}`).is(0.3);
       if (connection.api.isDown || isMoved) connection.api = api;

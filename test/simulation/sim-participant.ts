@@ -10,41 +10,41 @@ import type { SimCandidateIdentity, SimElectorTiming } from './sim-candidate.ts'
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** What others have to do with a participant's doings. */
+/** Callbacks about a participant. */
 export interface SimParticipantHooks {
-  /** It has ended by itself; a real program is then started again. */
+  /** It has exited by itself. A real program is then started again. */
   readonly onExit: () => void;
-  /** It believes to lead until then at the longest, in the world's time; undefined: it knows that it does not. */
+  /** Until when it believes at most that it leads, in the world's time; undefined: it knows that it does not lead. */
   readonly onBelief: (until: Instant | undefined) => void;
   readonly onTerm: (term: Term) => void;
-  /** It has ended in good order, and nothing is left to be done. */
+  /** It has exited cleanly. */
   readonly onEnded: () => void;
   readonly onViolation: (what: string) => void;
-  /** Whether nothing goes wrong any more: what leads goes on until it is told to stop, and then stops soon. */
+  /** Whether all faults are over: the leading callback then runs until it is told to stop, and stops soon. */
   readonly isCalm: () => boolean;
   readonly trace: (text: () => string) => void;
 }
 
-/** How it differs from others. */
+/** Deviations from the usual behaviour. */
 export interface SimParticipantHabits {
   readonly timing: SimElectorTiming;
   /** See {@link SimCandidateHabits}. */
   readonly beliefShare: number;
-  /** What it does while it leads is chance. */
+  /** The random behaviour of the leading callback. */
   readonly chance: Chance;
 }
 
 const NATIVE_CANDIDATES = /^\/apis\/coordination\.k8s\.io\/.*\/leasecandidates/;
 const FAILURE = 'what leads has failed';
-/** How long what leads takes to stop: most often, and sometimes, which is longer than most Leases last. */
+/** How long the callback takes to stop: usually, and occasionally, which is longer than most Leases. */
 const STOPS_WITHIN_MS = 1000;
 const STOPS_LATE_WITHIN_MS = 30_000;
-/** After a pause all that was due meanwhile is due. */
+/** After a pause, all timers that are due fire. */
 const AT_ONCE_MS = 1;
-/** What leads may be done before it is told to stop. */
+/** The callback may end before it is told to stop. */
 const DONE_WITHIN_MS = 20_000;
 
-/** A program that takes part with this project's own participant. */
+/** A program with this project's participant. */
 export class SimParticipant {
   readonly identity: SimCandidateIdentity;
   readonly process: SimProcess;
@@ -55,7 +55,7 @@ export class SimParticipant {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #isStopping = false;
-  /** The term whose callback goes on. */
+  /** The term whose callback still runs. */
   #term: Term | undefined;
   /** In the world's time. */
   #leadsUntil: Instant = Number.NEGATIVE_INFINITY;
@@ -98,7 +98,7 @@ export class SimParticipant {
     return `${this.identity.namespace}/${this.identity.leaseName}`;
   }
 
-  /** Whether it believes to lead right now. */
+  /** Whether it believes now that it leads. */
   get leads(): boolean {
     return this.process.isAlive && this.process.world.now() < this.#leadsUntil;
   }
@@ -117,7 +117,7 @@ export class SimParticipant {
       .then(() => this.#ended());
   }
 
-  /** Ends in good order: the callback, then the Lease is released, then the LeaseCandidate is deleted. */
+  /** Exits cleanly: ends the callback, then releases the Lease, then deletes the LeaseCandidate. */
   async stop(): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -125,7 +125,7 @@ export class SimParticipant {
     await this.#running;
   }
 
-  /** Ends at once, and leaves everything as it is. */
+  /** Crashes. The Lease and the LeaseCandidate stay. */
   crash(): void {
     this.process.kill();
     this.#follow();
@@ -172,13 +172,13 @@ export class SimParticipant {
   }
 
   /**
-   * While its callback goes on, be it told to stop, it believes for as long as the term says that nobody else can lead, and where
-   * all clocks are equally fast until the Lease expires.
+   * While its callback runs, even after it is told to stop, the program believes that it leads: for as long as the
+   * term guarantees that no other program can lead; and if all clocks have the same rate, until the Lease expires.
    */
   #look(): void {
     if (!this.#term || !this.process.isAlive) return;
     const { timing, beliefShare } = this.#habits;
-    // What its term leaves for clocks that differ is of no use where they do not.
+    // The term's reserve for clock drift is not needed if clocks do not drift.
     const spareMs = Math.max(0, beliefShare - SAFE_SHARE) * timing.leaseSeconds * 1000;
     const untilMs = this.#term.remainingMs();
     const leftMs = (untilMs + spareMs) / this.process.rate;
@@ -190,7 +190,10 @@ export class SimParticipant {
     this.#hooks.onBelief(this.#leadsUntil);
   }
 
-  /** When a term can be somebody else's, its signal has aborted, or does so at once: many look at nothing else. */
+  /**
+   * When the term can belong to another program, its signal has aborted, or aborts at once. Many programs check only
+   * the signal.
+   */
   #watchLapse(term: Term, isOver = false): void {
     const lookInMs = isOver ? AT_ONCE_MS : term.remainingMs() + 1;
     this.process.setTimer(() => {
@@ -201,7 +204,7 @@ export class SimParticipant {
     }, lookInMs);
   }
 
-  /** Its connection, with a look at what each renewal makes of its belief. */
+  /** Its connection, which updates its belief with each renewal. */
   #client(): KubernetesClient {
     const { connection } = this;
     return {
@@ -218,12 +221,12 @@ export class SimParticipant {
   async #request(request: ApiRequest): Promise<JsonObject> {
     this.#assertAllowed(request);
     const answer = await this.connection.request(request);
-    // The participant takes the answer in before this is looked at.
+    // The participant handles the answer before this runs.
     if (request.method === 'PUT') this.process.world.setTimer(() => this.#look(), 0);
     return answer;
   }
 
-  /** A program may have been given rights for one group alone. */
+  /** A program may have permissions for one group only. */
   #assertAllowed({ method, path }: ApiRequest): void {
     if (this.identity.source !== 'custom' || !NATIVE_CANDIDATES.test(path)) return;
     throw new ApiError({ method, path, status: 403, message: 'forbidden' });

@@ -8,7 +8,7 @@ import type { SimElectorTiming } from './sim-candidate.ts';
 import type { SimConnection } from './sim-connection.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** Who it is, and what others have to do with its doings. */
+/** The identity and callbacks of an elector. */
 export interface SimPlainElectorParts {
   readonly namespace: string;
   readonly leaseName: string;
@@ -20,8 +20,8 @@ export interface SimPlainElectorParts {
 }
 
 /**
- * A program with client-go's elector that knows nothing of coordination: it takes the Lease when that is free or has run
- * out, and erases strategy and preferredHolder with each renewal.
+ * A program with client-go's elector and without coordination: it takes the Lease when the Lease is free or has
+ * expired, and erases strategy and preferredHolder with each renewal.
  */
 export class SimPlainElector {
   readonly process: SimProcess;
@@ -29,7 +29,7 @@ export class SimPlainElector {
   readonly #parts: SimPlainElectorParts;
   #seen = '';
   #seenAt: Instant = 0;
-  /** From when on it gives up, unless it renews before; set while it leads. */
+  /** When it gives up if it does not renew; set while it leads. */
   #givesUpAt: Instant | undefined;
 
   constructor(process: SimProcess, connection: SimConnection, parts: SimPlainElectorParts) {

@@ -4,27 +4,27 @@ import { Chance } from './chance.ts';
 import { FAULTS, type FaultKind } from './faults/faults.ts';
 import { QUICK_TIMING, type SimElectorTiming, USUAL_TIMING } from './sim-candidate.ts';
 
-/** A Lease and what its programs have in common. */
+/** A Lease, and the shared settings of its programs. */
 export interface LeasePlan {
   readonly namespace: string;
   readonly name: string;
   readonly timing: SimElectorTiming;
 }
 
-/** A place for one program after the other, each in the place of the one before, as a Pod of a Deployment has it. */
+/** A place in which programs run one after the other, like a replica of a Deployment. */
 export interface SlotPlan {
   readonly name: string;
   readonly lease: LeasePlan;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
   readonly strategy: string;
-  /** Where its LeaseCandidate is published. */
+  /** The group of its LeaseCandidate. */
   readonly source: CandidateSource;
-  /** A plain elector knows nothing of coordination, and has no LeaseCandidate. */
+  /** A plain elector has no LeaseCandidate. */
   readonly isPlain: boolean;
-  /** Whether it takes part with this project's own participant, and not with client-go's elector. */
+  /** Whether its programs use this project's participant, and not client-go's elector. */
   readonly isParticipant: boolean;
-  /** Whether each program has the name of the one before it. */
+  /** Whether each program has the name of its predecessor. */
   readonly keepsName: boolean;
   readonly watchesForDeletion: boolean;
   readonly wallMs: number;
@@ -38,17 +38,17 @@ export interface ReplicaPlan {
   readonly rate: number;
 }
 
-/** The part of a cluster that one coordinator and its standbys have. */
+/** The part of a cluster that belongs to a coordinator and its standbys. */
 export interface ShardPlan {
   /** Empty: all. */
   readonly namespaces: readonly string[];
   readonly lock: { readonly namespace: string; readonly name: string };
 }
 
-/** A coordinator that has the whole cluster. */
+/** A coordinator of the whole cluster. */
 export const WHOLE_CLUSTER: ShardPlan = { namespaces: [], lock: coordinatorLease };
 
-/** One thing that goes wrong, when, and to whom. */
+/** A planned fault: its kind, time and target. */
 export interface FaultPlan {
   /** Its number in the plan of its seed. */
   readonly id: number;
@@ -57,17 +57,17 @@ export interface FaultPlan {
   readonly args: unknown;
 }
 
-/** Everything about a run that is decided before it begins. */
+/** All decisions about a run that are made before it begins. */
 export interface SimPlan {
   readonly seed: number;
   readonly settings: ElectionSettings;
   readonly takeOver: boolean;
   readonly hasBuiltIn: boolean;
-  /** Whether the servers have the custom resource of this project. */
+  /** Whether the servers have this project's custom resource. */
   readonly hasCustomCandidates: boolean;
-  /** Whether the servers keep strategy and preferredHolder of Leases, but for when they are restarted otherwise (rule 14). */
+  /** Whether the servers keep strategy and preferredHolder of Leases, except while a fault turns the gate (rule 14). */
   readonly hasGate: boolean;
-  /** What both API servers answer a second, together; undefined: any number. */
+  /** Requests per second that both API servers answer together; undefined: unlimited. */
   readonly requestsPerSecond: number | undefined;
   /** See {@link InvariantSettings}. */
   readonly clockTolerance: number;
@@ -79,20 +79,20 @@ export interface SimPlan {
   readonly troubleEndsMs: number;
 }
 
-/** What is left out of a plan. */
+/** A reduction of a plan. */
 export interface Reduction {
-  /** Numbers of the faults that stay; all, where it is absent. */
+  /** Numbers of the faults to keep; undefined: all. */
   readonly faults?: readonly number[] | undefined;
-  /** Names of the slots and replicas that do not take part. */
+  /** Names of the slots and replicas to remove. */
   readonly without?: readonly string[] | undefined;
 }
 
 const TROUBLE_BEGINS_MS = 30_000;
 const TROUBLE_ENDS_MS = 250_000;
-/** Long enough for a candidate to be collected: after its validity it is watched for ten minutes (rule 1). */
+/** Long enough for a candidate to be deleted: after its validity, coordinators watch it for ten minutes (rule 1). */
 const LONG_TROUBLE_ENDS_MS = 1_000_000;
 const LONG_RUN_EVERY = 50;
-/** The rates of clocks that are promised to be borne: 5 % fast or slow. */
+/** The supported clock rates: 5 % fast or slow. */
 const DRIFT = 0.05;
 const HOUR_MS = 3_600_000;
 
@@ -108,13 +108,16 @@ const LEASES: readonly [LeasePlan, ...LeasePlan[]] = [
   },
 ];
 const LEASES_PER_RUN = 3;
-/** The numbers of faults that move leaders, behind those of all others. */
+/** Faults that move leaders have numbers after those of all other faults. */
 const FIRST_PRIORITY = 1000;
-/** Of processes that end, where that is noticed. */
+/** The number of faults that end processes, in runs that watch Pods. */
 const FIRST_CRASH = 3000;
-/** And of what programs do with their participants. */
+/** The number of faults by programs that use their participants. */
 const FIRST_OF_PARTICIPANTS = 2000;
-/** It looks four times as often as others do, and so costs as much as they do together: in one run of four is enough. */
+/**
+ * A plain elector reads the Lease four times as often as other programs, and so costs as much as all of them
+ * together. One run of four is enough.
+ */
 const QUICK_LEASE: LeasePlan = {
   namespace: 'team',
   name: 'quick',
@@ -132,7 +135,7 @@ const FIRST_OF_PLAIN = 4000;
 /** What is not among the faults that chance picks for a run. */
 const PLANNED_APART = new Set<FaultKind>(['prioritySet', 'participantResigns', 'participantWithdraws']);
 type Versions = readonly [binaryVersion: string, emulationVersion: string];
-/** The versions that candidates come in, as binary and emulation. */
+/** The versions of candidates, as binary and emulation. */
 const VERSIONS: readonly [Versions, ...Versions[]] = [
   ['1.36.0', '1.36.0'],
   ['1.36.0', '1.35.0'],
@@ -140,7 +143,7 @@ const VERSIONS: readonly [Versions, ...Versions[]] = [
   ['1.35.3', '1.35.0'],
 ];
 
-/** The plan of a seed: always the same one. */
+/** Returns the plan of a seed. It is always the same. */
 export function makePlan(seed: number): SimPlan {
   const chance = new Chance(seed, 'plan');
   const isLong = seed % LONG_RUN_EVERY === 0;
@@ -152,7 +155,7 @@ export function makePlan(seed: number): SimPlan {
   const leases = hasQuick ? [...usual, QUICK_LEASE] : usual;
   const hasPlainElector = chance.is(0.15);
   const hasStrategies = chance.is(0.2);
-  // Those who want different things are in conflict only if they have the highest version together.
+  // Candidates that ask for different strategies are in conflict only if both have the highest version.
   const isConflict = hasStrategies && chance.is(0.5);
   const isTogether = chance.is(0.5);
   const sources = chance.for('sources');
@@ -173,10 +176,11 @@ export function makePlan(seed: number): SimPlan {
         isParticipant: hasParticipants && participants.is(0.5) && !isPlain,
         keepsName: chance.is(0.3),
         watchesForDeletion: chance.is(0.6),
-        // Hours off, but not so far behind that it looks as if it had not renewed for candidateGcAfter (rule 1).
+        // Hours off, but not so far behind that the candidate looks silent for candidateGcAfter (rule 1).
         wallMs: chance.is(0.6) ? 0 : chance.upTo(4.5 * HOUR_MS) - 1.5 * HOUR_MS,
         rate: rate(),
-        // With the coordinators, or when one of them is there to grant a Lease before the best candidate has come (rule 12).
+        // The candidates start together with the coordinators, or later than a coordinator that may grant a Lease
+        // before the best candidate appears (rule 12).
         startsAtMs: (isTogether ? 0 : 20_000) + chance.upTo(2000),
       });
     });
@@ -194,11 +198,11 @@ export function makePlan(seed: number): SimPlan {
       ...defaultSettings,
       leaseDurationSeconds: chance.pick([10, 10, 6, 15]),
       isCrashEvidenceUsed,
-      // Candidates renew every five minutes: those that have died are collected within a long run.
+      // Candidates renew every five minutes, so a long run includes the deletion of dead ones.
       ...(isLong && { candidateValidityMs: 330_000, candidateGcAfterMs: 330_000 }),
     },
     takeOver: chance.is(0.75),
-    // It comes with the feature gate.
+    // Servers with the feature gate have it.
     hasBuiltIn: chance.is(0.5) && hasGate,
     hasCustomCandidates,
     hasGate,
@@ -259,7 +263,7 @@ export function candidateSlot(
   };
 }
 
-/** A plan of nothing: whoever has it adds what it needs. */
+/** Returns an empty plan, to which tests add what they need. */
 export function emptyPlan(seed: number): SimPlan {
   return {
     seed,
@@ -278,7 +282,7 @@ export function emptyPlan(seed: number): SimPlan {
   };
 }
 
-/** The same plan with less in it. */
+/** Returns a reduced plan. */
 export function reducePlan(plan: SimPlan, { faults, without = [] }: Reduction): SimPlan {
   return {
     ...plan,
@@ -289,7 +293,10 @@ export function reducePlan(plan: SimPlan, { faults, without = [] }: Reduction): 
   };
 }
 
-/** Some kinds of faults, many times: rarer combinations come about than if all kinds were equally likely in each run. */
+/**
+ * A few kinds of faults, each many times: this causes rarer combinations than an equal chance for all kinds in each
+ * run.
+ */
 function planFaults(
   chance: Chance,
   population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
@@ -309,7 +316,7 @@ function planFaults(
     });
 }
 
-/** Leaders are moved in some runs, beside whatever goes wrong. */
+/** Some runs also move leaders. */
 function planPriorities(
   chance: Chance,
   population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
@@ -323,7 +330,7 @@ function planPriorities(
   });
 }
 
-/** Where Pods are watched, more leaders crash, or sleep as if they had. */
+/** Runs that watch Pods have more leaders that crash, or that sleep as if they had crashed. */
 function planCrashes(
   chance: Chance,
   population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
@@ -336,7 +343,7 @@ function planCrashes(
   });
 }
 
-/** What programs do with their participants, beside whatever goes wrong. */
+/** Programs that use their participants, in addition to the other faults. */
 function planOfParticipants(
   chance: Chance,
   population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,

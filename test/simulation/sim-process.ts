@@ -1,15 +1,15 @@
 import type { Clock } from '../../src/support/clock.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
-/** How far a process's clocks are from those of the world, in milliseconds, and how much faster they run. */
+/** Offset of a process's clocks from the world's, in milliseconds, and their rate. */
 export interface SimSkew {
   readonly monotonicMs?: number;
   readonly wallMs?: number;
-  /** By default 1. */
+  /** Default: 1. */
   readonly rate?: number;
 }
 
-/** A process with clocks of its own, that can stop dead for a while, or for good, while time goes on. */
+/** A process with its own clocks. It can be paused or killed while time goes on. */
 export class SimProcess implements Clock {
   readonly world: VirtualClock;
   onKilled: () => void = () => {};
@@ -19,13 +19,13 @@ export class SimProcess implements Clock {
   #lowestSkewMs: number;
   #highestSkewMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** What fell due while it was paused. */
+  /** Timers that became due while it was paused. */
   readonly #overdue: (() => void)[] = [];
   #isAlive = true;
 
   readonly #random: (() => number) | undefined;
 
-  /** @param random chance of its own, so that nobody else's doings change it; by default the world's */
+  /** @param random the process's own random numbers, so that other actors do not change them; default: the world's */
   constructor(
     world: VirtualClock,
     { monotonicMs = 0, wallMs = 0, rate = 1 }: SimSkew = {},
@@ -40,7 +40,7 @@ export class SimProcess implements Clock {
     this.#highestSkewMs = wallMs;
   }
 
-  /** False once it was killed. */
+  /** False after it was killed. */
   get isAlive(): boolean {
     return this.#isAlive;
   }
@@ -63,7 +63,7 @@ export class SimProcess implements Clock {
     return this.#highestSkewMs;
   }
 
-  /** As an administrator or NTP does. */
+  /** Sets the wall clock, as an administrator or NTP does. */
   jumpWallClock(byMs: number): void {
     this.#wallSkewMs += byMs;
     this.#lowestSkewMs = Math.min(this.#lowestSkewMs, this.#wallSkewMs);
@@ -111,14 +111,14 @@ export class SimProcess implements Clock {
     this.#wake();
   }
 
-  /** Nothing of it runs any more. What it has sent may still arrive. */
+  /** Stops all of its timers. Requests in flight may still arrive. */
   kill(): void {
     if (!this.#isAlive) return;
     this.#isAlive = false;
     this.onKilled();
   }
 
-  /** All that fell due meanwhile does so now, in the order in which it would have. */
+  /** Fires all timers that became due in the meantime, in their original order. */
   #wake(): void {
     if (this.isPaused) return;
     for (const arm of this.#overdue.splice(0)) arm();

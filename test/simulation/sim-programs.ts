@@ -17,12 +17,15 @@ import type { SimProcess, SimSkew } from './sim-process.ts';
 import type { SimProgram, SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** Starts the programs that take part in elections, and checks what participants promise of their terms (rule 15). */
+/**
+ * Starts the programs that take part in elections, and checks the promises of participants about their terms (rule
+ * 15).
+ */
 export class SimPrograms {
   readonly #world: SimWorld;
   readonly #tokens = new FencingTokens();
   readonly #renewals = new LastRenewals();
-  /** Where Pods are watched. */
+  /** Only for runs that watch Pods. */
   readonly #kubelet: SimKubelet | undefined;
   /** The last container of each slot. */
   readonly #containers = new Map<SimSlot, { readonly pod: string; readonly process: SimProcess }>();
@@ -38,7 +41,7 @@ export class SimPrograms {
     this.#renewals.observe(event);
   }
 
-  /** Nothing of what was written happened. */
+  /** A restore has undone all writes. */
   forget(): void {
     this.#tokens.forget();
   }
@@ -88,7 +91,7 @@ export class SimPrograms {
       };
       const chance = this.#world.chance.for(`${name} leading`);
       const actor = new SimParticipant(identity, process, connection, hooks, { timing, beliefShare, chance });
-      // What a process of before has held under this name, this one may never hear of.
+      // This process may never hear of the Lease that its predecessor held under the same name.
       this.#renewals.forget(slot.key, name);
       actor.start();
       return { name, process, connection, link, actor };
@@ -106,8 +109,8 @@ export class SimPrograms {
   }
 
   /**
-   * The clock of a slot's node. Where Pods are watched, no restart of a container sets it back: that is not promised to be borne
-   * (rule 17).
+   * The clock of a slot's node. In runs that watch Pods, a restart of a container never sets it back: rule 17 does
+   * not promise to tolerate that.
    */
   #clockOf(slot: SimSlot): SimSkew {
     const { wallMs, rate } = slot.plan;
@@ -148,7 +151,7 @@ export class SimPrograms {
     for (const problem of this.#tokens.begun(uid, term)) this.#world.violated(problem);
   }
 
-  /** A participant that has ended has released what it held, unless it could not: it waits for each answer until the deadline. */
+  /** A stopped participant has released its Lease, unless it could not: it waits for each answer until the deadline. */
   #assertReleased({ key, isHanging }: SimSlot, name: string, link: SimLink, deadlineMs: number): void {
     const now = this.#world.clock.now();
     const isCutOff =

@@ -5,14 +5,13 @@ import { NEWEST } from '../support/election-builders.ts';
 import { specOf } from './sim-api-server.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** Makes of each priority that there is in the simulation a text of the same length, in which the highest is the least. */
+/** Maps each priority in the simulation to a text of equal length, so that a higher priority has a lower text. */
 const PRIORITY_BASE = 500_000;
 
 /**
- * The place of a candidate by what a leader gives way for under `strategy`, as text: the lower one is to lead, and nobody gives
- * way to an equal (rules 5 and 16).
- *
- * @param wall by the clock of whoever decides, in microseconds.
+ * Returns the rank of a candidate for preemption under `strategy`, as text: the lowest should lead, and no leader
+ * yields to an equal rank (rules 5 and 16).
+ * @param wall by the deciding replica's clock, in microseconds.
  */
 export function rankOf(candidate: KubernetesObject, wall: bigint, strategy: string): string {
   const { value, end } = decodePriority(candidate);
@@ -29,8 +28,8 @@ export function coordinatorsWall(world: SimWorld): bigint {
 }
 
 /**
- * When the last of these candidates' priorities that are over has ended, in the world's time; Infinity while replicas differ
- * about whether one has, as their clocks do.
+ * Returns when the last past end among these candidates' priorities was, in the world's time; Infinity while replicas
+ * disagree whether a priority has ended, because their clocks differ.
  */
 export function prioritiesEndedAt(world: SimWorld, candidates: readonly KubernetesObject[]): Instant {
   const now = world.clock.now();

@@ -13,7 +13,7 @@ import type { ShardPlan } from './sim-plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import { SpentAckCheck } from './spent-ack-check.ts';
 
-/** What a replica is made of. */
+/** The dependencies of a replica. */
 export interface SimReplicaParts {
   readonly name: string;
   readonly process: SimProcess;
@@ -24,13 +24,16 @@ export interface SimReplicaParts {
   readonly takeOver: boolean;
   readonly trace: (text: () => string) => void;
   readonly onViolation: (what: string) => void;
-  /** It takes itself for the coordinator until then, in the world's time, unless it renews before; undefined: no more. */
+  /**
+   * Until when the replica believes that it is the coordinator, in the world's time, unless it renews; undefined: it
+   * does not believe so.
+   */
   readonly onDuty: (until: Instant | undefined) => void;
-  /** A decision of its own. */
+  /** A decision of this replica. */
   readonly onDecision?: (decision: Decision) => void;
 }
 
-/** One replica of the coordinator: the real controller behind the real lock, put together as the program does it. */
+/** One replica of the coordinator: the real controller behind the real lock, wired as in the program. */
 export class SimReplica {
   readonly name: string;
   readonly process: SimProcess;
@@ -120,7 +123,7 @@ export class SimReplica {
     });
   }
 
-  /** Why it has last decided on a Lease as it did. */
+  /** The reason of its latest decision about a Lease. */
   reasonFor(key: string): Reason | undefined {
     return this.#reasons.get(key);
   }
@@ -130,7 +133,7 @@ export class SimReplica {
     return this.process.isAlive && this.lock.isActive();
   }
 
-  /** Whether it runs and has the whole of its memory: it saw all that is there, and nothing is under way to it. */
+  /** Whether it runs and its memory is complete: it has seen all objects, and no event is in flight to it. */
   get isUpToDate(): boolean {
     return (
       this.isRunning &&
@@ -141,12 +144,12 @@ export class SimReplica {
     );
   }
 
-  /** How many it has of everything in its namespaces. */
+  /** Number of objects of each kind in its namespaces. */
   get #watches(): number {
     return (1 + this.controller.candidateApis.length) * watchedNamespaces(this.#shard.namespaces).length;
   }
 
-  /** Whether it runs and has listed everything once: from then on it sees what changes, late perhaps. */
+  /** Whether it runs and has listed everything once. From then on it sees all changes, perhaps late. */
   get hasSynced(): boolean {
     return (
       this.isRunning && this.controller.hasSynced('leases') && this.controller.hasSynced('leasecandidates')
@@ -157,13 +160,13 @@ export class SimReplica {
     return this.process.isAlive && !this.#isStopping;
   }
 
-  /** Its own storage, with a look at when what it wrote last was sent. */
+  /** Its own storage of the lock, which records when its last write was sent. */
   #watched(storage: LockStorage): LockStorage {
     const after = async <T>(sent: Promise<T>): Promise<T> => {
       const sentAt = this.process.world.now();
       const answer = await sent;
       this.#renewalSentAt = sentAt;
-      // The lock takes the answer in before this is looked at.
+      // The lock handles the answer before this runs.
       this.process.world.setTimer(() => this.#tellDuty(), 0);
       return answer;
     };

@@ -8,26 +8,26 @@ import { LeaseStories, SettledCheck } from './settled-check.ts';
 import type { FaultPlan, SimPlan } from './sim-plan.ts';
 import { SimWorld } from './sim-world.ts';
 
-/** How long after the end of the trouble a run goes on, in milliseconds. */
+/** How long a run continues after the last fault, in milliseconds. */
 const AFTER_TROUBLE_MS = 230_000;
 const LOOK_EVERY_MS = 2000;
-/** A fault that cannot strike at its time is tried again so often. */
+/** Number of retries of a fault that cannot strike at its time. */
 const TRIES = 20;
-/** A preferredHolder is asked every two seconds or so while its preemption is pending (rule 7). */
+/** A coordinator pings a preferredHolder about every two seconds while its preemption is pending (rule 7). */
 const MAX_PINGS_A_MINUTE = 45;
 const MINUTE_MS = 60_000;
 
-/** What came of a run. */
+/** The result of a run. */
 export interface SimReport {
-  /** What was wrong; nothing, if all is well. */
+  /** The violations; empty if the run is clean. */
   readonly problems: readonly string[];
   readonly counts: ReadonlyMap<string, number>;
   readonly simulatedMs: number;
-  /** What happened, for people; empty where it was not asked for. */
+  /** The events, for people; empty unless requested. */
   readonly trace: string;
 }
 
-/** Runs a plan: minutes of trouble, then calm. */
+/** Runs a plan: minutes with faults, then a calm period. */
 export async function runPlan(plan: SimPlan, isTracing = false): Promise<SimReport> {
   const world = new SimWorld(plan, { isTracing });
   const run = new SimRun(world);

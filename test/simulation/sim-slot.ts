@@ -7,7 +7,7 @@ import type { SimPlainElector } from './sim-plain-elector.ts';
 import type { SlotPlan } from './sim-plan.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** A program that stands as candidate: with client-go's elector, or with this project's participant. */
+/** A candidate program: with client-go's elector, or with this project's participant. */
 export type SimContender = SimCandidate | SimParticipant;
 
 /** A program in a slot. */
@@ -19,28 +19,28 @@ export interface SimProgram {
   readonly actor: SimContender | SimPlainElector;
 }
 
-/** What a slot needs of the world around it. */
+/** What a slot needs of its world. */
 export interface SimSlotWorld {
   now(): Instant;
   /** Starts the next program of a slot, under `name`. */
   startProgram(slot: SimSlot, name: string): SimProgram;
   after(ms: number, then: () => void): void;
   note(text: () => string): void;
-  /** Chance of the slot's own, from 0 to 1. */
+  /** The slot's own random numbers, from 0 to 1. */
   random(slot: SimSlot): number;
 }
 
-/** The place of one program after the other. */
+/** A place in which programs run one after the other. */
 export class SimSlot {
   plan: SlotPlan;
   program: SimProgram | undefined;
-  /** When it was last started, ended, or had something happen to it. */
+  /** When its program was last started, ended or affected by a fault. */
   touchedAt: Instant = 0;
-  /** Whether the electors of its programs hang, while their candidates go on answering pings. */
+  /** Whether the electors of its programs hang while their candidates still answer pings. */
   isHanging = false;
   readonly #world: SimSlotWorld;
   #generation = 0;
-  /** The name of the next program, where it is not a new one. */
+  /** The name of the next program, if it keeps a name. */
   #nextName: string | undefined;
 
   constructor(plan: SlotPlan, world: SimSlotWorld) {
@@ -52,7 +52,7 @@ export class SimSlot {
     return `${this.plan.lease.namespace}/${this.plan.lease.name}`;
   }
 
-  /** The program that runs in it and takes part in elections. */
+  /** The program that runs in the slot and takes part in elections. */
   get candidate(): SimContender | undefined {
     const { actor } = this.program ?? {};
     const isContender = actor instanceof SimCandidate || actor instanceof SimParticipant;
@@ -69,7 +69,7 @@ export class SimSlot {
     this.#nextName = undefined;
   }
 
-  /** It ended by itself, and is started again. */
+  /** The program exited by itself, and is started again. */
   ended(program: SimProgram['actor']): void {
     if (this.program?.actor !== program) return;
     this.#startAgainIn(1000 + 5000 * this.#world.random(this));
@@ -105,7 +105,7 @@ export class SimSlot {
     this.#world.note(() => `${program.name} stops`);
     this.program = undefined;
     this.#touch();
-    // Two with one name at a time would be somebody's mistake.
+    // Two programs with one name at the same time would be a user's error.
     void candidate.stop().then(() => this.#startAgainIn(startAgainMs));
     return true;
   }
@@ -116,7 +116,7 @@ export class SimSlot {
     return true;
   }
 
-  /** Its program ends without a word, and comes back under its name with a LeaseCandidate of the other group. */
+  /** Its program crashes, and comes back under its name with a LeaseCandidate of the other group. */
   changeGroup(startAgainMs: number): boolean {
     const { program } = this;
     if (!program || this.plan.isPlain || !this.crash(startAgainMs)) return false;

@@ -7,19 +7,19 @@ import type { JsonObject } from '../../src/support/json.ts';
 
 export type SimResource = 'leases' | 'leasecandidates' | 'customcandidates' | 'pods' | 'namespaces';
 
-/** One change, as a watch tells of it. */
+/** A change, as a watch reports it. */
 export interface SimChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly resource: SimResource;
   readonly object: KubernetesObject;
   readonly revision: number;
-  /** As a line of a watch; the same for all who watch. */
+  /** As a line of a watch; all watchers share it. */
   line?: Uint8Array;
 }
 
 const FIRST_REVISION = 100;
 
-/** Every object of a simulated server: one revision per write, and the history that watches go on from. */
+/** All objects of a simulated server: one revision per write, and the history from which watches resume. */
 export class SimStore {
   readonly #clock: Clock;
   #objects: Record<SimResource, Map<string, KubernetesObject>> = {
@@ -30,7 +30,7 @@ export class SimStore {
     namespaces: new Map(),
   };
   readonly #listeners = new Set<(change: SimChange) => void>();
-  /** Everything after `#historyFrom`, one change for each revision. */
+  /** All changes after `#historyFrom`, one for each revision. */
   #history: SimChange[] = [];
   #historyFrom = FIRST_REVISION;
   #forgottenUpTo = 0;
@@ -49,12 +49,12 @@ export class SimStore {
     return [...this.#objects[resource].values()];
   }
 
-  /** A LeaseCandidate of either source; of two with one name, the native one. */
+  /** Returns a LeaseCandidate of either source. If both have one of this name: the native one. */
   candidate(key: string): KubernetesObject | undefined {
     return this.get('leasecandidates', key) ?? this.get('customcandidates', key);
   }
 
-  /** The LeaseCandidates of both sources. */
+  /** Returns the LeaseCandidates of both sources. */
   candidates(): readonly KubernetesObject[] {
     return [...this.list('leasecandidates'), ...this.list('customcandidates')];
   }
@@ -68,7 +68,7 @@ export class SimStore {
     });
   }
 
-  /** Stores `next` in place of `object`. As on a real server, a write that changes nothing is none. */
+  /** Stores `next` in place of `object`. As on a real server, a write without a change makes no new revision. */
   update(resource: SimResource, object: KubernetesObject, next: KubernetesObject): KubernetesObject {
     if (isSame(next, object)) return object;
     return this.#put('MODIFIED', resource, next);
@@ -79,19 +79,19 @@ export class SimStore {
     return this.#tell('DELETED', resource, object);
   }
 
-  /** Makes an object vanish without any news of it, as when storage is restored from a backup. */
+  /** Removes an object without an event, as a restore from a backup does. */
   lose(resource: SimResource, key: string): void {
     this.#objects[resource].delete(key);
   }
 
-  /** Forgets what was: a watch that would go on from before now has to begin anew (410). */
+  /** Forgets the history: a watch cannot resume from before now (410). */
   compact(): void {
     this.#history = [];
     this.#forgottenUpTo = this.revision;
     this.#historyFrom = this.revision;
   }
 
-  /** Takes a backup: restoring it undoes, untold, all that is written from now on, revisions included. */
+  /** Takes a backup. Its restore undoes all later writes, including their revisions, without events. */
   backUp(): () => void {
     const { leases, leasecandidates, customcandidates, pods, namespaces } = this.#objects;
     const objects = {
@@ -110,8 +110,8 @@ export class SimStore {
   }
 
   /**
-   * Tells of everything after `revision`, past and to come, until the returned function is called. As on a real server, a
-   * revision that is yet to come is waited for.
+   * Reports all changes after `revision`, past and future, until the caller calls the returned function. As on a real
+   * server, a future revision is waited for.
    */
   watch(revision: number, listener: (change: SimChange) => void): () => void {
     for (const change of this.since(revision)) listener(change);
@@ -122,7 +122,7 @@ export class SimStore {
     return () => this.#listeners.delete(laterOn);
   }
 
-  /** Everything after `revision` up to now. */
+  /** Returns all changes after `revision` so far. */
   since(revision: number): readonly SimChange[] {
     if (revision < this.#forgottenUpTo) throw refusal(410, 'Expired', `revision ${revision} is too old`);
     return this.#history.slice(Math.max(0, revision - this.#historyFrom));
@@ -144,18 +144,18 @@ export class SimStore {
   }
 }
 
-/** Where a LeaseCandidate is from. */
+/** Returns the source of a LeaseCandidate. */
 export function candidateResourceOf({ apiVersion }: KubernetesObject): SimResource {
   return sourceOf(apiVersion) === 'custom' ? 'customcandidates' : 'leasecandidates';
 }
 
-/** Most often it is renewTime that differs. */
+/** In most cases, renewTime differs. */
 function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
   const [specA, specB] = [a['spec'] as JsonObject | undefined, b['spec'] as JsonObject | undefined];
   return specA?.['renewTime'] === specB?.['renewTime'] && JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** An error as the API server answers it. */
+/** An error response of the API server. */
 export function refusal(status: number, reason: string, message: string): ApiError {
   return new ApiError({ method: 'SIM', path: '', status, reason, message });
 }
@@ -164,7 +164,7 @@ export function keyOf({ metadata }: KubernetesObject): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** An RFC 7386 merge patch: null removes, objects merge, anything else replaces. */
+/** Applies an RFC 7386 merge patch: null removes, objects merge, any other value replaces. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
   const merged: Record<string, unknown> =

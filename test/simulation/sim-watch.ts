@@ -16,33 +16,33 @@ interface Reader {
   readonly reject: (error: Error) => void;
 }
 
-/** How events travel to a watch. */
+/** The delivery of events to a watch. */
 export interface SimWatchLink {
-  /** How long the next one does, in milliseconds. */
+  /** Delay of the next event, in milliseconds. */
   readonly delayMs: () => number;
-  /** Whether the next one takes the place of what is on its way about the same object. */
+  /** Whether the next event replaces an event in flight for the same object. */
   readonly coalesces?: () => boolean;
 }
 
 const BOOKMARK_MS = 60_000;
 
-/** One watch as its reader sees it: events arrive late but in order, until it ends or breaks. */
+/** A watch as its reader sees it: events arrive late but in order, until the watch ends or breaks. */
 export class SimWatch implements AsyncIterable<Uint8Array> {
   readonly #process: SimProcess;
   readonly #request: ApiRequest;
   readonly #link: SimWatchLink;
-  /** On their way. */
+  /** Events in flight. */
   readonly #travelling: Chunk[] = [];
-  /** Arrived, not yet read. */
+  /** Events that have arrived and are not read yet. */
   readonly #arrived: Uint8Array[] = [];
   #lastDueAt: Instant = Number.NEGATIVE_INFINITY;
-  /** Waits for what is next. */
+  /** Waits for the next event. */
   #reader: Reader | undefined;
   #outcome: { readonly error: Error | undefined } | undefined;
   #isHeld = false;
   #isRead = false;
   #isSilent = false;
-  /** The server that it is open at. */
+  /** The server of the watch. */
   #api: SimApiServer | undefined;
   #stop = (): void => {};
   readonly #cancels: (() => void)[] = [];
@@ -64,7 +64,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     return this.#travelling.length > 0 || this.#arrived.length > 0;
   }
 
-  /** Whether anybody reads it: an answer may be late or lost, and what the server sends with it. */
+  /** Whether there is a reader. The answer that opens the watch may be late or lost, together with its events. */
   get isRead(): boolean {
     return this.#isRead;
   }
@@ -74,7 +74,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     if (!isHeld) this.#deliver();
   }
 
-  /** Nothing arrives any more, and nobody is told: a connection that something between has forgotten. */
+  /** No event arrives any more, and the reader does not notice: a proxy has dropped the connection. */
   silence(): void {
     this.#isSilent = true;
     this.#travelling.length = 0;
@@ -89,7 +89,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     const { world } = this.#process;
     const from = Number(this.#request.query?.['resourceVersion']);
     const bookmark = () => {
-      // A real server sends none to whoever is ahead of it.
+      // A real server sends no bookmark to a watcher that is ahead of it.
       if (api.cachedUpTo >= from)
         this.#send(
           lineOf({ type: 'BOOKMARK', object: { metadata: { resourceVersion: `${api.cachedUpTo}` } } }),
@@ -103,7 +103,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     }, timeoutSeconds * 1000);
   }
 
-  /** An ERROR event, after which the server has nothing more to say. */
+  /** An ERROR event. The server sends nothing after it. */
   sendError({ status, reason, message }: ApiError): void {
     this.#send(lineOf({ type: 'ERROR', object: { kind: 'Status', code: status, reason, message } }));
   }
@@ -116,16 +116,16 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     this.#wake();
   }
 
-  /** Nothing comes of it any more, not even its end. */
+  /** The reader gets nothing any more, not even the end. */
   forget(): void {
-    // Node holds on to a signal made of others for as long as anybody listens to it.
+    // Node keeps a signal from AbortSignal.any alive while it has listeners.
     this.#request.signal?.removeEventListener('abort', this.#onAbort);
     this.#stop();
     for (const cancel of this.#cancels) cancel();
     this.#travelling.length = 0;
   }
 
-  /** Written out, as a generator would cost more than what it carries. */
+  /** Not a generator, which would be more expensive than the events. */
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     this.#isRead = true;
     return {
@@ -137,7 +137,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     };
   }
 
-  /** What has arrived comes before the end. */
+  /** Events that have arrived come before the end. */
   #read(reader: Reader): void {
     const line = this.#arrived.shift();
     if (line) reader.resolve({ value: line, done: false });
@@ -163,12 +163,12 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     else world.setTimer(() => this.#deliver(), dueAt - world.now());
   }
 
-  /** Puts it in the place of what is on its way about the same object, as whatever stands between may do. */
+  /** Replaces an event in flight for the same object, as a watch cache may do. */
   #coalesced(change: SimChange, dueAt: Instant): boolean {
     if (!this.#link.coalesces?.()) return false;
     const index = this.#travelling.findIndex((other) => other.change && isSameObject(other.change, change));
     const former = this.#travelling[index]?.change;
-    // That an object has come is told by itself, as it was then.
+    // The event that an object has appeared is delivered separately, with its state at that time.
     if (!former || former.type === 'ADDED') return false;
     this.#travelling.splice(index, 1);
     const type: SimChange['type'] = change.type === 'DELETED' ? 'DELETED' : 'MODIFIED';
@@ -181,7 +181,7 @@ export class SimWatch implements AsyncIterable<Uint8Array> {
     const now = this.#process.world.now();
     if (this.#isHeld || this.#outcome || !this.#process.isAlive) return;
     if (this.#process.isPaused) {
-      // Once it is awake again.
+      // After the process resumes.
       this.#process.setTimer(() => this.#deliver(), 0);
       return;
     }

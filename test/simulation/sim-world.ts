@@ -29,7 +29,7 @@ import { Tally } from './tally.ts';
 
 const NOBODY: Writer = { kind: 'other', name: 'nobody' };
 
-/** A Lease was given to `holder`. */
+/** A grant of a Lease to `holder`. */
 interface SimGrant {
   readonly key: string;
   readonly holder: string;
@@ -38,29 +38,29 @@ interface SimGrant {
 
 type GrantListener = (grant: SimGrant) => void;
 
-/** What the world can be told to look at. */
+/** The options of a world. */
 export interface SimWorldOptions {
-  /** Whether to write down what happens, for people. */
+  /** Whether to record a description of the events. */
   readonly isTracing?: boolean;
-  /** Whether the API servers keep every request and write, for tests that look at them. */
+  /** Whether the API servers keep every request and write, for tests that read them. */
   readonly keepsRecord?: boolean;
-  /** What its coordinators have; by default all of the cluster. */
+  /** The namespaces of its coordinators; by default, the whole cluster. */
   readonly shard?: ShardPlan;
-  /** A cluster that other worlds have parts of as well. */
+  /** A cluster that several worlds share. */
   readonly cluster?: SimCluster;
 }
 
-/** What all of one cluster share. */
+/** The shared parts of a cluster. */
 export interface SimCluster {
   readonly clock: VirtualClock;
   readonly store: SimStore;
-  /** Of all its API servers together. */
+  /** The capacity of all its API servers together. */
   readonly capacity: SimCapacity | undefined;
 }
 
 /**
- * A cluster in virtual time: one storage, two API servers, programs that take part in elections, replicas of the
- * coordinator, the built-in controller. Whoever has it makes things go wrong; it looks at what must always hold.
+ * A cluster in virtual time: one storage, two API servers, candidate programs, replicas of the coordinator, and the
+ * built-in controller. The caller injects faults; the world checks the invariants.
  */
 export class SimWorld {
   readonly plan: SimPlan;
@@ -76,7 +76,7 @@ export class SimWorld {
   readonly leaseKeys: readonly string[];
   readonly slots: SimSlot[] = [];
   readonly tally = new Tally();
-  /** Told of every event of the history. */
+  /** Gets every event of the history. */
   onEvent: (event: HistoryEvent) => void = () => {};
   readonly #isTracing: boolean;
   readonly #trace: string[] = [];
@@ -84,13 +84,13 @@ export class SimWorld {
   readonly #writers = new Map<string, Writer>();
   readonly #programs: SimPrograms;
   readonly #givers = new Givers();
-  /** By LeaseCandidate: among which a program has written it last. */
+  /** By LeaseCandidate: the programs that may have been the last to write it. */
   /** By key of a participant's candidate: the group that it has written last. */
   readonly #publishedAs = new Map<string, SimResource>();
-  /** The processes that have ended, where Pods are watched. */
+  /** The processes that have ended, if coordinators watch Pods. */
   readonly #ended = new Set<string>();
   #isCalm = false;
-  /** Ends what lasts. */
+  /** The functions that end lasting faults. */
   readonly #ends = new Set<() => void>();
   readonly #grantListeners = new Set<GrantListener>();
   #restores = 0;
@@ -145,7 +145,7 @@ export class SimWorld {
     return this.slots.flatMap(({ candidate }) => candidate ?? []);
   }
 
-  /** Whether all trouble is over. */
+  /** Whether all faults are over. */
   get isCalm(): boolean {
     return this.#isCalm;
   }
@@ -167,7 +167,7 @@ export class SimWorld {
     this.violations.push(what);
   }
 
-  /** Runs on for so long, or until something is wrong. */
+  /** Runs for this long, or until there is a violation. */
   async run(ms: number): Promise<void> {
     const until = this.clock.now() + ms;
     await this.clock.advanceWhile(until, () => this.violations.length === 0);
@@ -177,14 +177,14 @@ export class SimWorld {
     this.clock.setTimer(then, ms);
   }
 
-  /** Goes on with a fault so much later, unless all trouble is over by then. */
+  /** Continues a fault after `ms`, unless all faults are over by then. */
   strikeAfter(ms: number, then: () => void): void {
     this.after(ms, () => {
       if (!this.#isCalm) then();
     });
   }
 
-  /** Begins something that ends after `ms`, when all trouble does, or when the returned function is called. */
+  /** Begins a fault that ends after `ms`, when all faults end, or when the caller calls the returned function. */
   during(ms: number, begin: () => () => void): () => void {
     const end = begin();
     const once = () => {
@@ -195,7 +195,7 @@ export class SimWorld {
     return once;
   }
 
-  /** Ends everything that lasts. */
+  /** Ends all lasting faults. */
   endTrouble(): void {
     this.note(() => 'the trouble is over');
     this.#isCalm = true;
@@ -225,7 +225,7 @@ export class SimWorld {
     return this.chance.for(`${slot.plan.name} again ${this.clock.now()}`).random();
   }
 
-  /** A process whose writes are known to be `writer`'s. */
+  /** Returns a process whose writes are attributed to `writer`. */
   startProcess(writer: Writer, skew: SimSkew = {}): SimProcess {
     const { name } = writer;
     const chance = this.chance.for(name);
@@ -234,7 +234,7 @@ export class SimWorld {
     return new SimProcess(this.clock, { monotonicMs: chance.upTo(1_000_000), ...skew }, chance.random);
   }
 
-  /** A connection for a test of its own. */
+  /** Returns a connection for the test's own use. */
   connect(process: SimProcess, name: string): SimConnection {
     this.#writers.set(name, { kind: 'candidate', name });
     return this.network.connect(name, process, name);
@@ -248,46 +248,51 @@ export class SimWorld {
     return this.candidates.filter((candidate) => candidate.leaseKey === key && candidate.leads);
   }
 
-  /** The slot whose program believes to lead. */
+  /** Returns the slot whose program believes that it leads. */
   leaderSlot(key: string): SimSlot | undefined {
     return this.slots.find((slot) => slot.key === key && slot.candidate?.leads);
   }
 
-  /** The LeaseCandidate of whoever is in a slot. */
+  /** Returns the LeaseCandidate of the program in a slot. */
   candidateOf(slotName: string): KubernetesObject | undefined {
     const { identity } = this.slot(slotName)?.candidate ?? {};
     return identity && this.published(keyOfIdentity(identity));
   }
 
-  /** The LeaseCandidate of that name; of two, the one in the group that the program of that name uses now. */
+  /**
+   * Returns the LeaseCandidate of that name. If both groups have one: the one in the group that its program uses now.
+   */
   published(key: string): KubernetesObject | undefined {
     const slot = this.#slotOf(key);
     const resource = slot && this.#publishedIn(slot, key);
     const published = resource && this.store.get(resource, key);
     if (slot && !slot.plan.isParticipant) return published;
-    // A participant's write to the group that it used before may be carried out late.
+    // The server may apply a participant's write to its former group late.
     return published ?? this.store.candidate(key);
   }
 
-  /** Whether a program has left that LeaseCandidate behind in the group that it was a candidate of before. */
+  /** Whether a program left this LeaseCandidate in the group that it used before. */
   isLeftBehind(key: string, uid: string | undefined): boolean {
     const slot = this.#slotOf(key);
     const resource = slot && this.#publishedIn(slot, key);
     return resource !== undefined && this.store.get(resource, key)?.metadata.uid !== uid;
   }
 
-  /** The slot whose program has that LeaseCandidate. */
+  /** Returns the slot of the program with that LeaseCandidate. */
   #slotOf(key: string): SimSlot | undefined {
     return this.slots.find(({ candidate }) => candidate && keyOfIdentity(candidate.identity) === key);
   }
 
-  /** The group in which the program of a slot publishes itself. A participant chooses it by what its server has. */
+  /**
+   * Returns the group in which the program of a slot publishes its candidate. A participant chooses the group by what
+   * its server serves.
+   */
   #publishedIn({ plan }: SimSlot, key: string): SimResource | undefined {
     if (plan.isParticipant) return this.#publishedAs.get(key);
     return plan.source === 'custom' ? 'customcandidates' : 'leasecandidates';
   }
 
-  /** Somebody without a process of its own changes an object. */
+  /** Changes an object on behalf of a client that is not simulated as a process. */
   writeAs(name: string, resource: SimResource, before: KubernetesObject, next: KubernetesObject): void {
     const written = resource === 'leases' ? withOwners(before, next, name) : next;
     this.#writtenAs(name, resource, before, this.store.update(resource, before, written));
@@ -298,13 +303,16 @@ export class SimWorld {
     this.#writtenAs(name, resource, object, undefined);
   }
 
-  /** Takes a backup, and restores it so much later; what takes part in elections is then started anew, as after any restore. */
+  /**
+   * Takes a backup, and restores it after `ms`. All candidate programs are then restarted, as users must do after a
+   * restore.
+   */
   restoreLater(afterMs: number): void {
     const restore = this.store.backUp();
     const restores = this.#restores;
     this.during(afterMs, () => () => {
-      // A replica that has not seen who had the lock since cannot know that it is not its own; and a backup from before
-      // another restore is of another history.
+      // A replica that has not seen the lock's holder since then cannot know that the lock is not its own. A backup
+      // from before another restore belongs to another history.
       const { areAllAwake, areAllInformed } = this.coordinators;
       if (!areAllAwake || !areAllInformed || restores !== this.#restores) return;
       this.#restores++;
@@ -312,7 +320,7 @@ export class SimWorld {
       this.struck('storageRestored');
       restore();
       this.coordinators.forgetWrites();
-      // It is part of the API servers, which are started anew.
+      // The built-in controller is part of the API servers, which are restarted.
       this.coordinators.crashBuiltIn();
       for (const api of this.servers) api.forgetHistory();
       for (const connection of this.network.connections) connection.reset();
@@ -324,7 +332,7 @@ export class SimWorld {
     });
   }
 
-  /** Calls `then` once, when a coordinator of that kind has next given one of these Leases to somebody. */
+  /** Calls `then` once, at the next grant of one of these Leases by a coordinator of that kind. */
   afterGrant(by: 'coordinator' | 'builtIn', keys: readonly string[], then: GrantListener): void {
     const listener: GrantListener = (grant) => {
       if (grant.writer.kind !== by || !keys.includes(grant.key)) return;
@@ -334,7 +342,7 @@ export class SimWorld {
     this.#grantListeners.add(listener);
   }
 
-  /** Whether these Leases may be emptied or overwritten now: from then on replicas have to remember who held them. */
+  /** Whether these Leases may be emptied or overwritten now. From then on, replicas must remember their holders. */
   mayRob(...keys: readonly string[]): boolean {
     return !this.#isTakenByAnybody(keys) && this.memory.rob(keys);
   }
@@ -343,7 +351,7 @@ export class SimWorld {
     return !this.#isTakenByAnybody([key]) && this.memory.delete(key);
   }
 
-  /** A plain elector takes what is gone, whoever leads. */
+  /** A plain elector takes a missing Lease, even if another program leads. */
   #isTakenByAnybody(keys: readonly string[]): boolean {
     return this.slots.some(({ key, plan }) => plan.isPlain && keys.includes(key));
   }
@@ -354,7 +362,7 @@ export class SimWorld {
     this.#happened({ kind: 'ends', at: this.clock.now(), who, key });
   }
 
-  /** `who` takes itself for the coordinator until then; undefined: no more. */
+  /** Until when `who` believes that it is the coordinator; undefined: it does not believe so. */
   serves(who: string, until: Instant | undefined): void {
     const at = this.clock.now();
     this.#happened(
@@ -384,7 +392,7 @@ export class SimWorld {
       this.note(() => `  ${writer.name} ${method} ${key} ${status} ${JSON.stringify(write.body['spec'])}`);
     }
     this.#happened(eventOf(write, writer));
-    // A renewal that was on its way when its sender ended.
+    // A renewal that was in flight when its sender ended.
     if (resource === 'leases' && this.#ended.has(writer.name)) this.ended(writer.name, key);
     this.coordinators.written(writer.name);
     const { holderIdentity } = specOf(write.after);
@@ -407,7 +415,7 @@ export class SimWorld {
     this.#happened(eventOf(what, { kind: 'other', name }));
   }
 
-  /** `who` believes until then that it leads that Lease; undefined: no more. */
+  /** Until when `who` believes that it leads the Lease; undefined: it does not believe so. */
   believes(who: string, key: string, until: Instant | undefined): void {
     const at = this.clock.now();
     this.#happened(
@@ -415,7 +423,7 @@ export class SimWorld {
     );
   }
 
-  /** The built-in controller has brought it about. */
+  /** The built-in controller has caused the violation. */
   #notOurs(violation: string): void {
     this.note(() => `not ours: ${violation}`);
     this.tally.brokenByBuiltIn();

@@ -18,7 +18,7 @@ const USAGE = `Simulates a cluster in which everything fails, once for each seed
 `;
 /** Shrinking takes hundreds of runs. */
 const MAX_SHRUNK = 3;
-/** In fewer seeds than this a kind of fault may be missing by chance. */
+/** With fewer seeds, a kind of fault may be missing by chance. */
 const ENOUGH_SEEDS = 300;
 const PROGRESS_MS = 2000;
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makePlan } from './sim-plan.ts';
 import { runPlan } from './sim-run.ts';
 
-/** More of them: `npm run simulate`, which also says what is the least that fails. */
+/** `npm run simulate` runs more of them, and shrinks a failing seed to a minimal plan. */
 const SEEDS = 300;
 const SEEDS_PER_TEST = 25;
 const blocks = Array.from({ length: SEEDS / SEEDS_PER_TEST }, (_, block) => ({
@@ -24,7 +24,7 @@ describe('a cluster in which everything fails', () => {
     },
   );
 
-  test('is the same each time for a seed', async () => {
+  test('has the same history each time for a seed', async () => {
     const plan = makePlan(2);
     expect(plan.slots.some(({ isParticipant }) => isParticipant)).toBe(true);
     const [first, second] = [await runPlan(plan, true), await runPlan(plan, true)];

@@ -3,7 +3,7 @@ import type { Instant, Lease } from '../../src/election/model.ts';
 import type { ElectionInput } from '../../src/election/view.ts';
 
 /**
- * Sees to it that whoever is elected has given a sign of life that no election before has used up, or has given it
+ * Checks that every elected candidate has given a sign of life that no earlier election has used, or has given it
  * within electionDuration (rule 3).
  */
 export class SpentAckCheck {
@@ -28,8 +28,8 @@ export class SpentAckCheck {
   }
 
   /**
-   * The one write of `decision` was answered at `at` with `lease`; what is seen from then on, while its pings are still under
-   * way, is news. A server that drops a preferredHolder leaves the election as it was.
+   * The single write of `decision` was answered at `at` with `lease`. Later observations are news, even while its
+   * pings are in flight. A server that drops preferredHolder does not change the election.
    */
   applied(key: string, decision: Decision, lease: Lease | undefined, at: Instant): void {
     const preferred = preferredBy(decision);

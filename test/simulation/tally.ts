@@ -2,10 +2,10 @@ import type { Reason } from '../../src/election/decision.ts';
 import { FENCE } from '../../src/election/model.ts';
 import type { HistoryEvent } from '../invariants/history.ts';
 
-/** How often what happened in one run or many. */
+/** Counts of events in one run or in many. */
 export class Tally {
   readonly counts = new Map<string, number>();
-  /** By Lease: who was last seen to lead it. */
+  /** By Lease: its last known leader. */
   readonly #leaders = new Map<string, string>();
 
   /** @param kind of a fault */
@@ -47,7 +47,7 @@ export class Tally {
     this.#add(after?.holder === before?.holder ? 'preferences by the built-in' : 'grants by the built-in');
   }
 
-  /** Adds what another one has counted. */
+  /** Adds the counts of another tally. */
   addAll(counts: Iterable<readonly [string, number]>): void {
     for (const [what, count] of counts) this.#add(what, count);
   }

@@ -1,19 +1,19 @@
 import { Agent } from 'node:https';
 import { type ApiAccess, apiRequest } from '../control-plane/api-request.ts';
 
-/** What came of a request; `status` 0: the server could not be asked. */
+/** The result of a request; `status` 0: no answer. */
 export interface Outcome {
   readonly status: number;
   readonly object: unknown;
 }
 
-/** Asks an API server that may be away; never throws. */
+/** Sends a request to an API server that may be down. Never throws. */
 export type Ask = (method: string, path: string, body?: unknown) => Promise<Outcome>;
 
-/** As many requests at a time as an API server answers without queueing them. */
+/** As many parallel requests as an API server answers without queueing. */
 const CONNECTIONS = 64;
 
-/** Requests on connections that are kept: with one for each, TLS would take more of the machine than the requests. */
+/** Requests on kept connections: with a connection for each, TLS would use more CPU than the requests. */
 export function askerOf(access: ApiAccess): { readonly ask: Ask; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   return {

@@ -7,7 +7,7 @@ import type { Replica } from './replica.ts';
 /** An object in a cache: its key, uid and resourceVersion. */
 export type CachedObject = readonly [key: string, uid: string, resourceVersion: string];
 
-/** What a coordinator takes to be on the server, from what its elections are decided on. */
+/** The coordinator's view of the objects, on which its elections decide. */
 export interface CachedObjects {
   readonly leases: readonly CachedObject[];
   readonly candidates: readonly CachedObject[];
@@ -19,7 +19,7 @@ export interface ServedObjects {
   readonly candidates: readonly WatchedObject[];
 }
 
-/** The functions below run in the coordinator: they are handed over as source. */
+/** These functions run in the coordinator: their source is sent to it. */
 const readStores = `(stores) => {
   const cached = { leases: [], candidates: [] };
   for (const store of stores) for (const object of store.values()) {
@@ -39,13 +39,13 @@ const readRecords = `(all) => {
   return cached;
 }`;
 
-/** Where the caches are: what the reflectors keep, and what elections are decided on. */
+/** The classes with the caches: the reflectors' stores, and the election records. */
 const caches = [
   { module: 'kubernetes/store', name: 'ObjectStore', read: readStores },
   { module: 'controller/election-records', name: 'ElectionRecords', read: readRecords },
 ] as const;
 
-/** Reads the caches of a replica whose program is `main`, by the inspector: nobody else has a use for showing them. */
+/** Reads the caches of a replica with the program `main` through the inspector, because only this test needs them. */
 export async function readCaches(
   { inspector }: Replica,
   main: string,
@@ -59,7 +59,7 @@ export async function readCaches(
   return found;
 }
 
-/** All Leases and candidates but the coordinators' lock, which is renewed all the time. */
+/** All Leases and candidates except the coordinators' lock, which is renewed all the time. */
 export async function listServed(ask: Ask): Promise<ServedObjects> {
   const [leases, candidates] = await Promise.all([
     list(ask, '/apis/coordination.k8s.io/v1/leases'),
@@ -78,7 +78,7 @@ function isElected({ metadata }: WatchedObject): boolean {
   return metadata.namespace !== 'kube-system';
 }
 
-/** In what a cache differs from what the server has: what is wrong, by the object. */
+/** Returns the differences between a cache and the server, by object. */
 export function differencesOf(cached: CachedObjects, served: ServedObjects): ReadonlyMap<string, string> {
   return new Map(
     (['leases', 'candidates'] as const).flatMap((kind) =>
@@ -105,7 +105,7 @@ function differencesIn(
     if (!same) differences.push([key, 'is missing']);
     else if (others.length > 0) differences.push([key, `is there ${1 + others.length} times`]);
     else if (itsUid !== uid) differences.push([key, 'is one that was deleted']);
-    // It is read after the list, so that it may have heard of a later renewal; of this one it must have.
+    // The cache is read after the list: it may contain a later renewal, but never an earlier one.
     else if (Number(itsVersion) < Number(resourceVersion))
       differences.push([key, `is at ${itsVersion}, and not at ${resourceVersion} yet`]);
   }

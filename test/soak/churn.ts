@@ -3,7 +3,7 @@ import type { Crowd } from './crowd.ts';
 import type { Program } from './program.ts';
 import type { Seat } from './seat.ts';
 
-/** What happens to one component, with its Lease, its holder or any other of its programs. */
+/** Changes of a component: of its Lease, its holder or another of its programs. */
 type Change = (crowd: Crowd, seat: Seat, program: Program, random: () => number) => Promise<void> | void;
 
 const LONGEST_STALL_MS = 40_000;
@@ -29,10 +29,10 @@ export type ChangeKind = keyof typeof changes;
 
 export const changeKinds = Object.keys(changes) as readonly ChangeKind[];
 
-/** Of all changes, as many are about whoever holds the Lease: others make no election. */
+/** The share of changes that affect the holder: other changes cause no election. */
 const AIMED_AT_HOLDER = 0.6;
 
-/** Changes one component after the other, so many in a second, until the signal is aborted. Tells of each. */
+/** Changes random components at this rate until the signal aborts. Reports each change. */
 export async function churn(
   crowd: Crowd,
   perSecond: number,
@@ -48,7 +48,7 @@ export async function churn(
       const seat = crowd.any(crowd.seats);
       const holder = random() < AIMED_AT_HOLDER ? crowd.holderOf(seat) : undefined;
       const all = crowd.programsOf(seat);
-      // All of a component's programs may be on their way; and nobody could be told of a change while the server is away.
+      // All programs of a component may be starting; and while the server is down, no change can be sent.
       if (all.length === 0 || crowd.isServerAway) continue;
       const program = holder ?? crowd.any(all);
       void (changes[kind] as Change)(crowd, seat, program, random);

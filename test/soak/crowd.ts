@@ -10,15 +10,15 @@ import { Seat } from './seat.ts';
 
 const TICK_MS = 200;
 const EMULATION_VERSIONS = ['1.34.0', '1.35.0', '1.36.0'] as const;
-/** Leases are spread over so many namespaces, and a few that come later. */
+/** Number of namespaces of Leases, plus a few that come later. */
 const NAMESPACES = 20;
-/** One in so many new components has a namespace of its own. */
+/** One of this many new components gets its own namespace. */
 const NEW_NAMESPACE_EVERY = 20;
-/** A program that has ended is replaced after up to this long. */
+/** A program that has ended is replaced within this time. */
 const REPLACED_WITHIN_MS = 5_000;
-/** What is left of a crashed program, or of a component, is deleted by somebody after this long, or twice as long. */
+/** The objects of a crashed program or a removed component are deleted after this time, or up to twice of it. */
 const CLEARED_AFTER_MS = 60_000;
-/** Deletions are tried again until the server has carried them out. */
+/** Interval of retries of a deletion. */
 const RETRY_MS = 2_000;
 
 export interface CrowdSize {
@@ -28,8 +28,8 @@ export interface CrowdSize {
 }
 
 /**
- * Thousands of programs in this process, with one watch for all of them: client-go's own have two watches each, and would
- * leave nothing of a small machine to what is tested.
+ * Thousands of programs in this process, with one watch for all: programs of client-go have two watches each, and
+ * would leave no capacity of a small machine to the tested coordinator.
  */
 export class Crowd {
   readonly #size: CrowdSize;
@@ -37,9 +37,9 @@ export class Crowd {
   readonly #ask: Ask;
   readonly #programs = new Map<string, Program>();
   readonly #seats = new Map<string, Seat>();
-  /** Objects that nobody stands behind, by their paths, and when they are deleted. */
+  /** Objects without a program, by path, and when to delete them. */
   readonly #remains = new Map<string, number>();
-  /** Programs to come. */
+  /** Programs that will start later. */
   #arrivals: { readonly seat: Seat; readonly at: number }[] = [];
   readonly #namespaces: string[] = [];
   readonly #closers: (() => void)[] = [];
@@ -57,7 +57,7 @@ export class Crowd {
     this.#random = random;
   }
 
-  /** Starts as many components as it is to have. */
+  /** Creates the initial components. */
   static async start(access: ApiAccess, size: CrowdSize, random: () => number): Promise<Crowd> {
     const { ask, close } = askerOf(access);
     const crowd = new Crowd(ask, size, random);
@@ -77,7 +77,7 @@ export class Crowd {
     for (const close of this.#closers.toReversed()) close();
   }
 
-  /** Whether the server did not answer when it was asked last. */
+  /** Whether the last request to the server had no answer. */
   get isServerAway(): boolean {
     return this.#isAway;
   }
@@ -94,12 +94,15 @@ export class Crowd {
     return [...this.#programs.values()];
   }
 
-  /** How many Leases are led by a program that runs. */
+  /** Number of Leases whose leader runs. */
   get led(): number {
     return this.seats.filter((seat) => seat.isInOrder && this.holderOf(seat)).length;
   }
 
-  /** Whether as many programs run as should, each has its candidate, each Lease is led, and nothing else is there. */
+  /**
+   * Whether the expected number of programs runs, each has its candidate, each Lease has a leader, and nothing else
+   * exists.
+   */
   get isInOrder(): boolean {
     const { leases, candidates } = this.#size;
     return (
@@ -116,17 +119,17 @@ export class Crowd {
     return `${this.led} of ${this.#seats.size} Leases led, ${published} of ${this.#programs.size} programs with a candidate, ${this.#remains.size} remains`;
   }
 
-  /** The program that holds the Lease, if it runs. */
+  /** The running program that holds the Lease. */
   holderOf({ namespace, holder }: Seat): Program | undefined {
     return this.#programs.get(`${namespace}/${holder}`);
   }
 
-  /** All that the Lease may be given to. */
+  /** All programs that can get the Lease. */
   programsOf({ namespace, lease }: Seat): readonly Program[] {
     return this.programs.filter(({ identity: its }) => its.namespace === namespace && its.lease === lease);
   }
 
-  /** A component is new: a Lease and its programs. */
+  /** Creates a component: a Lease and its programs. */
   async introduce(): Promise<void> {
     const number = this.#nextNumber();
     const hasOwn = this.#namespaces.length < NAMESPACES || this.#random() * NEW_NAMESPACE_EVERY < 1;
@@ -140,7 +143,7 @@ export class Crowd {
     for (let count = 0; count < this.#size.candidates; count += 1) this.#startProgram(seat);
   }
 
-  /** A component is given up: its programs, their candidates, its Lease. */
+  /** Removes a component: its programs, their candidates, its Lease. */
   retire(seat: Seat): void {
     this.#seats.delete(`${seat.namespace}/${seat.lease}`);
     this.#arrivals = this.#arrivals.filter((arrival) => arrival.seat !== seat);
@@ -148,7 +151,9 @@ export class Crowd {
     this.#remains.set(seat.path, performance.now() + RETRY_MS);
   }
 
-  /** Ends a program; another one takes its place. In good order, it releases its Lease and deletes its candidate. */
+  /**
+   * Ends a program, which another one replaces. If it ends cleanly, it releases its Lease and deletes its candidate.
+   */
   async end(seat: Seat, program: Program, isInOrder: boolean): Promise<void> {
     const holds = this.holderOf(seat) === program;
     this.#endProgram(program, isInOrder ? 0 : this.#clearedAfterMs());
@@ -156,12 +161,12 @@ export class Crowd {
     if (isInOrder && holds) await seat.release();
   }
 
-  /** Deletes an object; who stands behind it goes on. */
+  /** Deletes an object. Its program continues. */
   async delete({ path }: Program | Seat): Promise<void> {
     await this.#ask('DELETE', path);
   }
 
-  /** A version for a program. */
+  /** Returns a version for a program. */
   anyVersion(): string {
     return this.any(EMULATION_VERSIONS);
   }
@@ -172,7 +177,7 @@ export class Crowd {
     return any;
   }
 
-  /** Has everybody go on who has stalled, and everything deleted that nobody stands behind. */
+  /** Resumes all stalled programs, and deletes all objects without a program. */
   settle(): void {
     for (const program of this.#programs.values()) program.stall(0);
     for (const [path, at] of this.#remains) if (at !== Number.POSITIVE_INFINITY) this.#remains.set(path, 0);
@@ -227,7 +232,7 @@ export class Crowd {
   }
 
   #clear(path: string, now: number): void {
-    // One attempt at a time: a server that is slow is not to be flooded.
+    // One attempt at a time, to not flood a slow server.
     this.#remains.set(path, Number.POSITIVE_INFINITY);
     void this.#ask('DELETE', path).then(({ status }) => {
       if (status === 200 || status === 404) this.#remains.delete(path);

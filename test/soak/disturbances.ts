@@ -3,15 +3,15 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { sumOf } from '../e2e/prometheus-text.ts';
 import type { Replica } from './replica.ts';
 
-/** What is disturbed. */
+/** The targets of disturbances. */
 export interface Disturbed {
   readonly plane: ControlPlane;
   readonly replicas: readonly Replica[];
 }
 
-/** Longer than the 15 s of the lock: the other replica has it afterwards. */
+/** Longer than the 15 s of the lock: the other replica takes over. */
 const LOCK_LOST_AFTER_MS = 20_000;
-/** Shorter: requests are late, and that is all. */
+/** Shorter: requests are only late. */
 const HELD_UP_MS = 8_000;
 
 type Disturbance = (disturbed: Disturbed, signal: AbortSignal) => Promise<void>;
@@ -36,7 +36,7 @@ const disturbances = {
       for (const { link } of replicas) link.mend();
     });
   },
-  // Its watch cache begins anew: no watch can go on from where it was.
+  // Its watch cache is new: no watch can resume.
   'API server restarted': ({ plane }) => plane.restartApiServer(),
 } satisfies Readonly<Record<string, Disturbance>>;
 
@@ -44,7 +44,7 @@ export type DisturbanceKind = keyof typeof disturbances;
 
 export const disturbanceKinds = Object.keys(disturbances) as readonly DisturbanceKind[];
 
-/** One disturbance after the other, each kind once before any comes again, until the signal is aborted. Tells of each. */
+/** Runs disturbances one by one until the signal aborts, each kind once before any repeats. Reports each. */
 export async function disturb(
   disturbed: Disturbed,
   restMs: number,
@@ -65,7 +65,7 @@ export async function disturb(
   }
 }
 
-/** The replica that has the lock; any, while none has it. */
+/** The replica that holds the lock; any replica while there is none. */
 async function activeOf({ replicas }: Disturbed): Promise<Replica> {
   for (const replica of replicas) {
     const text = await replica.get('/metrics').catch(() => '');

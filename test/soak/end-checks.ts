@@ -4,13 +4,13 @@ import { differencesOf, listServed, readCaches } from './cached-objects.ts';
 import { leftoversOf, type Open } from './leftovers.ts';
 import type { Replica } from './replica.ts';
 
-/** What the last election needed may be open as long as this afterwards. */
+/** Resources of the last election may stay open for this long. */
 const CLEARED_WITHIN_MS = 120_000;
-/** Caches follow within milliseconds; a busy machine is given more. */
+/** Caches follow within milliseconds; a busy machine gets more time. */
 const EQUAL_WITHIN_MS = 60_000;
 const LOOK_AGAIN_MS = 500;
 
-/** What a replica has open that it did not have at the start, and goes on to have. */
+/** Returns the resources that a replica holds at the end but did not hold at the start. */
 export async function leftoversAtEnd(
   { name }: Replica,
   atStart: readonly Open[],
@@ -26,8 +26,8 @@ export async function leftoversAtEnd(
 }
 
 /**
- * In what the caches of a replica differ from what the server has. Holders go on renewing meanwhile, so that a cache may be
- * a moment behind the list: an object is in order once it was not.
+ * Returns the differences between a replica's caches and the server. Holders renew during the check, so a cache may
+ * be a moment behind the list: an object counts as correct if it was correct once.
  */
 export async function differencesAtEnd(
   replica: Replica,
@@ -55,7 +55,7 @@ export async function differencesAtEnd(
   return [...(remaining ?? [])].map(([key, what]) => `${replica.name}, ${key} ${what}`);
 }
 
-/** What is still found when the time is over, or nothing as soon as nothing is found. */
+/** Polls until there is no finding. Returns the findings at the end of the time. */
 async function whatRemains(
   find: () => Promise<readonly string[]>,
   withinMs: number,

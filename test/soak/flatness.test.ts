@@ -3,10 +3,10 @@ import { seededRandom } from '../support/seeded-random.ts';
 import { judgeFlatness, type MemoryPoint } from './flatness.ts';
 
 const MIB = 1024 * 1024;
-/** As many as in half an hour at 500 Leases. */
+/** As many as in half an hour with 500 Leases. */
 const ELECTIONS_PER_SAMPLE = 15;
 
-/** A sample every five seconds; `keptBytes` says what is in use beside what any coordinator needs. */
+/** One sample every five seconds. `keptBytes`: used memory in addition to a coordinator's normal need. */
 function makeSeries(
   keptBytes: (elections: number, minutes: number) => number,
   minutes = 30,
@@ -14,7 +14,7 @@ function makeSeries(
   const random = seededRandom(7);
   return Array.from({ length: 12 * minutes }, (_, index) => {
     const elections = ELECTIONS_PER_SAMPLE * index;
-    // Whatever is under way at the moment of the sample.
+    // Memory of pending work at the moment of the sample.
     const underWayBytes = 3 * MIB * random();
     return {
       atMs: 5_000 * index,
@@ -33,7 +33,7 @@ const cases: readonly {
   { name: 'nothing is kept', keptBytes: () => 0, wantFlat: true },
   { name: '1 kB is kept for each election', keptBytes: (elections) => 1024 * elections, wantFlat: false },
   {
-    name: '1 kB is kept for each election, and given back every five minutes',
+    name: '1 kB is kept for each election, and released every five minutes',
     keptBytes: (elections) => 1024 * (elections % 900),
     wantFlat: true,
   },
@@ -55,21 +55,21 @@ const cases: readonly {
   },
 ];
 
-describe('memory is judged by the lower envelope of what is in use', () => {
+describe('memory is judged by the lower envelope of its use', () => {
   test.each(cases)('$name', ({ keptBytes, wantFlat }) => {
     expect(judgeFlatness(makeSeries(keptBytes))?.isFlat).toBe(wantFlat);
   });
 
-  test('half a kB for each election is the bound, where there were enough of them', () => {
+  test('the bound is half a kB for each election, if there were enough of them', () => {
     expect(judgeFlatness(makeSeries((elections) => 300 * elections))?.isFlat).toBe(true);
     expect(judgeFlatness(makeSeries((elections) => 800 * elections))?.isFlat).toBe(false);
   });
 
-  test('where there were few elections, only what is more than noise counts', () => {
+  test('with few elections, only growth above noise counts', () => {
     expect(judgeFlatness(makeSeries(() => 0, 10))?.boundBytes).toBe(MIB);
   });
 
-  test('Events may be remembered, until there are as many as are ever remembered', () => {
+  test('remembered Events do not count, up to their maximum', () => {
     const written = (perElection: number) =>
       makeSeries(() => 0).map((point) => ({ ...point, events: perElection * point.elections }));
     const { boundBytes: bound = 0, elections = 0 } = judgeFlatness(written(0)) ?? {};
@@ -77,7 +77,7 @@ describe('memory is judged by the lower envelope of what is in use', () => {
     expect(judgeFlatness(written(10))?.boundBytes).toBe(bound);
   });
 
-  test('nothing is said of a run that is too short to get warm', () => {
+  test('a run without a warm-up is not judged', () => {
     expect(judgeFlatness(makeSeries(() => 0, 5))).toBeUndefined();
   });
 });

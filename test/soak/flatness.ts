@@ -1,41 +1,44 @@
-/** How much memory was in use at one moment, after garbage was collected. */
+/** The used memory at one moment, after a garbage collection. */
 export interface MemoryPoint {
   readonly atMs: number;
   readonly bytes: number;
-  /** How many elections there had been. */
+  /** Number of elections so far. */
   readonly elections: number;
-  /** How many Events had been sent. */
+  /** Number of Events sent so far. */
   readonly events: number;
 }
 
-/** Whether memory is flat, and by what that was judged. */
+/** Whether the memory is flat, with the evidence. */
 export interface Flatness {
   readonly growthBytes: number;
   readonly boundBytes: number;
-  /** Elections between the two moments that are compared. */
+  /** Elections between the two compared moments. */
   readonly elections: number;
   readonly isFlat: boolean;
 }
 
-/** Half of the smallest leak that is to be found, 1 kB for each election: an entry in a map that nobody deletes. */
+/** Half of the smallest leak to detect, 1 kB per election: for example a map entry that is never deleted. */
 const BOUND_BYTES_PER_ELECTION = 512;
-/** The same work leaves so much more or less in use, depending on the moment. */
+/** The same work varies by this much, depending on the moment. */
 const NOISE_BYTES = 1024 * 1024;
-/** The coordinator remembers so many Events, as client-go does, to count up what repeats: that much is no leak. */
+/** The coordinator remembers this many Events, like client-go, to count up repeats: this is not a leak. */
 const REMEMBERED_EVENTS = 4096;
-/** Measured by a heap snapshot: 3.7 MiB for 3,900 of them, with their texts, names and what is alike. */
+/** Measured with a heap snapshot: 3.7 MiB for 3,900 of them, with their texts, names and similarity keys. */
 const BYTES_PER_EVENT = 1024;
-/** Code is compiled, pools and caches of a fixed size fill up: this share of the time does not count, and no less than that. */
+/**
+ * Warm-up, in which code is compiled and fixed-size pools and caches fill: this share of the time, at least this
+ * long.
+ */
 const WARM_UP = 1 / 4;
 const SHORTEST_WARM_UP_MS = 300_000;
-/** Of less, there is too little after the warm-up. */
+/** A shorter run has too little time after the warm-up. */
 const SHORTEST_MS = 2 * SHORTEST_WARM_UP_MS;
-/** A sample more or less does not make a run too short. */
+/** A run must not be too short because of one sample. */
 const SLACK_MS = 30_000;
 
 /**
- * Compares the lower envelope of the memory in use in the first third after the warm-up with that in the last: the lowest
- * points, as whatever is under way at a moment only adds to what is kept for good. Undefined where the run was too short.
+ * Compares the lower envelope of the used memory in the first third after the warm-up with that in the last third. It
+ * uses the lowest points, because pending work only adds to the kept memory. Undefined if the run was too short.
  */
 export function judgeFlatness(points: readonly MemoryPoint[]): Flatness | undefined {
   const [from, to] = [points[0]?.atMs ?? 0, points.at(-1)?.atMs ?? 0];

@@ -6,12 +6,12 @@ import type { ApiAccess } from '../control-plane/api-request.ts';
 import type { ChangeType, WatchedObject } from '../control-plane/followed-objects.ts';
 import type { Ask } from './ask.ts';
 
-/** Between two attempts, while the server is away. */
+/** Retry interval while the server is down. */
 const RETRY_MS = 300;
 
 /**
- * Tells of all objects of a resource, and goes on when its server was restarted: then everything is listed anew, and what
- * is missing has been deleted. The states between may be skipped, which programs have to cope with, too.
+ * Reports all objects of a resource, and continues after a restart of the server: it lists everything again, and
+ * reports missing objects as deleted. It may skip intermediate states, as programs must tolerate.
  */
 export class FollowedCollection<T extends WatchedObject> {
   readonly #access: ApiAccess;
@@ -21,7 +21,7 @@ export class FollowedCollection<T extends WatchedObject> {
   readonly #known = new Map<string, T>();
   readonly #stopping = new AbortController();
 
-  /** Resolves once everything has been listed for the first time. */
+  /** Resolves after the first complete list. */
   static async start<T extends WatchedObject>(
     server: { readonly access: ApiAccess; readonly ask: Ask },
     path: string,
@@ -52,13 +52,13 @@ export class FollowedCollection<T extends WatchedObject> {
   async #run(first: string): Promise<void> {
     const { signal } = this.#stopping;
     for (let from: string | undefined = first; !signal.aborted; from = await this.#list()) {
-      // A watch ends whenever the server, or a connection, does: that is what happens in a soak.
+      // A watch ends with its server or connection, which is normal in a soak.
       if (from !== undefined) await this.#watch(from).catch(() => {});
       await sleep(RETRY_MS);
     }
   }
 
-  /** What to watch from; undefined while the server is away. */
+  /** The revision to watch from; undefined while the server is down. */
   async #list(): Promise<string | undefined> {
     const { object } = await this.#ask('GET', this.#path);
     if (object === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The debugger's side of Node's inspector, as far as it takes to collect garbage and to look at objects. */
+/** A client of Node's inspector: collects garbage, and reads objects. */
 export class Inspector {
   readonly #socket: WebSocket;
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>();
@@ -22,12 +22,12 @@ export class Inspector {
     return new Inspector(socket);
   }
 
-  /** What is on the heap afterwards is in use. */
+  /** After this, everything on the heap is in use. */
   async collectGarbage(): Promise<void> {
     await this.#send('HeapProfiler.collectGarbage', {});
   }
 
-  /** What `read`, the source of a function, makes of an array of all instances of a class that a module exports. */
+  /** Applies `read`, the source of a function, to an array of all instances of an exported class. */
   async readInstances<T>(
     { module, name }: { readonly module: string; readonly name: string },
     read: string,
@@ -52,7 +52,7 @@ export class Inspector {
         throw new Error(`${name} cannot be read: ${JSON.stringify(exceptionDetails ?? result)}`);
       return JSON.parse(result.value) as T;
     } finally {
-      // Otherwise the inspector would keep them: a leak that nobody but we would have made.
+      // Otherwise the inspector keeps them: a leak by this test alone.
       await this.#send('Runtime.releaseObjectGroup', { objectGroup });
     }
   }

@@ -1,13 +1,13 @@
 import type { Counts, Sample } from './sample.ts';
 
-/** What is open, whatever it is, while nothing happens. */
+/** All open resources while nothing happens. */
 export type Open = Pick<Sample, 'isActive' | 'descriptors' | 'resources'>;
 
 /**
- * Which kinds of file descriptors and of timers there are more of than there were, with how many. Compared are the most
- * that there were in a quiet time at the start with what there is now: at both, the same Leases and candidates are there,
- * and nothing is under way, so that none more may be open. The active replica is compared with whichever was active then:
- * it has timers for its lock and for its Leases.
+ * Returns the kinds of file descriptors and timers that have increased, with their numbers. Compares the maximum in a
+ * quiet time at the start with the present numbers: both times have the same Leases and candidates and no pending
+ * work, so that no more may be open. The active replica is compared with the one that was active at the start,
+ * because it has timers for its lock and Leases.
  */
 export function leftoversOf(atStart: readonly Open[], now: Open): readonly string[] {
   const alike = atStart.filter(({ isActive }) => isActive === now.isActive);
@@ -22,7 +22,7 @@ export function leftoversOf(atStart: readonly Open[], now: Open): readonly strin
 function moreThan(before: readonly Counts[], now: Counts): readonly string[] {
   return Object.entries(now).flatMap(([kind, count]) => {
     const most = Math.max(0, ...before.map((counts) => counts[kind] ?? 0));
-    // Whatever is to run in this very turn of the event loop is not left over from anything.
+    // Work that is due in this turn of the event loop is not a leftover.
     return count > most && kind !== 'Immediate' ? [`${count} of ${kind}, ${most} at the start`] : [];
   });
 }

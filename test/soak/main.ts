@@ -1,4 +1,4 @@
-// A soak on real servers: `npm run soak -- [--minutes 30] [--leases 500] [--candidates 5] [--seed N]`.
+// Runs a soak on real servers: `npm run soak -- [--minutes 30] [--leases 500] [--candidates 5] [--seed N]`.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -10,17 +10,17 @@ import { type Ask, isOk } from './ask.ts';
 
 /** client-go's, for a LeaseCandidate. */
 export const CANDIDATE_RENEWAL_MS = 300_000;
-/** After a write that failed. */
+/** Retry interval after a failed write. */
 const RETRY_MS = 1_000;
 
-/** What a program publishes of itself. */
+/** The published data of a program. */
 export interface ProgramIdentity {
   readonly namespace: string;
   readonly lease: string;
   readonly name: string;
 }
 
-/** The LeaseCandidate of a program that runs, kept up to date as client-go does: when it is pinged, and now and then. */
+/** The LeaseCandidate of a running program. Like client-go, it renews when it is pinged, and periodically. */
 export class Program {
   readonly identity: ProgramIdentity;
   readonly #ask: Ask;
@@ -50,32 +50,32 @@ export class Program {
     return candidatePath(this.identity);
   }
 
-  /** It neither renews nor answers for some time, as under SIGSTOP; 0: it goes on. */
+  /** Neither renews nor answers for some time, as under SIGSTOP; 0: resumes. */
   stall(ms: number): void {
     this.#stalledUntil = performance.now() + ms;
   }
 
-  /** It renews at once, with another version. */
+  /** Renews at once, with another version. */
   upgrade(emulationVersion: string): void {
     this.#emulationVersion = emulationVersion;
     this.#renewsAt = 0;
   }
 
-  /** From now on it does nothing any more. */
+  /** Stops all actions. */
   end(): void {
     this.#isGone = true;
   }
 
-  /** Its LeaseCandidate as the server shows it; undefined where there is none. */
+  /** Its LeaseCandidate on the server; undefined if there is none. */
   see(object: WatchedCandidate | undefined): void {
     if (this.#object && object && !isNewer(object, this.#object)) return;
-    // client-go notices a deletion only with its next renewal; it need not be five minutes here.
+    // client-go notices a deletion with its next renewal; here it need not take five minutes.
     if (!object && this.#object) this.#renewsAt = performance.now() + 5 * RETRY_MS;
     this.#object = object;
     if (isPinged(object)) void this.#renew();
   }
 
-  /** Does what is due. */
+  /** Performs all due actions. */
   tick(now: number): void {
     if (now >= this.#renewsAt || isPinged(this.#object)) void this.#renew();
   }
@@ -86,7 +86,7 @@ export class Program {
     const outcome = await this.#write();
     this.#isBusy = false;
     if (isOk(outcome)) this.see(outcome.object as WatchedCandidate);
-    // Spread, as their clocks began at different times.
+    // Spread over time, as programs start at different times.
     const restMs = isOk(outcome) ? CANDIDATE_RENEWAL_MS * (0.5 + 0.5 * Math.random()) : RETRY_MS;
     this.#renewsAt = performance.now() + restMs;
   }
@@ -111,7 +111,7 @@ function isPinged(object: WatchedCandidate | undefined): boolean {
   return pingTime !== undefined && pingTime > renewTime;
 }
 
-/** The API server's versions of objects are numbers that grow, as Kubernetes promises since 1.35. */
+/** The API server's resourceVersions are increasing numbers, as Kubernetes guarantees since 1.35. */
 export function isNewer(
   object: WatchedCandidate | WatchedLease,
   than: WatchedCandidate | WatchedLease,
@@ -119,7 +119,7 @@ export function isNewer(
   return Number(object.metadata.resourceVersion) > Number(than.metadata.resourceVersion);
 }
 
-/** Empties a Lease as client-go does where `ReleaseOnCancel` is set. */
+/** Empties a Lease as client-go does with `ReleaseOnCancel`. */
 export function releaseLease(ask: Ask, lease: WatchedLease): ReturnType<Ask> {
   const now = microTime();
   const { leaseTransitions } = lease.spec;

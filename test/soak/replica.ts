@@ -10,20 +10,20 @@ import { type ServerProcess, startServer, tailOf } from '../control-plane/server
 import { Inspector } from './inspector.ts';
 
 const STARTED_WITHIN_MS = 60_000;
-/** A frozen one does not answer. */
+/** A suspended replica does not answer. */
 const ANSWERS_WITHIN_MS = 5_000;
 
-/** A replica of the coordinator: the program itself, with its default settings, behind a link that can be broken. */
+/** A replica of the coordinator: the program with its default settings, behind a link that can fail. */
 export interface Replica {
   readonly name: string;
   readonly process: ServerProcess;
   readonly link: Link;
   readonly inspector: Inspector;
-  /** What it serves at a path. */
+  /** Returns the body that it serves at a path. */
   get(path: string): Promise<string>;
-  /** How many file descriptors it has open, by kind. */
+  /** Returns the number of its open file descriptors, by kind. */
   descriptors(): Promise<Readonly<Record<string, number>>>;
-  /** Ends it as Kubernetes would; its exit code. */
+  /** Stops it as Kubernetes would. Resolves to its exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -32,9 +32,9 @@ interface ReplicaOptions {
   /** Its program: `main.ts` or `main.js`. */
   readonly main: string;
   readonly access: ApiAccess;
-  /** For its log, which stays. */
+  /** The folder of its log, which stays. */
   readonly directory: string;
-  /** For what is gone with the servers. */
+  /** The folder of files that are deleted with the servers. */
   readonly workDirectory: string;
   readonly reaper: Reaper;
   readonly signal: AbortSignal;
@@ -50,7 +50,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       name,
       path: globalThis.process.execPath,
       logFile: join(directory, `${name}.log`),
-      // The inspector is Node's own: the program is as it is in production, but that its garbage can be collected.
+      // The inspector is part of Node: the program runs as in production, except that its garbage can be collected.
       args: ['--inspect=127.0.0.1:0', main, 'run', '--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0'],
     },
     reaper,
@@ -70,7 +70,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
       get: (path) => text(`${url}${path}`),
       descriptors: () => descriptorsOf(process.pid),
       async stop() {
-        // Node would wait for it to disconnect.
+        // Node would wait for the inspector to disconnect.
         inspector.close();
         process.kill('SIGCONT');
         process.kill('SIGTERM');
@@ -86,7 +86,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   }
 }
 
-/** On a connection of its own, so that none of ours is among those that are counted. */
+/** On its own connection, so that it does not change the counts. */
 function text(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = get(url, { agent: false, timeout: ANSWERS_WITHIN_MS }, async (answer) => {
@@ -105,7 +105,7 @@ async function descriptorsOf(pid: number): Promise<Readonly<Record<string, numbe
   const folder = `/proc/${pid}/fd`;
   const counts: Record<string, number> = {};
   for (const descriptor of await readdir(folder)) {
-    // It may be closed meanwhile.
+    // It may be closed in the meantime.
     const target = await readlink(join(folder, descriptor)).catch(() => undefined);
     if (target === undefined) continue;
     const kind = target.startsWith('/') ? 'file' : target.replace(/:?\[\d+\]$/, '');

@@ -3,26 +3,26 @@ import type { Replica } from './replica.ts';
 
 export type Counts = Readonly<Record<string, number>>;
 
-/** What one replica takes at one moment, after garbage was collected. */
+/** The resources of one replica at one moment, after a garbage collection. */
 export interface Sample {
   readonly replica: string;
-  /** Since the soak began, in milliseconds. */
+  /** Time since the start of the soak, in milliseconds. */
   readonly atMs: number;
   readonly isActive: boolean;
-  /** JavaScript's objects, and the buffers that they keep outside the heap. */
+  /** JavaScript objects, and their buffers outside of the heap. */
   readonly usedBytes: number;
   readonly rssBytes: number;
   /** Open file descriptors by kind. */
   readonly descriptors: Counts;
-  /** What keeps Node's event loop going, by kind: timers, sockets, servers. */
+  /** Resources that keep Node's event loop alive, by kind: timers, sockets, servers. */
   readonly resources: Counts;
-  /** Elections that this replica has ended. */
+  /** Number of elections that this replica has completed. */
   readonly elections: number;
-  /** Events that it has sent, be it in vain: it remembers them. */
+  /** Number of Events that it has sent, even without success: it remembers them. */
   readonly events: number;
 }
 
-/** @throws Error when the replica does not answer. */
+/** @throws Error if the replica does not answer */
 export async function takeSample(replica: Replica, atMs: number): Promise<Sample> {
   await replica.inspector.collectGarbage();
   const descriptors = await replica.descriptors();

@@ -6,7 +6,7 @@ import { type Sample, takeSample } from './sample.ts';
 
 const SAMPLE_EVERY_MS = 5_000;
 
-/** Looks at what the replicas take, again and again, and keeps it in the record of the run. */
+/** Samples the resources of the replicas periodically, and stores the samples in the record of the run. */
 export class Sampler {
   readonly #replicas: readonly Replica[];
   readonly #file: string;
@@ -18,19 +18,19 @@ export class Sampler {
     this.#file = join(directory, 'samples.jsonl');
   }
 
-  /** Those of the churn. */
+  /** The samples during the churn. */
   get samples(): readonly Sample[] {
     return this.#samples;
   }
 
-  /** One sample that is in the record alone. */
+  /** Takes a sample that is only stored in the record. */
   async look(replica: Replica): Promise<Sample> {
     const sample = await takeSample(replica, performance.now() - this.#begun);
     appendFileSync(this.#file, `${JSON.stringify(sample)}\n`);
     return sample;
   }
 
-  /** Takes samples of all replicas until the signal is aborted. */
+  /** Samples all replicas until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(SAMPLE_EVERY_MS, undefined, { signal }).catch(() => {});
@@ -38,7 +38,7 @@ export class Sampler {
     }
   }
 
-  /** One line about the last samples. */
+  /** Returns a line about the last samples. */
   progress(led: number): string {
     const each = this.#replicas.map(({ name }) => {
       const last = this.#samples.findLast(({ replica }) => replica === name);
@@ -52,7 +52,7 @@ export class Sampler {
   }
 
   async #sample(replica: Replica): Promise<void> {
-    // One that is frozen, or starved by whatever else the machine does, is looked at the next time.
+    // A suspended replica, or one without CPU time, is sampled the next time.
     const sample = await this.look(replica).catch(() => undefined);
     if (sample) this.#samples.push(sample);
   }

@@ -3,23 +3,26 @@ import type { WatchedLease } from '../control-plane/watched-objects.ts';
 import { type Ask, isOk } from './ask.ts';
 import { isNewer, releaseLease } from './program.ts';
 
-/** That of Kubernetes' components. */
+/** The lease duration of Kubernetes' components. */
 const LEASE_DURATION_SECONDS = 15;
-/** client-go looks 2.0 to 4.4 s after its last look. */
+/** client-go reads the Lease 2.0 to 4.4 s after its last read. */
 const LONGEST_LOOK_MS = 4_400;
-/** client-go renews every 2 s. With 500 Leases that would leave nothing of a small machine to what is tested. */
+/**
+ * client-go renews every 2 s. With 500 Leases, that would leave no capacity of a small machine to the tested
+ * coordinator.
+ */
 const RENEW_EVERY_MS = 5_000;
 const RETRY_MS = 2_000;
-/** A holder that finds somebody else preferred gives way after client-go's renew deadline. */
+/** A holder that sees another preferredHolder yields after client-go's renew deadline. */
 const YIELD_AFTER_MS = 10_000;
 
-/** A Lease, and the elector of whoever holds it. */
+/** A Lease, and the elector of its holder. */
 export class Seat {
   readonly namespace: string;
   readonly lease: string;
   readonly #ask: Ask;
   #object: WatchedLease | undefined;
-  /** When the record was first seen as it is. */
+  /** When the current record was first seen. */
   #seenAt = 0;
   #looksAt = 0;
   #preferredSince: number | undefined;
@@ -31,7 +34,7 @@ export class Seat {
     this.lease = lease;
   }
 
-  /** The identity that the Lease names; '' for nobody. */
+  /** The identity in the Lease; '' for none. */
   get holder(): string {
     return this.#object?.spec.holderIdentity ?? '';
   }
@@ -40,13 +43,13 @@ export class Seat {
     return leasePath({ namespace: this.namespace, name: this.lease });
   }
 
-  /** Whether somebody leads, and nobody is to take over. */
+  /** Whether there is a leader, and no other candidate is preferred. */
   get isInOrder(): boolean {
     const { preferredHolder = '' } = this.#object?.spec ?? {};
     return this.holder !== '' && preferredHolder === '' && !this.#hasExpired(performance.now());
   }
 
-  /** The Lease as the server shows it; undefined where there is none. */
+  /** The Lease on the server; undefined if there is none. */
   see(object: WatchedLease | undefined): void {
     if (this.#object && object && !isNewer(object, this.#object)) return;
     const now = performance.now();
@@ -58,7 +61,7 @@ export class Seat {
     this.#seenAt = now;
   }
 
-  /** Does what its holder would do now. */
+  /** Performs the due actions of its holder. */
   tick(now: number): void {
     if (now < this.#looksAt || this.#isBusy || !this.#object) return;
     this.#looksAt = now + RETRY_MS;
@@ -67,7 +70,7 @@ export class Seat {
     else if (now - this.#preferredSince > YIELD_AFTER_MS) void this.release();
   }
 
-  /** Empties the Lease; whether the server took it. */
+  /** Empties the Lease. Returns whether the server accepted this. */
   async release(): Promise<boolean> {
     return this.#object !== undefined && this.#write(releaseLease(this.#ask, this.#object));
   }

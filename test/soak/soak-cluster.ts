@@ -8,9 +8,9 @@ import { Crowd, type CrowdSize } from './crowd.ts';
 import { type Replica, startReplica } from './replica.ts';
 
 const REPLICAS = ['replica-1', 'replica-2'];
-/** A server may take that long to start on a machine that has other work, too. */
+/** Start timeout of a server, on a busy machine. */
 const READY_WITHIN_MS = 180_000;
-/** Of the replicas' token: as long as API servers grant by default. */
+/** Lifetime of the replicas' token: the default of API servers. */
 const TOKEN_SECONDS = 24 * 3600;
 
 /** A real API server, two replicas of the coordinator, and a crowd of programs. */
@@ -18,7 +18,7 @@ export interface SoakCluster {
   readonly plane: ControlPlane;
   readonly replicas: readonly Replica[];
   readonly crowd: Crowd;
-  /** Ends all of it, whatever state it is in; tells how each replica ended that did not end well. */
+  /** Stops all of it, in any state. Returns the exits of replicas that failed. */
   stop(): Promise<readonly string[]>;
 }
 
@@ -71,7 +71,7 @@ export async function startSoakCluster(options: {
   }
 }
 
-/** One for the ServiceAccount of deploy/rbac.yaml. */
+/** A kubeconfig for the ServiceAccount of deploy/rbac.yaml. */
 async function issueToken({ request }: ControlPlane): Promise<string> {
   const { namespace, name } = coordinatorAccount;
   const { status } = await request<{ readonly status: { readonly token: string } }>(

@@ -17,24 +17,25 @@ export interface SoakOptions extends CrowdSize, JudgedRunOptions {
   readonly main: string;
 }
 
-/** For all to be in order: thousands of programs come at once, each Lease may have to expire, and machines are slow. */
+/** Time to settle: thousands of programs start at once, each Lease may have to expire, and machines are slow. */
 const IN_ORDER_WITHIN_MS = 300_000;
-/** An idle connection is kept for 55 s. After that nothing is open that is not needed. */
+/** Idle connections time out after 55 s. After that, only needed resources are open. */
 const QUIET_AFTER_MS = 65_000;
 const LOOKS_AT_START = 15;
 const LOOK_EVERY_MS = 1_000;
 const PROGRESS_EVERY_MS = 15_000;
-/** As many changes in a second as a machine with two cores bears beside the renewals of 500 Leases. */
+/** Changes per second: as many as a machine with two cores supports beside the renewals of 500 Leases. */
 const MAX_CHANGES_PER_SECOND = 10;
-/** No Lease changes more often than once in so many seconds: it would never come to rest. */
+/** Minimum time between changes of one Lease, in seconds: otherwise it never settles. */
 const LEASE_RESTS_SECONDS = 20;
 const LONGEST_REST_MS = 30_000;
-/** Of a run that is as long as this, each kind of change and of disturbance is part. */
+/** A run of this length includes each kind of change and of disturbance. */
 const ALL_HAPPEN_WITHIN_MIN = 10;
 
 /**
- * Starts everything, has it churn, lets it settle, and judges what the replicas have kept of it.
- * @throws Error when it cannot be carried out, or the signal is aborted; nothing runs then.
+ * Starts everything, runs the churn, waits until everything is settled, and judges the resources that the replicas
+ * have kept.
+ * @throws Error if this is not possible, or if the signal aborts; then nothing runs any more
  */
 export async function runSoak(options: SoakOptions): Promise<Judgement> {
   const { minutes, leases, candidates, seed, main, directory, say, signal } = options;
@@ -71,7 +72,7 @@ export async function runSoak(options: SoakOptions): Promise<Judgement> {
   };
 }
 
-/** Until all is in order, and whatever that took is no longer under way. */
+/** Waits until everything is settled, and all pending work is done. */
 async function untilQuiet({ crowd }: SoakCluster, { say, signal }: SoakOptions): Promise<void> {
   const begun = performance.now();
   await until(() => crowd.isInOrder, IN_ORDER_WITHIN_MS, signal, 'all Leases are led').catch((error) => {
@@ -120,7 +121,7 @@ async function churnFor(
   } finally {
     clearInterval(progress);
     ending.abort();
-    // A server that is being restarted is there again by then, and can be stopped.
+    // By then, a restarting server runs again and can be stopped.
     await underWay;
   }
   say('churn has ended');

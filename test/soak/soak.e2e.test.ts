@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runSoak } from './soak-run.ts';
 
-/** Another one each time; SOAK_SEED repeats a run as far as the machine does. */
+/** A random seed; SOAK_SEED repeats a run as far as the machine allows. */
 const SEED = Number(process.env['SOAK_SEED'] ?? Date.now() % 1_000_000);
 const MINUTES = 1.5;
 
-test('after 90 seconds of churn nothing is left over, and caches are equal to what the server has', {
-  // Besides the churn: starting, two minutes of quiet, settling and ending, on a slow machine.
+test('after 90 seconds of churn no resources are left over, and caches equal the server’s state', {
+  // In addition to the churn: time to start, two minutes of quiet, settling and stopping, on a slow machine.
   timeout: MINUTES * 60_000 + 1_200_000,
 }, async ({ annotate, signal }) => {
   const directory = await mkdtemp(join(tmpdir(), 'soak-'));

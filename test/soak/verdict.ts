@@ -2,7 +2,7 @@ import { type Flatness, judgeFlatness } from './flatness.ts';
 import type { Sample } from './sample.ts';
 import { mebibytes, totalOf } from './sampler.ts';
 
-/** What is wrong with the memory of the replicas. */
+/** The problems with the memory of the replicas. */
 export function judgeMemory(samples: readonly Sample[]): readonly string[] {
   return [...byReplica(samples)].flatMap(([name, own]) => {
     const flatness = flatnessOf(own);
@@ -11,7 +11,7 @@ export function judgeMemory(samples: readonly Sample[]): readonly string[] {
   });
 }
 
-/** What the run was, in numbers. */
+/** A run in numbers. */
 export function summarize(samples: readonly Sample[], counts: ReadonlyMap<string, number>): string {
   return [
     ...[...counts].map(([kind, count]) => `${String(count).padStart(6)}  ${kind}`),

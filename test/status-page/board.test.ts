@@ -27,14 +27,14 @@ beforeEach(() => {
   leases = new SimLeases(clock);
 });
 
-/** A board that is told what is seen of the Leases. */
+/** A board with its input of observations. */
 function makeBoard(): Board {
   const made = new Board(clock, leases);
   leases.onSeen = (key, isRenewalOnly) => made.touch(key, isRenewalOnly);
   return made;
 }
 
-/** A board of what there is now, up to date. */
+/** Returns an up-to-date board. */
 function openBoard(): Board {
   board = makeBoard();
   board.refresh(1000);
@@ -46,7 +46,7 @@ function entriesOf({ rows }: Board): readonly LeaseEntry[] {
 }
 
 describe('the board', () => {
-  test('shows what there was when it was opened, a Lease without candidates that names a strategy among it', () => {
+  test('shows the state at its start, including a Lease without candidates but with a strategy', () => {
     leases.seeLed('one');
     leases.seeLease('abandoned', { holderIdentity: 'x' });
     leases.seeLease('foreign', { holderIdentity: 'x', strategy: undefined });
@@ -56,7 +56,7 @@ describe('the board', () => {
     ]);
   });
 
-  test('looks at few Leases in one go, and says that there are more', () => {
+  test('reads few Leases in one step, and reports that there are more', () => {
     for (const name of ['a', 'b', 'c']) leases.seeLed(name);
     board = makeBoard();
     expect(board.refresh(2)).toHaveLength(2);
@@ -65,7 +65,7 @@ describe('the board', () => {
     expect({ isStale: board.isStale, isLoaded: board.isLoaded }).toEqual({ isStale: false, isLoaded: true });
   });
 
-  test('looks once at a Lease that changes a hundred times', () => {
+  test('reads a Lease once that changes a hundred times', () => {
     leases.seeLed('one');
     openBoard();
     leases.looks = 0;
@@ -74,7 +74,7 @@ describe('the board', () => {
     expect(leases.looks).toBe(1);
   });
 
-  test('tells of a change once, and not of what looks the same', () => {
+  test('reports a change once, and not an equal state', () => {
     leases.seeLed('one');
     openBoard();
     leases.seeCandidate('one', 'one-c');
@@ -83,7 +83,7 @@ describe('the board', () => {
     expect(board.refresh(1000)).toEqual([]);
   });
 
-  test('does not look at all when a holder has merely renewed', async () => {
+  test('does not read when a holder has only renewed', async () => {
     leases.seeLed('one');
     openBoard();
     await clock.advance(1000);
@@ -93,7 +93,7 @@ describe('the board', () => {
     expect(leases.looks).toBe(0);
   });
 
-  test('sees a Lease run out though nothing changes, and its holder come back', async () => {
+  test('sees a Lease expire without an event, and its holder come back', async () => {
     leases.seeLed('one');
     openBoard();
     await clock.advance(9_999);
@@ -109,7 +109,7 @@ describe('the board', () => {
     expect(entriesOf(board)).toMatchObject([{ isHeld: true }]);
   });
 
-  test('tells of a Lease that is gone', () => {
+  test('reports a deleted Lease', () => {
     leases.seeLed('one');
     openBoard();
     leases.dropCandidate('one', 'one-a');
@@ -120,7 +120,7 @@ describe('the board', () => {
   });
 });
 
-test('whatever happens, the board is what a new look at everything would show', async () => {
+test('the board always equals a new read of everything', async () => {
   const name = fc.constantFrom('a', 'b', 'c');
   const candidate = fc.constantFrom('x', 'y', 'z');
   const step = fc.oneof(
@@ -196,7 +196,7 @@ const older = makeCandidate('older').versions('1.35.0');
 
 const newer = makeCandidate('newer').versions('1.36.0', '1.35.0');
 
-/** Pinged, without the server having answered that yet. */
+/** Pinged, without the server's answer to the ping. */
 function onItsWay(candidate: CandidateBuilder, at: number): ObservedBuilder {
   return new ObservedBuilder(() => {
     const { candidate: seen, observation } = candidate.seenAt(0).build();
@@ -204,7 +204,7 @@ function onItsWay(candidate: CandidateBuilder, at: number): ObservedBuilder {
   }, defaultSettings);
 }
 
-describe('what is shown of a Lease', () => {
+describe('the entry of a Lease', () => {
   test.each<{
     name: string;
     input: InputBuilder;
@@ -267,14 +267,14 @@ describe('what is shown of a Lease', () => {
       wantUntil: 3000,
     },
     {
-      name: 'run out, since when, until its candidate has had time to answer',
+      name: 'expired, since when, until its candidate has had time to answer',
       input: makeInput().sees(makeLease('older'), 0).candidates(newer.seenAt(0).pingedAt(12_000)),
       at: 12_000,
       want: { isHeld: false, isUnled: true, unledSince: WALL_OFFSET_MS + 10_000, reason: 'AwaitingAcks' },
       wantUntil: 17_000,
     },
     {
-      name: 'run out, and looked at again soon while a ping is on its way',
+      name: 'expired, and read again soon while a ping is in flight',
       input: makeInput().sees(makeLease('older'), 0).candidates(onItsWay(newer, 12_000)),
       at: 12_000,
       want: { isHeld: false, isUnled: true, unledSince: WALL_OFFSET_MS + 10_000, reason: 'AwaitingAcks' },
@@ -300,7 +300,7 @@ describe('what is shown of a Lease', () => {
       wantUntil: 7000,
     },
     {
-      name: 'missing, and nobody saw it go',
+      name: 'missing, with an unseen deletion',
       input: makeInput().candidates(newer.seenAt(0).renewedAt(900)),
       at: 1000,
       want: {
@@ -322,7 +322,7 @@ describe('what is shown of a Lease', () => {
         isHeld: true,
         preferredHolder: 'older',
         reason: 'PreemptionPending',
-        waitingFor: 'newer to let it run out, in 9s',
+        waitingFor: 'newer to let it expire, in 9s',
       },
       wantUntil: 2000,
     },
@@ -339,14 +339,14 @@ describe('what is shown of a Lease', () => {
       wantUntil: 5900,
     },
     {
-      name: 'without candidates, held until it runs out',
+      name: 'without candidates, held until it expires',
       input: makeInput().sees(makeLease('gone'), 0),
       at: 1000,
       want: { holder: 'gone', isHeld: true, reason: 'NoCandidates', candidates: [] },
       wantUntil: 10_000,
     },
     {
-      name: 'without candidates and run out, which is nobody to miss',
+      name: 'without candidates and expired, which is no problem',
       input: makeInput().sees(makeLease('gone'), 0),
       at: 11_000,
       want: {
@@ -364,7 +364,7 @@ describe('what is shown of a Lease', () => {
     expect(until).toBe(wantUntil);
   });
 
-  test('stays the same as long as nothing happens, whatever the wall clock does', () => {
+  test('stays the same while nothing happens, whatever the wall clock does', () => {
     const input = makeInput()
       .sees(makeLease('older'), 0)
       .candidates(older.seenAt(0), newer.seenAt(0))
@@ -374,7 +374,7 @@ describe('what is shown of a Lease', () => {
   });
 });
 
-test('of more candidates than a page can show only the first are told one by one, the others are counted', () => {
+test('lists the first candidates if there are too many, and counts the others', () => {
   const many = Array.from({ length: MAX_CANDIDATES + 20 }, (_, at) =>
     makeCandidate(`c${at}`).versions(`1.36.${at}`).seenAt(0).renewedAt(900),
   );

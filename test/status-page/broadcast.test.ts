@@ -60,8 +60,8 @@ function election(id: number): ElectionEntry {
   };
 }
 
-describe('whoever joins', () => {
-  test('is told what words mean, then everything, and then that this was everything', async () => {
+describe('a new reader', () => {
+  test('gets the words, then everything, and then the end mark', async () => {
     for (const name of ['a', 'b', 'c']) leases.seeLed(name);
     elections = [election(1), election(2)];
     const { reader } = join();
@@ -73,7 +73,7 @@ describe('whoever joins', () => {
     expect(reader.of('elections')).toEqual([elections]);
   });
 
-  test('is told of thousands of Leases in pieces, at once and not four times a second', async () => {
+  test('gets thousands of Leases in pieces, at once and not four times a second', async () => {
     for (let index = 0; index < 2000; index++) leases.seeLed(`lease-${index}`);
     const { reader } = join();
     await clock.advance(249);
@@ -82,7 +82,7 @@ describe('whoever joins', () => {
     expect(reader.of('leases').every(({ changed }) => changed.length <= 200)).toBe(true);
   });
 
-  test('finds no room where there are too many already, until one leaves', () => {
+  test('is refused if there are too many already, until one leaves', () => {
     const joined = Array.from({ length: MAX_READERS }, () => join());
     expect(broadcast.join(new SimReader())).toBeUndefined();
     joined[0]?.leave();
@@ -90,8 +90,8 @@ describe('whoever joins', () => {
   });
 });
 
-describe('whoever has caught up', () => {
-  test('is told of changes four times a second at most, and of the last one only', async () => {
+describe('an up-to-date reader', () => {
+  test('gets changes at most four times a second, and only the last one', async () => {
     leases.seeLed('one');
     const { reader } = join();
     await clock.advance(250);
@@ -108,7 +108,7 @@ describe('whoever has caught up', () => {
     );
   });
 
-  test('is told of each election once', async () => {
+  test('gets each election once', async () => {
     elections = [election(1)];
     const { reader } = join();
     await clock.advance(250);
@@ -117,7 +117,7 @@ describe('whoever has caught up', () => {
     expect(reader.of('elections').map((entries) => entries.map(({ id }) => id))).toEqual([[1], [2, 3]]);
   });
 
-  test('is told when the replica comes to stand elsewhere, and only then', async () => {
+  test('gets a changed state of the replica, and only then', async () => {
     const { reader } = join();
     await clock.advance(1000);
     state = { replica: 'standby', lockHolder: 'other', api: 'served', hasSynced: true };
@@ -125,16 +125,16 @@ describe('whoever has caught up', () => {
     expect(reader.of('state')).toEqual([{ replica: 'active', api: 'served', hasSynced: true }, state]);
   });
 
-  test('hears something every ten seconds though nothing happens', async () => {
+  test('gets a message every ten seconds although nothing happens', async () => {
     const { reader } = join();
     await clock.advance(60_000);
-    // One at the start tells what time it is.
+    // The first one at the start contains the time.
     expect(reader.of('beat')).toHaveLength(1 + 6);
   });
 });
 
-describe('whoever is slow', () => {
-  test('is told nothing until there is room, and then how things are now', async () => {
+describe('a slow reader', () => {
+  test('gets nothing until there is room, and then the present state', async () => {
     leases.seeLed('one');
     const { reader } = join();
     await clock.advance(250);
@@ -154,7 +154,7 @@ describe('whoever is slow', () => {
     );
   });
 
-  test('never has more than so much before it, however much there is to tell', async () => {
+  test('never has more than a limit of bytes in its queue', async () => {
     for (let index = 0; index < 3000; index++) leases.seeLed(`lease-${index}`);
     const reader = new SimReader();
     reader.isFast = false;
@@ -169,7 +169,7 @@ describe('whoever is slow', () => {
     expect(reader.shown.size).toBe(3000);
   });
 
-  test('is cut off after half a minute, and the others are not', async () => {
+  test('is disconnected after half a minute, and the others are not', async () => {
     const slow = join().reader;
     const { reader } = join();
     await clock.advance(250);
@@ -181,8 +181,8 @@ describe('whoever is slow', () => {
   });
 });
 
-describe('while nobody looks', () => {
-  test('nothing is done, before the first and after the last', async () => {
+describe('without readers', () => {
+  test('there is no work, before the first and after the last', async () => {
     for (let index = 0; index < 500; index++) leases.seeLed(`lease-${index}`);
     expect(clock.pendingTimers).toBe(0);
     const { leave } = join();
@@ -193,7 +193,7 @@ describe('while nobody looks', () => {
     expect({ timers: clock.pendingTimers, looks: leases.looks }).toEqual({ timers: 0, looks: 0 });
   });
 
-  test('what has changed is not missed by the next to come', async () => {
+  test('changes are not missed by the next reader', async () => {
     leases.seeLed('one');
     join().leave();
     leases.seeLed('two');
@@ -203,7 +203,7 @@ describe('while nobody looks', () => {
   });
 });
 
-test('what should never happen ends the streams and nothing else, and is told', async () => {
+test('an unexpected error ends only the streams, and is reported', async () => {
   const { reader } = join();
   await clock.advance(250);
   const failure = new Error('broken');
@@ -216,7 +216,7 @@ test('what should never happen ends the streams and nothing else, and is told', 
   expect({ isEnded: reader.isEnded, timers: clock.pendingTimers }).toEqual({ isEnded: true, timers: 0 });
 });
 
-test('closing ends all streams, and waits for nobody to take what was written', async () => {
+test('closing ends all streams, without waiting for readers', async () => {
   const { reader } = join();
   const slow = join().reader;
   await clock.advance(250);
@@ -226,7 +226,7 @@ test('closing ends all streams, and waits for nobody to take what was written', 
   expect({ isEnded: reader.isEnded, timers: clock.pendingTimers }).toEqual({ isEnded: true, timers: 0 });
 });
 
-test('however slow readers are and whenever they come, all end up with the same', async () => {
+test('all readers end with the same state, at any speed and from any time', async () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('change' as const), lease: fc.nat(400), minor: fc.nat(40) }),
     fc.record({ kind: fc.constant('drop' as const), lease: fc.nat(400) }),

@@ -6,13 +6,13 @@ import type { LeaseSource } from '../../src/status-page/board.ts';
 import { defaultSettings, makeCandidate, makeLease, wallAt } from '../support/election-builders.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
-/** Leases and candidates as a controller knows them, changed by hand. */
+/** Leases and candidates as a controller knows them, changed by the test. */
 export class SimLeases implements LeaseSource {
   readonly #clock: Pick<VirtualClock, 'now' | 'wallTime'>;
   readonly #records = new ElectionRecords(defaultSettings);
-  /** Called when a Lease or one of its candidates is seen to change. */
+  /** Called when a Lease or one of its candidates changes. */
   onSeen: (key: LeaseKey, isRenewalOnly: boolean) => void = () => {};
-  /** How many looks at a Lease there have been. */
+  /** Number of reads of a Lease. */
   looks = 0;
 
   constructor(clock: Pick<VirtualClock, 'now' | 'wallTime'>) {
@@ -28,7 +28,7 @@ export class SimLeases implements LeaseSource {
     return this.#records.gather(key);
   }
 
-  /** A Lease is seen, renewed just now. */
+  /** Sees a Lease that was just renewed. */
   seeLease(name: string, fields: Partial<Lease> = {}, isRenewalOnly = false): void {
     const lease = makeLease()
       .with({ name, uid: `uid-of-${name}`, renewTime: this.#clock.wallTime(), ...fields })
@@ -44,7 +44,7 @@ export class SimLeases implements LeaseSource {
     this.onSeen(key, false);
   }
 
-  /** A candidate is seen, renewed just now. */
+  /** Sees a candidate that was just renewed. */
   seeCandidate(leaseName: string, name: string, fields: Partial<LeaseCandidate> = {}): void {
     const candidate = makeCandidate(name)
       .with({ leaseName, renewTime: this.#clock.wallTime(), ...fields })

@@ -4,7 +4,7 @@ import type { Clock, Instant } from '../../src/support/clock.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { SimLeases } from './make-leases.ts';
 
-/** The server of a coordinator that holds the lock and knows what Leases it is told of, with its page unless told otherwise. */
+/** The server of a coordinator that holds the lock and knows the given Leases; by default with the page. */
 export async function servePage({
   isOn = true,
   clock = systemClock,

@@ -3,16 +3,16 @@ import type { LeaseEntry, Messages } from '../../src/status-page/wire.ts';
 
 type Told = { [E in keyof Messages]: { readonly event: E; readonly message: Messages[E] } }[keyof Messages];
 
-/** Whoever reads a stream, as fast as a test lets it. */
+/** A reader of a stream, at the speed of the test. */
 export class SimReader implements Sink {
-  /** Bytes that it has yet to take. */
+  /** Bytes that it has not read yet. */
   writableLength = 0;
-  /** Whether it takes everything at once. */
+  /** Whether it reads everything at once. */
   isFast = true;
   isEnded = false;
   isCut = false;
   readonly told: Told[] = [];
-  /** What it would show. */
+  /** The text that it would show. */
   readonly shown = new Map<string, LeaseEntry>();
 
   write(text: string): void {
@@ -21,7 +21,7 @@ export class SimReader implements Sink {
     this.#take({ event, message: JSON.parse(data) } as Told);
   }
 
-  /** Takes everything that it has yet to take. */
+  /** Reads all waiting bytes. */
   drain(): void {
     this.writableLength = 0;
   }

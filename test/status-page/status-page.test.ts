@@ -14,7 +14,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-/** By a clock that stands still: what is told comes when the test lets time pass. */
+/** By a clock that stands still: messages come when the test lets time pass. */
 async function start(options?: Omit<Parameters<typeof servePage>[0], 'clock'>) {
   const clock = new VirtualClock();
   const served = await servePage({ ...options, clock });
@@ -26,7 +26,7 @@ function wallMs(clock: VirtualClock): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** The head of an answer; the rest is for the caller to read or to destroy. */
+/** The head of a response. The caller reads or destroys the rest. */
 function ask(
   server: HttpServer,
   path: string,
@@ -49,7 +49,7 @@ async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Reads until `text` has come. */
+/** Reads until `text` has arrived. */
 async function readUntil(stream: NodeJS.ReadableStream, text: string): Promise<string> {
   let read = '';
   for await (const chunk of stream.setEncoding('utf8')) {
@@ -60,7 +60,7 @@ async function readUntil(stream: NodeJS.ReadableStream, text: string): Promise<s
 }
 
 describe('the page', () => {
-  test('is not there unless it is asked for, and the answer says how to have it', async () => {
+  test('is missing unless it is requested, and the answer says how to turn it on', async () => {
     const { server } = await start({ isOn: false });
     const answer = await ask(server, '/');
     expect(answer.statusCode).toBe(404);
@@ -70,7 +70,7 @@ describe('the page', () => {
     expect((await ask(server, '/status/events')).statusCode).toBe(404);
   });
 
-  test('allows itself its own files and its own stream, and nothing else', async () => {
+  test('allows only its own files and its own stream', async () => {
     const { server } = await start();
     const answer = await ask(server, '/?q=1');
     expect(answer.statusCode).toBe(200);
@@ -87,7 +87,7 @@ describe('the page', () => {
     expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
   });
 
-  test('refers to files that it serves, below its own path, and to no others', async () => {
+  test('refers only to files that it serves, below its own path', async () => {
     const { server } = await start();
     const html = (await bodyOf(await ask(server, '/'))).toString();
     const references = [...html.matchAll(/(?:href|src)="([^"#][^"]*)"/g)].map(([, path]) => path ?? '');
@@ -126,7 +126,7 @@ describe('the page', () => {
     },
   );
 
-  test('is told by the other paths, which stay what they are', async () => {
+  test('does not change the other paths, which mention it', async () => {
     const { server } = await start();
     expect((await ask(server, '/livez')).statusCode).toBe(200);
     expect((await bodyOf(await ask(server, '/nothing'))).toString()).toBe(
@@ -136,7 +136,7 @@ describe('the page', () => {
 });
 
 describe('the stream', () => {
-  test('tells all there is, and then what changes', async () => {
+  test('sends everything, and then the changes', async () => {
     const { server, leases, clock } = await start();
     leases.seeLed('one');
     const answer = await ask(server, '/status/events');
@@ -150,7 +150,7 @@ describe('the stream', () => {
     );
   });
 
-  test('tells since when changes are not seen, the same each time, and no more once they are', async () => {
+  test('reports since when changes are missing, unchanged each time, and no more when they are seen', async () => {
     let since: number | undefined = -60_000;
     const { server, clock } = await start({ unwatchedSince: () => since });
     const cutAt = wallMs(clock) - 60_000;
@@ -159,7 +159,7 @@ describe('the stream', () => {
     // The two clocks drift apart.
     clock.jumpWallClock(7);
     await clock.advance(1000);
-    // A watch that has just ended is most likely begun anew at once.
+    // A watch that has just ended most likely starts again at once.
     since = clock.now();
     await clock.advance(2750);
     since = undefined;
@@ -173,7 +173,7 @@ describe('the stream', () => {
     expect(told.map(({ blindSince }) => blindSince)).toEqual([cutAt, undefined, cutAgainAt]);
   });
 
-  test('is compressed for who can read that', async () => {
+  test('is compressed if the client supports it', async () => {
     const { server, leases, clock } = await start();
     leases.seeLed('one');
     const answer = await ask(server, '/status/events', { headers: { 'accept-encoding': 'gzip' } });
@@ -183,7 +183,7 @@ describe('the stream', () => {
     answer.destroy();
   });
 
-  test('is refused to one too many, who is told why, and not to the next after another has left', async () => {
+  test('is refused to one reader too many, with the reason, and not to the next after another has left', async () => {
     const { server } = await start();
     const answers = await Promise.all(
       Array.from({ length: MAX_READERS }, () => ask(server, '/status/events')),
@@ -193,7 +193,7 @@ describe('the stream', () => {
       'retry: 10000\nevent: refused\ndata: {"why":"16 pages are open already"}\n\n',
     );
     answers[0]?.destroy();
-    // The server learns of it by and by.
+    // The server notices it only after a while.
     const inGoodTime = { timeout: 10_000 };
     await expect
       .poll(async () => {
@@ -206,13 +206,13 @@ describe('the stream', () => {
     for (const each of answers) each.destroy();
   });
 
-  test('ends when the server closes, which waits for nobody', async () => {
+  test('ends when the server closes, without waiting for readers', async () => {
     keepIdleConnections();
     const { server, leases } = await start();
     const agent = new Agent({ keepAlive: true });
     const answer = await ask(server, '/status/events', { agent });
     const rest = bodyOf(answer);
-    // The clock stands still: nothing is cut.
+    // The clock stands still: no timeout fires.
     await server.close();
     expect((await rest).toString()).toContain('event: hello');
     leases.looks = 0;

@@ -45,7 +45,7 @@ const conflict = makeInput()
   .candidates(newer.seenAt(0), dissenter.seenAt(0).renewedAt(900));
 
 describe('the timeline', () => {
-  test('tells who was elected, when, why, and why not the others', () => {
+  test('contains who was elected, when, why, and why not the others', () => {
     elect(vacant);
     expect(timeline.after(0)).toEqual([
       {
@@ -61,12 +61,12 @@ describe('the timeline', () => {
     ]);
   });
 
-  test('tells nothing of decisions that change nothing', () => {
+  test('omits decisions without changes', () => {
     elect(optimal);
     expect(timeline.after(0)).toEqual([]);
   });
 
-  test('tells of a conflict when it begins, once, and when it is over', () => {
+  test('contains a conflict when it begins, once, and when it is over', () => {
     elect(conflict);
     elect(conflict, 1500);
     elect(makeInput().sees(makeLease('newer'), 0).candidates(newer.seenAt(0)), 2000);
@@ -76,7 +76,7 @@ describe('the timeline', () => {
     ]);
   });
 
-  test('tells of a trouble again when it begins again', () => {
+  test('contains a problem again when it begins again', () => {
     elect(conflict);
     elect(makeInput().sees(makeLease('newer'), 0).candidates(newer.seenAt(0)), 2000);
     elect(conflict, 3000);
@@ -87,20 +87,20 @@ describe('the timeline', () => {
     ]);
   });
 
-  test('tells of a trouble again after its Lease was forgotten', () => {
+  test('contains a problem again after its Lease was forgotten', () => {
     elect(conflict);
     timeline.forgotten(KEY);
     elect(conflict);
     expect(timeline.after(0)).toHaveLength(2);
   });
 
-  test('does not tell of writes that failed', () => {
+  test('omits failed writes', () => {
     const { input, decision } = decide(vacant, 1000);
     timeline.decided(KEY, decision, input);
     expect(timeline.after(0)).toEqual([]);
   });
 
-  test('gives what came after an entry that is known', () => {
+  test('returns the entries after a known one', () => {
     elect(vacant);
     elect(vacant);
     elect(vacant);
@@ -108,7 +108,7 @@ describe('the timeline', () => {
     expect(timeline.after(3)).toEqual([]);
   });
 
-  test('remembers 200 entries, and of each ten candidates', () => {
+  test('keeps 200 entries, and ten candidates of each', () => {
     const many = Array.from({ length: 14 }, (_, at) =>
       makeCandidate(`c${at}`).versions(`1.36.${at}`).seenAt(0).renewedAt(900),
     );

@@ -38,22 +38,22 @@ async function startListening() {
   return { server, port };
 }
 
-test('a server listens on a free port, which is told', async () => {
+test('a server listens on a free port, and reports it', async () => {
   const { server, port } = await startListening();
   expect(port).toBe((server.address() as AddressInfo).port);
 });
 
-test('an address that is in use is refused with what to do', async () => {
+test('an address in use is refused with what to do', async () => {
   const { port } = await startListening();
   await expect(listenOn(createServer(), { host: HOST, port })).rejects.toThrow(
     `--listen ${HOST}:${port}: address already in use; stop what listens there or choose another port`,
   );
 });
 
-test('an error of a server that listens is not lost: unless its owner handles it, it ends the process', async () => {
+test('an error of a listening server ends the process unless its owner handles it', async () => {
   const { server } = await startListening();
   const error = new Error('accept EMFILE');
-  // As Node emits it. Without a listener that is an uncaught error.
+  // Node's error event. Without a listener it is an uncaught error.
   expect(() => server.emit('error', error)).toThrow(error);
   expect(() => server.emit('error', error)).toThrow(error);
 });

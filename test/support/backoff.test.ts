@@ -12,12 +12,12 @@ describe('a backoff', () => {
     ]);
   });
 
-  test('leaves no more than half to chance', () => {
+  test('randomizes at most half', () => {
     const backoff = new Backoff(options, new VirtualClock({ random: () => 0 }));
     expect([backoff.failed(), backoff.failed()]).toEqual([100, 200]);
   });
 
-  test('forgets failures after a time of health, counted from its beginning', async () => {
+  test('forgets failures after a time without failures, counted from its beginning', async () => {
     const clock = new VirtualClock({ random: () => 0 });
     const backoff = new Backoff(options, clock);
     backoff.failed();
@@ -28,7 +28,7 @@ describe('a backoff', () => {
     expect(backoff.failed()).toBe(100);
   });
 
-  test('remembers failures after a short success, and however long an attempt took', async () => {
+  test('remembers failures after a short success, for any duration of an attempt', async () => {
     const clock = new VirtualClock({ random: () => 0 });
     const backoff = new Backoff(options, clock);
     backoff.failed();
@@ -48,7 +48,7 @@ test.each([
   { failures: 5, want: 1000 },
   { failures: 5000, want: 1000 },
 ])(
-  'the delay after $failures failures in a row is from half of $want ms to all of it',
+  'the delay after $failures consecutive failures is from half of $want ms to all of it',
   ({ failures, want }) => {
     expect(
       [0, 0.5, 1].map((chance) => backoffDelayMs(failures, { initialMs: 100, maxMs: 1000 }, chance)),

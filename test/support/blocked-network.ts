@@ -1,7 +1,7 @@
 import nock from 'nock';
 import { afterEach, beforeEach } from 'vitest';
 
-/** In each test of the file, requests reach nock's interceptors and nothing else. */
+/** In each test of the file, requests reach only nock's interceptors. */
 export function blockNetwork(): void {
   beforeEach(() => {
     nock.disableNetConnect();

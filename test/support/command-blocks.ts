@@ -2,24 +2,24 @@
 export interface Block {
   /** The headings above it, from the second level down: `Upgrade > Roll back`. */
   readonly heading: string;
-  /** What follows the opening fence; empty where nothing does. */
+  /** The text after the opening fence; may be empty. */
   readonly language: string;
   readonly text: string;
-  /** Where its first line is, counted from 1. */
+  /** The number of its first line, from 1. */
   readonly line: number;
-  /** What the HTML comment right above it says: for tests, as readers do not see it. */
+  /** The text of the HTML comment right above it. It is for tests; readers do not see it. */
   readonly comment: string | undefined;
 }
 
-/** A block of commands for a shell, with what the text says that they print. */
+/** A block of shell commands, with the output that the text shows for them. */
 export interface CommandBlock extends Block {
-  /** The `text` block between this one and the next of commands, below the same heading. */
+  /** The `text` block between this block and the next block of commands, below the same heading. */
   readonly output: string | undefined;
 }
 
 /**
- * Every fenced block, in order. Blocks in lists come without their indentation.
- * @throws Error where a fence is not closed.
+ * Returns all fenced blocks, in order. Removes the indentation of blocks in lists.
+ * @throws Error if a fence is not closed
  */
 export function blocksIn(markdown: string): readonly Block[] {
   const blocks: Block[] = [];
@@ -46,7 +46,7 @@ export function blocksIn(markdown: string): readonly Block[] {
   return blocks;
 }
 
-/** The blocks in `sh`, and after each what it prints, if the text shows that in a block in `text`. */
+/** Returns the `sh` blocks, each with its output if the text shows one in a `text` block. */
 export function commandBlocksIn(markdown: string): readonly CommandBlock[] {
   const blocks = blocksIn(markdown);
   return blocks.flatMap((block, index) => {

@@ -13,8 +13,8 @@ interface KubernetesRole {
 }
 
 /**
- * Like `patch coordination.k8s.io/leases`; with ` named the lock` only for the lock's own Lease, with ` in the lock` only in
- * its namespace.
+ * Like `patch coordination.k8s.io/leases`; with ` named the lock` only for the lock's own Lease, with ` in the lock`
+ * only in its namespace.
  */
 export type CoordinatorPermission = `${string} ${string}/${string}`;
 
@@ -23,7 +23,7 @@ async function readRoles(): Promise<readonly KubernetesRole[]> {
   return parseAllDocuments(text).map((document) => document.toJS() as KubernetesRole);
 }
 
-/** Every single right that deploy/rbac.yaml gives. */
+/** Returns every permission in deploy/rbac.yaml. */
 export async function coordinatorPermissions(): Promise<readonly CoordinatorPermission[]> {
   return (await readRoles()).flatMap(({ rules = [], metadata: { namespace } }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames }) => {
@@ -37,7 +37,10 @@ export async function coordinatorPermissions(): Promise<readonly CoordinatorPerm
   );
 }
 
-/** The rules of deploy/rbac.yaml, as the embedded server's tokens have them: those know no names of single objects. */
+/**
+ * Returns the rules of deploy/rbac.yaml for tokens of the embedded server, which do not support names of single
+ * objects.
+ */
 export async function coordinatorRules(): Promise<readonly ResourceRule[]> {
   return (await readRoles()).flatMap(({ rules = [], metadata: { namespace } }) =>
     rules.map(({ apiGroups, resources, verbs }) => ({

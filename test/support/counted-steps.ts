@@ -1,6 +1,9 @@
 import { Session } from 'node:inspector';
 
-/** What goes through all of something by itself, and is in no count of blocks: the elements are counted in its place. */
+/**
+ * Built-ins that visit all elements of a collection in native code, which block coverage does not count. Their
+ * elements are counted instead.
+ */
 const WHOLE = ['concat', 'includes', 'indexOf', 'join', 'slice', 'sort'] as const;
 const ITERATORS: readonly { next: () => IteratorResult<unknown> }[] = [
   [].values(),
@@ -8,22 +11,21 @@ const ITERATORS: readonly { next: () => IteratorResult<unknown> }[] = [
   new Set().values(),
 ].map((iterator) => Object.getPrototypeOf(iterator));
 
-/** How much more than n log n a step from one way of doing something to another may look like. */
+/** Factor by which a step may exceed n log n, because implementations differ. */
 const SLACK = 1.25;
 
-/** From one to the next is ten times as many. */
+/** Each size is ten times the previous one. */
 const SIZES = [1, 10, 100, 1000, 10_000];
 
-// Before anything of src/ has run: blocks are counted only of functions that are compiled from now on.
+// Call this before any import of src/: V8 counts blocks only of functions that it compiles afterwards.
 const session = new Session();
 session.connect();
 session.post('Profiler.enable');
 session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 
 /**
- * How many steps `work` takes: how often each block of src/ is run, as V8 counts it, and how many elements arrays, Maps and
- * Sets hand out or go through by themselves. It takes no time into account, and counts nothing inside of strings, numbers,
- * and the tables of a Map.
+ * Returns the number of steps of `work`: the executed blocks of src/, as V8 counts them, and the elements that
+ * arrays, Maps and Sets return or visit natively. Ignores time, and work inside of strings, numbers and hash tables.
  */
 export function countedSteps(work: () => void): number {
   blocksRun();
@@ -41,8 +43,8 @@ export function countedSteps(work: () => void): number {
 }
 
 /**
- * Where ten times as many take more than ten times as many steps, but for what n log n allows, as lines such as
- * `100 to 1000: 9000 to 900000 steps`; none where all is well.
+ * Returns a line such as `100 to 1000: 9000 to 900000 steps` if ten times the size takes more than ten times the
+ * steps, with the tolerance of n log n; empty if none does.
  */
 export function tooFastGrowth(workOn: (count: number) => () => void): readonly string[] {
   const counts = SIZES.map((count) => ({ count, steps: countedSteps(workOn(count)) }));
@@ -54,10 +56,10 @@ export function tooFastGrowth(workOn: (count: number) => () => void): readonly s
   });
 }
 
-/** How often blocks were run since it was last asked. */
+/** Returns the executed blocks since the last call. */
 function blocksRun(): number {
   let count = 0;
-  // Its callback is called before it returns.
+  // It calls its callback before it returns.
   session.post('Profiler.takePreciseCoverage', (error, { result }) => {
     if (error) throw error;
     const ours = result.filter(({ url }) => url.includes('/src/'));

@@ -10,11 +10,11 @@ import {
   OLDEST,
 } from './election-builders.ts';
 
-/** A Lease with a crowd of candidates, and a moment at which it is to be decided on. */
+/** A Lease with a crowd of candidates, and the time of its decision. */
 interface Crowd {
-  /** What its candidates are like; `index` tells one from the other. */
+  /** The properties of its candidates, by `index`. */
   readonly member: (candidate: CandidateBuilder, index: number) => ObservedBuilder;
-  /** Who holds the Lease, of those that there are in any case; without one there is no Lease. */
+  /** The holder, if there is one; without a holder there is no Lease. */
   readonly holder?: string;
   readonly memory?: Partial<ElectionInput['memory']>;
   readonly now: Now;
@@ -27,7 +27,7 @@ const list = (index: number): StrategyPreference => ({
   strategies: index % 2 === 0 ? [OLDEST, `example.com/${index}`] : [`example.com/${index}`, OLDEST],
 });
 
-/** Every way in which a crowd is dealt with that differs in what it takes. */
+/** One crowd for each code path of decisions with different costs. */
 export const crowds: Readonly<Record<string, Crowd>> = {
   'led, and idle': { member: (candidate) => candidate.seenAt(0), holder: 'holder', now: soon },
   'led, and just started': {
@@ -118,7 +118,7 @@ export const crowds: Readonly<Record<string, Crowd>> = {
   'without versions': { member: (candidate) => candidate.versions(undefined).seenAt(0), now: soon },
 };
 
-/** The Lease of a crowd with so many candidates, its holder not counted. */
+/** Returns the Lease of a crowd with this many candidates in addition to its holder. */
 export function makeCrowd({ member, holder, memory }: Crowd, count: number): ElectionInput {
   const base = makeInput().sees(holder === undefined ? undefined : makeLease(holder), 0);
   const input = base.remembers(memory ?? {}).build();

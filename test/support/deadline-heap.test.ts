@@ -16,7 +16,7 @@ const command = fc.oneof(
   },
 );
 
-/** The same by brute force; a key that is set anew goes behind those that share its deadline. */
+/** The same by brute force. A key that is set again goes behind the other keys with its deadline. */
 class SortedDeadlines {
   #entries: { key: string; at: number }[] = [];
 
@@ -46,7 +46,7 @@ class SortedDeadlines {
   }
 }
 
-test('keys come out by deadline, and those of one deadline in the order in which they went in', () => {
+test('keys come out by deadline, and keys with the same deadline in insertion order', () => {
   fc.assert(
     fc.property(fc.array(command, { maxLength: 150, size: 'max' }), (commands) => {
       const heap = new DeadlineHeap();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DueKeys, type DueKeysOptions } from '../../src/support/due-keys.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** Keys that are taken as soon as they are due, and when. */
+/** Keys that are taken as soon as they are due, with their times. */
 function makeTaken(postpone?: DueKeysOptions['postpone']) {
   const clock = new VirtualClock();
   const taken: { key: string; at: number; waitedMs: number }[] = [];
@@ -23,7 +23,7 @@ function makeWaiting() {
 }
 
 describe('due keys', () => {
-  test('come out in the order in which they became due, each once, however often it was added', async () => {
+  test('come out in the order in which they became due, each once, for any number of additions', async () => {
     const { clock, due } = makeWaiting();
     due.setDeadline('late', 10);
     for (const key of ['a', 'b', 'a']) due.add(key);
@@ -35,7 +35,7 @@ describe('due keys', () => {
     expect(taken.map((next) => next?.waitedMs)).toEqual([25, 25, 15, 0, undefined]);
   });
 
-  test('that are deleted or cleared do not come, and leave no timer', async () => {
+  test('that are deleted or cleared do not come out, and leave no timer', async () => {
     const { clock, due } = makeWaiting();
     due.add('a');
     due.delete('a');
@@ -55,7 +55,7 @@ describe('a deadline', () => {
     { name: 'the last one that was set, though it is later', deadlines: [10, 30], want: [30] },
     { name: 'the last one that was set, if it is earlier', deadlines: [30, 10], want: [10] },
     { name: 'not at all once it is taken back', deadlines: [30, undefined], want: [] },
-    { name: 'at once when it has come', deadlines: [0], want: [0] },
+    { name: 'at once if it is due', deadlines: [0], want: [0] },
     { name: 'at once when it has passed, and not again at the former one', deadlines: [30, -5], want: [0] },
     { name: 'at a fraction of a millisecond, not before it', deadlines: [0.5], want: [1] },
   ])('makes the key due: $name', async ({ deadlines, want }) => {
@@ -66,7 +66,7 @@ describe('a deadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('stays when its key is added meanwhile', async () => {
+  test('stays when its key is added in the meantime', async () => {
     const { clock, due, times } = makeTaken();
     due.setDeadline('a', 10);
     await clock.advance(4);
@@ -75,7 +75,7 @@ describe('a deadline', () => {
     expect(times()).toEqual([4, 10]);
   });
 
-  test('that is put off when it comes makes no key due; a key that is added meanwhile is due at once', async () => {
+  test('that is postponed when it is due makes no key due; a key that is added in the meantime is due at once', async () => {
     const asked: number[] = [];
     const { clock, due, times } = makeTaken((_key, at) => {
       asked.push(at);
@@ -90,7 +90,7 @@ describe('a deadline', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('costs one timer, however many keys have one', async () => {
+  test('costs one timer, for any number of keys', async () => {
     const { clock, due, taken } = makeTaken();
     for (let key = 10_000; key > 0; key--) due.setDeadline(`${key}`, key % 1000);
     expect(clock.pendingTimers).toBe(1);

@@ -26,7 +26,7 @@ export const NEWEST = 'coordinated-leader-election.dev/NewestVersion';
 /** Wall time at instant 0 of every test: 2026-01-01T00:00:00Z. */
 export const WALL_START: MicroTime = BigInt(Date.UTC(2026, 0, 1)) * 1000n;
 
-/** The defaults of the configuration, in whole seconds that are easy to reckon with. */
+/** The defaults of the configuration, rounded to whole seconds. */
 export const defaultSettings: ElectionSettings = {
   electionDurationMs: 5000,
   leaseDurationSeconds: 10,
@@ -34,17 +34,17 @@ export const defaultSettings: ElectionSettings = {
   candidateGcAfterMs: 2 * 60 * 60_000,
 };
 
-/** What a right wall clock shows at `at`. */
+/** Returns the time of a correct wall clock at `at`. */
 export function wallAt(at: Instant): MicroTime {
   return WALL_START + BigInt(Math.round(at * 1000));
 }
 
-/** Both clocks at `at`; the wall clock may be off by `wallJumpMs`. */
+/** Returns both clocks at `at`. The wall clock may be off by `wallJumpMs`. */
 export function makeNow(at: Instant, wallJumpMs = 0): Now {
   return { monotonic: at, wall: wallAt(at + wallJumpMs) };
 }
 
-/** A LeaseCandidate under construction; each method returns a changed copy. */
+/** A builder of a LeaseCandidate. Each method returns a changed copy. */
 export class CandidateBuilder {
   readonly #fields: LeaseCandidate;
 
@@ -64,17 +64,17 @@ export class CandidateBuilder {
     return this.with({ emulationVersion });
   }
 
-  /** A v1beta1 or v1alpha2 candidate's strategy. */
+  /** The strategy of a v1beta1 or v1alpha2 candidate. */
   wants(strategy: string): CandidateBuilder {
     return this.with({ preference: { kind: 'strategy', strategy } });
   }
 
-  /** A v1alpha1 candidate's ordered list. */
+  /** The ordered list of a v1alpha1 candidate. */
   wantsInOrder(...strategies: readonly string[]): CandidateBuilder {
     return this.with({ preference: { kind: 'preferredStrategies', strategies } });
   }
 
-  /** Its priority, which ends at `endsAt`, if it does, and is `afterwards` from then on. */
+  /** Its priority. If it has an end, `endsAt`, the priority is `afterwards` from then on. */
   priority(value: number, endsAt?: Instant, afterwards = 0): CandidateBuilder {
     const end = endsAt === undefined ? undefined : { at: wallAt(endsAt), afterwards };
     return this.with({ priority: { value, end, unreadable: undefined } });
@@ -109,7 +109,7 @@ export class CandidateBuilder {
   }
 }
 
-/** A candidate with its history as this process has seen it; the history is gone through when it is built. */
+/** A candidate with its history as this process has seen it. `build` replays the history. */
 export class ObservedBuilder {
   readonly build: () => ObservedCandidate;
   readonly #settings: ElectionSettings;
@@ -125,12 +125,12 @@ export class ObservedBuilder {
     );
   }
 
-  /** It was to be deleted at `at`, and was not. */
+  /** A deletion at `at` failed. */
   notDeletedAt(at: Instant): ObservedBuilder {
     return this.#next((observation) => ({ ...observation, deletionFailedAt: at }));
   }
 
-  /** Seen renewed: the answer to a ping, if there was one. */
+  /** Sees a renewal: the answer to a ping, if there was one. */
   renewedAt(at: Instant): ObservedBuilder {
     return new ObservedBuilder(() => {
       const before = this.build();
@@ -148,7 +148,7 @@ export class ObservedBuilder {
   }
 }
 
-/** A valid, electable candidate that has not been heard of for a minute before instant 0. */
+/** A valid, electable candidate whose last renewal was a minute before instant 0. */
 export function makeCandidate(name: string): CandidateBuilder {
   return new CandidateBuilder({
     source: 'native',
@@ -168,7 +168,7 @@ export function makeCandidate(name: string): CandidateBuilder {
   });
 }
 
-/** A Lease under construction; each method returns a changed copy. */
+/** A builder of a Lease. Each method returns a changed copy. */
 export class LeaseBuilder {
   readonly #fields: Lease;
 
@@ -196,12 +196,12 @@ export class LeaseBuilder {
     return this.with({ strategy });
   }
 
-  /** Preferring somebody, by our own hand or by another's. */
+  /** Sets preferredHolder, written by us or by another client. */
   preferring(preferredHolder: string, isPreferredHolderOurs = true): LeaseBuilder {
     return this.with({ preferredHolder, isPreferredHolderOurs });
   }
 
-  /** With notes of ours in its annotations (rule 14). */
+  /** Sets notes in its annotations (rule 14). */
   noting(notes: Partial<LeaseNotes>): LeaseBuilder {
     const { strategy, preferredHolder } = notes;
     return this.with(withNotes(this.#fields, { strategy, preferredHolder }));
@@ -220,7 +220,7 @@ export class LeaseBuilder {
   }
 }
 
-/** A Lease granted by us at instant 0, to `holder`, for the default 10 s. */
+/** A Lease that we granted to `holder` at instant 0, for the default 10 s. */
 export function makeLease(holder: string | undefined = ''): LeaseBuilder {
   return new LeaseBuilder({
     namespace: 'kube-system',
@@ -238,7 +238,7 @@ export function makeLease(holder: string | undefined = ''): LeaseBuilder {
   });
 }
 
-/** A grant of ours at `at` that its holder has not taken up; by default the one that {@link makeLease} shows. */
+/** A grant of ours at `at` that its holder has not renewed; by default, the grant of {@link makeLease}. */
 export function makeUnrenewedGrant(holder: string, at: Instant = 0, resourceVersion = '1'): UnrenewedGrant {
   const takeUpBy = at + 5000;
   return {
@@ -252,8 +252,8 @@ export function makeUnrenewedGrant(holder: string, at: Instant = 0, resourceVers
 }
 
 /**
- * Everything a decision is made on, under construction; each method returns a changed copy. What was seen is gone through
- * when it is built: in the test, and not when a table of tests is loaded.
+ * A builder of the input of a decision. Each method returns a changed copy. `build` replays the observations, so that
+ * this happens in the test and not when a table of tests is loaded.
  */
 export class InputBuilder {
   readonly build: () => ElectionInput;
@@ -271,8 +271,8 @@ export class InputBuilder {
   }
 
   /**
-   * The Lease, seen at `at` after whatever was seen before; undefined: seen to be gone. In a list if `isListed`, of a coordinator
-   * since `coordinatingSince`.
+   * The Lease as seen at `at`, after earlier observations; undefined: it is gone. In a list if `isListed`, by a
+   * coordinator since `coordinatingSince`.
    */
   sees(
     lease: LeaseBuilder | undefined,
@@ -305,7 +305,7 @@ export class InputBuilder {
   }
 }
 
-/** No Lease, no candidates, nothing remembered. */
+/** No Lease, no candidates, an empty memory. */
 export function makeInput(): InputBuilder {
   return new InputBuilder(() => ({
     namespace: 'kube-system',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Slices, type Steps } from '../../src/support/event-loop.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** Every look at it takes a millisecond, so that work takes time that can be counted. */
+/** Each read of it takes a millisecond, so that the time of work can be counted. */
 class TickingClock extends VirtualClock {
   #ticks = 0;
   override readonly now = (): number => {
@@ -20,11 +20,11 @@ function* steps(count: number, onStep: (step: number) => void = () => {}): Steps
 }
 
 describe('work in slices', () => {
-  test('is done at once where it is little', () => {
+  test('is done at once if it is little', () => {
     expect(new Slices(new TickingClock()).run(steps(3))).toBe(3);
   });
 
-  test('lets others in after some steps each', async () => {
+  test('lets other work run after some steps each', async () => {
     const clock = new TickingClock();
     let done = 0;
     let turns = 0;
@@ -47,7 +47,7 @@ describe('work in slices', () => {
     expect(most).toBeLessThanOrEqual(10);
   });
 
-  test('takes turns, however much of it there is', async () => {
+  test('takes turns, for any amount', async () => {
     const clock = new VirtualClock();
     const order: string[] = [];
     function* resting(name: string): Steps<void> {
@@ -63,7 +63,7 @@ describe('work in slices', () => {
     expect(order.join('')).toBe('abcabcabc');
   });
 
-  test('fails as it would at once', async () => {
+  test('fails like work without slices', async () => {
     function* failing(): Steps<void> {
       yield 'rest';
       throw new Error('wrong');

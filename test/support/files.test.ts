@@ -10,14 +10,14 @@ function makeDirectory(): string {
   return directory;
 }
 
-test('a private file is readable by its owner alone', () => {
+test('only the owner can read a private file', () => {
   const file = join(makeDirectory(), 'a');
   writePrivateFile(file, 'text');
   expect(readFileSync(file, 'utf8')).toBe('text');
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('an empty private file takes the place of nothing that exists', () => {
+test('an empty private file does not replace an existing one', () => {
   const file = join(makeDirectory(), 'a');
   createPrivateFile(file);
   expect(statSync(file)).toMatchObject({ size: 0, mode: 0o100600 });
@@ -27,7 +27,7 @@ test('an empty private file takes the place of nothing that exists', () => {
   expect(() => createPrivateFile(join(file, 'b'))).toThrow('ENOTDIR');
 });
 
-test('a private file that says the same already is left alone, as on a full disk there is no room for another', () => {
+test('a private file with the same content is unchanged, because a full disk has no room for another', () => {
   const file = join(makeDirectory(), 'a');
   writePrivateFile(file, 'text');
   const { ino } = statSync(file);
@@ -38,7 +38,7 @@ test('a private file that says the same already is left alone, as on a full disk
 test.each([
   { what: 'says something else', text: 'other', mode: 0o600 },
   { what: 'others may read', text: 'text', mode: 0o644 },
-])('a file that $what is written anew', ({ text, mode }) => {
+])('a file that $what is written again', ({ text, mode }) => {
   const file = join(makeDirectory(), 'a');
   writeFileSync(file, text);
   chmodSync(file, mode);
@@ -47,7 +47,7 @@ test.each([
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('what cannot be put into its place leaves nothing behind', () => {
+test('a file that cannot be moved to its place leaves nothing behind', () => {
   const directory = makeDirectory();
   expect(() => writePrivateFile(directory, 'text')).toThrow();
   expect(readdirSync(directory)).toEqual([]);

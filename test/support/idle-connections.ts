@@ -3,8 +3,8 @@ import type { Server } from 'node:http';
 import { onTestFinished } from 'vitest';
 
 /**
- * Has the HTTP servers of this process keep connections that are idle for as long as the test runs. By default Node ends
- * them after 5 s, so that a server that waits for them to end would only be slow to close.
+ * Makes the HTTP servers of this process keep idle connections for the whole test. By default Node closes them after
+ * 5 s, so that a server that wrongly waits for their end would only close slowly.
  */
 export function keepIdleConnections(): void {
   const onRequest = (message: unknown) => {

@@ -1,7 +1,7 @@
-/** What every long run on real servers is told. */
+/** The options of a long run on real servers. */
 export interface JudgedRunOptions {
   readonly minutes: number;
-  /** What happens to whom follows from it. */
+  /** The seed. It determines the faults and their targets. */
   readonly seed: number;
   /** An existing, empty folder for the record of the run. */
   readonly directory: string;
@@ -9,18 +9,17 @@ export interface JudgedRunOptions {
   readonly signal: AbortSignal;
 }
 
-/** How a run, or the record of one, was judged. */
+/** The judgement of a run or its record. */
 export interface Judgement {
-  /** What is wrong, one thing a line; nothing if all is well. */
+  /** The violations, one per line; empty if there are none. */
   readonly problems: readonly string[];
   readonly summary: string;
 }
 
 /**
- * Carries out a run, prints its judgement, and ends the process: with 0 if all is well, 1 if something is wrong, 130 if
- * SIGINT or SIGTERM, which abort the signal, ended it.
- *
- * @param run nothing is judged if it returns undefined.
+ * Runs, prints the judgement, and exits: with 0 without violations, 1 with violations, 130 after SIGINT or SIGTERM,
+ * which abort the signal.
+ * @param run if it returns undefined, nothing is judged
  */
 export async function runAsProcess(
   run: (signal: AbortSignal) => Promise<Judgement | undefined>,
@@ -39,6 +38,6 @@ export async function runAsProcess(
     console.error(wasStopped ? 'stopped' : error instanceof Error ? error.message : error);
     process.exitCode = wasStopped ? 130 : 1;
   }
-  // Node does not close a connection whose reset has failed, and would wait for that for ever.
+  // Node does not close a connection whose reset has failed, and would wait for it for ever.
   process.exit();
 }

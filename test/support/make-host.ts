@@ -4,14 +4,14 @@ import type { Clock } from '../../src/support/clock.ts';
 import type { Host } from '../../src/support/host.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 
-/** A process for a command, with what it has said and a way to end it. */
+/** A fake process for a command, with its output and a way to end it. */
 export class SimHost implements Host {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string>>;
   readonly said = { out: '', err: '' };
   readonly stdout = this.#output('out');
   readonly stderr = this.#output('err');
-  /** What would be undone if the process ended now. */
+  /** The cleanups that would run if the process ended now. */
   readonly undos = new Set<() => void>();
   readonly #stopping = new AbortController();
   #onSignal: (signal: NodeJS.Signals) => void = () => {};
@@ -37,7 +37,7 @@ export class SimHost implements Host {
     process.kill(pid, signal);
   }
 
-  /** Somebody sends the process a signal. */
+  /** Sends a signal to the process. */
   signal(signal: NodeJS.Signals): void {
     this.#onSignal(signal);
   }
@@ -47,7 +47,7 @@ export class SimHost implements Host {
     return () => this.undos.delete(undo);
   }
 
-  /** Somebody asks the process to end. */
+  /** Asks the process to exit. */
   stop(): void {
     this.#stopping.abort('SIGTERM');
   }

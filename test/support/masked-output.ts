@@ -1,12 +1,12 @@
-/** What is different each time that something is looked at, and what stands for it; the first that fits counts. */
+/** Patterns of values that differ in each output, and their placeholders. The first match counts. */
 const variable: readonly (readonly [RegExp, string])[] = [
   // RFC 3339 and Go's notation.
   [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, 'TIME'],
   [/\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d \d{4}/g, 'TIME'],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID'],
-  // Of participants: of their pods, and of these pods' uids.
+  // The random parts of participants' identities, and the uids of their pods.
   [/-[0-9bcdf]{7,10}-[0-9b-df-hj-np-tv-z]{5}-[0-9a-f]{8}\b/g, '-HASH'],
-  // Of pods and ReplicaSets: kubectl's alphabet has no vowels.
+  // Names of pods and ReplicaSets: kubectl's alphabet has no vowels.
   [/-[0-9bcdf]{7,10}(?:-[0-9b-df-hj-np-tv-z]{5})?(?![\w-])/g, '-HASH'],
   [/-[0-9bcdf]{7,10}-[0-9b-df-hj-np-tv-z]{5}(?=_)/g, '-HASH'],
   [/\b\d+\.\d+\.\d+\.\d+\b/g, 'ADDRESS'],
@@ -14,7 +14,7 @@ const variable: readonly (readonly [RegExp, string])[] = [
   [/(?<=Resource Version: +)\d+/g, 'NUMBER'],
 ];
 
-/** A text without what is different each time, and with one space wherever there are some. */
+/** Replaces the values that differ in each output, and collapses spaces. */
 function maskedLines(text: string): string[] {
   return text
     .split('\n')
@@ -27,8 +27,8 @@ function maskedLines(text: string): string[] {
 }
 
 /**
- * The first line of a documented output that a real one lacks: each of its lines has to be there, in the same order, but
- * lines may be left out of it. Undefined when none is missing.
+ * Returns the first line of a documented output that the real output lacks. All documented lines must occur in the
+ * same order, but the documentation may omit lines. Undefined if none is missing.
  */
 export function missingLine(documented: string, real: string): string | undefined {
   const lines = maskedLines(real);

@@ -11,8 +11,8 @@ export interface NamedProgram {
 }
 
 /**
- * Runs the program that the first argument names with the remaining arguments, or those of `standard`, one after the other, with
- * all arguments. Ends this process with the first exit code that is not 0.
+ * Runs the program named by the first argument with the remaining arguments; or all `standard` programs one after the
+ * other, with all arguments. Exits with the first exit code that is not 0.
  */
 export function runNamed<N extends string>(
   programs: Readonly<Record<N, NamedProgram>>,

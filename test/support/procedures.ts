@@ -1,4 +1,4 @@
-/** The runbooks that no alert sends anybody to, by the names of their files in docs/runbooks: somebody decides to follow one. */
+/** The runbooks without an alert, by their file names in docs/runbooks. Users follow them by their own decision. */
 export const procedures = ['slow-zone'] as const;
 
 /** The name of a runbook without an alert. */

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 /** The root of this repository, with a slash at its end. */
 export const repositoryRoot = new URL('../../', import.meta.url).pathname;
 
-/** The paths, from the root, of all files that are in the repository or would be with the next commit. */
+/** Returns the paths, relative to the root, of all files that are tracked or would be with the next commit. */
 export function repositoryFiles(...patterns: readonly string[]): readonly string[] {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate', '-z', '--'];
   const options = { cwd: repositoryRoot, encoding: 'utf8', maxBuffer: 2 ** 24 } as const;

@@ -1,4 +1,7 @@
-/** Numbers in [0, 1), always the same ones for a seed. Mulberry32: small, and good enough to choose times and victims. */
+/**
+ * Returns numbers in [0, 1), always the same for a seed. Mulberry32: small, and good enough to choose times and
+ * targets.
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {

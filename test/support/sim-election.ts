@@ -13,27 +13,27 @@ import type { ElectionInput } from '../../src/election/view.ts';
 import { InMemoryElection } from '../../src/inspection/in-memory-election.ts';
 import { LeaseBuilder, makeCandidate, makeInput, makeNow, wallAt } from './election-builders.ts';
 
-/** How a simulated program behaves. */
+/** The behaviour of a simulated program. */
 export interface SimCandidateOptions {
   readonly binary?: string;
   readonly emulation?: string;
   readonly strategy?: string;
   /** v1alpha1: an ordered list instead of one strategy. */
   readonly strategies?: readonly string[];
-  /** How far its clock is ahead of ours, in milliseconds; negative when it is behind. */
+  /** How far its clock is ahead of ours, in milliseconds; negative if it is behind. */
   readonly clockAheadMs?: number;
-  /** How long it takes to answer a ping, in milliseconds; Infinity: it never does. */
+  /** Its latency of answers to pings, in milliseconds; Infinity: it never answers. */
   readonly answersAfterMs?: number;
   /**
-   * `coordinated` as client-go's; `plain` erases what it does not know and takes what has expired; `none` answers pings
-   * but never takes a grant up.
+   * `coordinated` as client-go's; `plain` erases unknown fields and takes expired Leases; `none` answers pings but
+   * never takes up a grant.
    */
   readonly elector?: 'coordinated' | 'plain' | 'none';
-  /** When in its period of 2 s the elector looks at the Lease, in milliseconds. */
+  /** When the elector reads the Lease within its period of 2 s, in milliseconds. */
   readonly looksAtMs?: number;
-  /** False for one that renews only when it is asked; true, every 5 min, otherwise. */
+  /** True: renews every 5 min. False: renews only after a ping. */
   readonly renewsByItself?: boolean;
-  /** How long ago it renewed when it is added; its first renewal is at that moment otherwise. */
+  /** The age of its last renewal when it is added; default: it renews at that moment. */
   readonly lastRenewedMsAgo?: number;
 }
 
@@ -41,7 +41,7 @@ const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const YIELD_MS = 10_000;
 const RENEW_PERIOD_MS = 5 * 60_000;
-/** More decisions than this at one instant, each with something to do, is a storm. */
+/** More decisions with actions at one instant count as a storm. */
 const STEPS_AT_ONE_INSTANT = 12;
 
 interface SimProgram {
@@ -51,7 +51,7 @@ interface SimProgram {
   >;
   /** Runs and reaches the API server. */
   isReachable: boolean;
-  /** Bumped with every crash, so that what was under way in an earlier life has no effect. */
+  /** Incremented with every crash, so that pending work of an earlier process has no effect. */
   life: number;
   believesUntil: Instant;
   seenRecord: string;
@@ -66,25 +66,25 @@ interface Event {
 }
 
 /**
- * One election in memory and virtual time, with its candidates' programs: they behave as client-go's do, and fail as tests
- * want them to. What is seen is never out of date, as the pure core is what is tested here.
+ * One election in memory and virtual time, with the programs of its candidates. They behave like client-go's, and
+ * fail as tests request. Observations are never outdated, because this tests the pure core.
  */
 export class SimElection {
   readonly transcript: string[] = [];
-  /** Broken promises: two leaders, a ping that a candidate could not answer. */
+  /** Broken promises: two leaders, or a ping that a candidate cannot answer. */
   readonly violations: string[] = [];
   readonly decisions: Decision[] = [];
   /** Every ping that was sent. */
   readonly pings: { readonly name: string; readonly at: Instant }[] = [];
-  /** How many actions were carried out. */
+  /** Number of executed actions. */
   actionsApplied = 0;
-  /** How often a strategy conflict that was not known yet was found. */
+  /** Number of new strategy conflicts. */
   conflictsReported = 0;
-  /** Moves our own wall clock, for good. */
+  /** Moves our own wall clock permanently. */
   wallJumpMs = 0;
   /** False for a server that drops strategy and preferredHolder. */
   isGateOn = true;
-  /** False for a server that drops annotations of ours as well. */
+  /** False for a server that also drops our annotations. */
   keepsNotes = true;
 
   #election: InMemoryElection;
@@ -125,14 +125,14 @@ export class SimElection {
     return this.input.memory;
   }
 
-  /** Who believes to lead, right now. */
+  /** The programs that believe now that they lead. */
   get believers(): readonly string[] {
     return [...this.#programs.values()]
       .filter(({ believesUntil }) => this.#at < believesUntil)
       .map(({ name }) => name);
   }
 
-  /** The holder of the Lease, if its program runs and takes it up. */
+  /** The holder of the Lease, if its program runs and takes up grants. */
   get liveHolder(): string | undefined {
     const program = this.#programs.get(this.lease?.holderIdentity ?? '');
     return program?.isReachable && program.options.elector !== 'none' ? program.name : undefined;
@@ -162,7 +162,7 @@ export class SimElection {
     return this.#election.candidate(name);
   }
 
-  /** A program starts and makes its LeaseCandidate. */
+  /** A program starts and creates its LeaseCandidate. */
   add(name: string, options: SimCandidateOptions = {}): this {
     const {
       binary = '1.36.0',
@@ -204,7 +204,7 @@ export class SimElection {
     return this;
   }
 
-  /** Another version of the same program, without a restart: its LeaseCandidate is updated and renewed. */
+  /** Changes the version of a program without a restart: its LeaseCandidate is updated and renewed. */
   upgrade(name: string, binary: string, emulation = binary): this {
     const candidate = this.candidate(name);
     if (candidate) {
@@ -215,7 +215,7 @@ export class SimElection {
     return this;
   }
 
-  /** Its LeaseCandidate is deleted; the program may run on. */
+  /** Deletes its LeaseCandidate. The program may continue to run. */
   remove(name: string): this {
     this.#note(name, 'is no candidate any more');
     this.#election.removeCandidate(name);
@@ -223,7 +223,7 @@ export class SimElection {
     return this;
   }
 
-  /** The program dies, without a word. */
+  /** Crashes the program. */
   crash(name: string): this {
     this.#note(name, 'crashes');
     this.#stop(name, true);
@@ -231,8 +231,8 @@ export class SimElection {
   }
 
   /**
-   * The program runs on but reaches nothing. With `releasesLateMs` it gives up that long after it must have stopped
-   * believing (negative: before), and then empties the Lease as it finds it, whoever holds it.
+   * Cuts the program off from the API server. With `releasesLateMs`, it gives up this long after it must have stopped
+   * leading (negative: before), and then empties the Lease, whoever holds it.
    */
   cutOff(name: string, releasesLateMs?: number): this {
     const program = this.#programs.get(name);
@@ -250,7 +250,7 @@ export class SimElection {
     return this;
   }
 
-  /** Back after a crash or a cut. */
+  /** Ends a crash or a cut. */
   recover(name: string): this {
     const program = this.#programs.get(name);
     if (!program || program.isReachable) return this;
@@ -265,7 +265,7 @@ export class SimElection {
     return this;
   }
 
-  /** A clean stop: the Lease is released, if it is held, and the program is not heard of again. */
+  /** Stops cleanly: the program releases its Lease, and does nothing afterwards. */
   stopCleanly(name: string): this {
     const holds = this.#programs.get(name)?.isReachable && this.lease?.holderIdentity === name;
     this.#note(name, 'stops');
@@ -274,7 +274,7 @@ export class SimElection {
     return this;
   }
 
-  /** Releases the Lease, as its holder, and stays a candidate. */
+  /** Releases the Lease as its holder. The program stays a candidate. */
   release(name: string): this {
     const program = this.#programs.get(name);
     if (program?.isReachable && this.lease?.holderIdentity === name) {
@@ -298,7 +298,7 @@ export class SimElection {
     return this;
   }
 
-  /** Somebody else's change to the Lease, or a new one. */
+  /** Another client changes or creates the Lease. */
   editLease(changes: Partial<Lease>, what = 'edits the Lease'): this {
     this.#note('somebody', what);
     this.#election.putLease({ ...(this.lease ?? this.#newLease()), ...changes });
@@ -316,7 +316,7 @@ export class SimElection {
     return this.editLease({ holderIdentity: '' }, 'empties the Lease');
   }
 
-  /** Somebody who is no candidate writes its own name into the Lease, once. */
+  /** A client without a candidate writes its own name into the Lease, once. */
   usurp(leaseDurationSeconds: number): this {
     const changes = { holderIdentity: 'stranger', leaseDurationSeconds, renewTime: wallAt(this.#at) };
     return this.editLease(changes, 'puts a stranger into the Lease');
@@ -326,7 +326,7 @@ export class SimElection {
     return this.editLease({ leaseDurationSeconds }, `shortens the Lease to ${leaseDurationSeconds} s`);
   }
 
-  /** Lets `ms` of virtual time pass, with all that happens in it. */
+  /** Lets `ms` of virtual time pass, with all events in it. */
   run(ms: number): this {
     const until = this.#at + ms;
     for (;;) {
@@ -355,7 +355,7 @@ export class SimElection {
     return this;
   }
 
-  /** Another coordinator takes over, which has not seen anything before. */
+  /** Another coordinator with an empty memory takes over. */
   replaceCoordinator(): this {
     const { lease, input } = this;
     this.#note('somebody', 'replaces the coordinator');
@@ -370,7 +370,7 @@ export class SimElection {
     return new InMemoryElection(makeInput().settings(this.#settings).build(), () => this.now);
   }
 
-  /** What would be decided now. */
+  /** Returns the decision at this moment. */
   decide(): Decision {
     return this.#election.decide();
   }
@@ -387,7 +387,7 @@ export class SimElection {
         );
       }
       this.#apply(decision);
-      // Without a write there is nothing to see, and so no reason to look again.
+      // Without a write there is no observation, and no reason to decide again.
       if (decision.actions.length === 0) return;
     }
   }
@@ -420,7 +420,7 @@ export class SimElection {
     if (this.#isWatchFirst) this.#election.answer(action, lease);
   }
 
-  /** What the server keeps of a Lease. */
+  /** Returns the fields of a Lease that the server keeps. */
   #stored(sent: Lease): Lease {
     const kept = this.keepsNotes ? sent : withoutNotes(sent);
     return this.isGateOn ? kept : withoutGatedFields(kept);
@@ -491,9 +491,9 @@ export class SimElection {
     if (program.options.renewsByItself) this.#schedule(this.#at + RENEW_PERIOD_MS, renew);
   }
 
-  /** One look of client-go's elector at the Lease. */
+  /** One run of client-go's elector. */
   #look(program: SimProgram): void {
-    // client-go's electors do not look at annotations.
+    // client-go's electors do not read annotations.
     const lease = this.lease && withoutNotes(this.lease);
     if (!lease) return;
     const record = `${lease.uid} ${lease.holderIdentity} ${lease.renewTime} ${lease.leaseDurationSeconds}`;
@@ -507,7 +507,7 @@ export class SimElection {
       this.#lookPlainly(program, lease, hasExpired);
       return;
     }
-    // A coordinated elector leaves a Lease alone that it does not hold, and one that it holds once it has expired.
+    // A coordinated elector does not touch a Lease that it does not hold, or one of its own that has expired.
     if (lease.holderIdentity !== program.name || hasExpired) return;
     if (lease.preferredHolder === undefined) {
       program.yieldsAt = undefined;
@@ -555,7 +555,7 @@ export class SimElection {
   #noteDecision(decision: Decision): void {
     const actions = describeActions(decision.actions);
     const text = actions === '' ? decision.reason : `${decision.reason}: ${actions}`;
-    // Only what is new: a decision that repeats the last one and does nothing tells a reader nothing.
+    // Only news: omits a decision without actions that repeats the previous one.
     if (actions === '' && decision.reason === this.#noted) return;
     this.#noted = decision.reason;
     this.#note('>', text);
@@ -568,13 +568,13 @@ export class SimElection {
   }
 }
 
-/** What a server makes of a Lease whose feature gate is off: it accepts the fields and drops them. */
+/** Returns a Lease as a server with its feature gate off stores it: the server accepts the fields and drops them. */
 function withoutGatedFields(lease: Lease): Lease {
   const dropped = { strategy: undefined, preferredHolder: undefined, isPreferredHolderOurs: false };
   return withNotes({ ...withoutNotes(lease), ...dropped }, lease.notes);
 }
 
-/** Actions in words, pings of one purpose together. */
+/** Describes actions, with all pings of one purpose together. */
 export function describeActions(actions: readonly Action[]): string {
   const pings = Map.groupBy(
     actions.filter((action) => action.kind === 'PingCandidate'),

@@ -32,7 +32,7 @@ describe('a duration', () => {
     },
   );
 
-  test('that was written is read back as it was', () => {
+  test('that was formatted is parsed unchanged', () => {
     fc.assert(
       fc.property(fc.nat({ max: 1_000_000_000 }), (durationMs) => {
         expect(parseDurationMs(formatDurationMs(durationMs))).toBe(durationMs);
@@ -40,7 +40,7 @@ describe('a duration', () => {
     );
   });
 
-  test('is written in the largest units that fit', () => {
+  test('is formatted in the largest units that fit', () => {
     expect([0, 999, 10_000, 5_400_000, 3_600_001].map(formatDurationMs)).toEqual([
       '0s',
       '999ms',
@@ -87,10 +87,10 @@ describe('a duration', () => {
   });
 });
 
-/** Whatever moves a cursor, turns text around or is not seen. */
+/** Characters that move the cursor, change the direction of text or are invisible. */
 const harmful = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u3164]/u;
 
-describe('text that others wrote', () => {
+describe('untrusted text', () => {
   test.each([
     { what: 'escapes of terminals', text: '\u001b[2J\u009b31m', want: '^[[2J\\x9b31m' },
     { what: 'marks of direction', text: 'a\u202eb\u2066c', want: 'a\\u202eb\\u2066c' },
@@ -103,7 +103,7 @@ describe('text that others wrote', () => {
     expect(printable(text)).toBe(want);
   });
 
-  test('keeps nothing harmful, whatever it is', () => {
+  test('has no harmful characters left, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(printable(text)).not.toMatch(harmful);
@@ -112,7 +112,7 @@ describe('text that others wrote', () => {
     );
   });
 
-  test('says the same in JSON that has nothing harmful', () => {
+  test('has the same meaning in JSON without harmful characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const json = printableJson(JSON.stringify({ text }));
@@ -122,13 +122,13 @@ describe('text that others wrote', () => {
     );
   });
 
-  test('is cut between characters', () => {
+  test('is truncated between characters', () => {
     expect(shortened('abc', 3)).toBe('abc');
     expect(shortened('abcd', 3)).toBe('ab…');
     expect(shortened('a🦊bc', 3)).toBe('a…');
   });
 
-  test('is cut wherever it is in a value', () => {
+  test('is truncated at any place in a value', () => {
     const long = 'x'.repeat(100_000);
     const error = new Error(long);
     const cut = bounded({ long, list: [{ long }], error, number: 1 }) as Record<string, unknown>;

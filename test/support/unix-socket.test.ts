@@ -44,7 +44,7 @@ describe('a server on a Unix socket', () => {
     expect(server.listening).toBe(true);
   });
 
-  test('leaves the socket of a process that runs', async () => {
+  test('leaves the socket of a running process', async () => {
     const path = join(folder, 'socket');
     await listenOnSocket(makeServer(), path);
     await expect(listenOnSocket(makeServer(), path)).rejects.toThrow(
@@ -52,7 +52,7 @@ describe('a server on a Unix socket', () => {
     );
   });
 
-  test('leaves what is no socket', async () => {
+  test('leaves a file that is not a socket', async () => {
     const path = join(folder, 'file');
     writeFileSync(path, 'text');
     for (const taken of [path, folder])
@@ -60,7 +60,7 @@ describe('a server on a Unix socket', () => {
     expect(statSync(path).isFile()).toBe(true);
   });
 
-  test('says which path has no directory', async () => {
+  test('reports a path without a directory', async () => {
     const path = join(folder, 'none', 'socket');
     await expect(listenOnSocket(makeServer(), path)).rejects.toThrow(`--socket ${path} cannot be used`);
   });

@@ -1,13 +1,13 @@
 import type { Clock, Instant } from '../../src/support/clock.ts';
 import { seededRandom } from './seeded-random.ts';
 
-/** How a {@link VirtualClock} begins. */
+/** The options of a {@link VirtualClock}. */
 export interface VirtualClockOptions {
   /** The wall clock at the start, in milliseconds since the Unix epoch; default 2026-01-01T00:00:00Z. */
   readonly wallStartMs?: number;
-  /** Seeds {@link VirtualClock.random}; default 1. */
+  /** The seed of {@link VirtualClock.random}; default 1. */
   readonly seed?: number;
-  /** Replaces the seeded numbers, for tests that need a certain one. */
+  /** Replaces the seeded numbers, for tests that need fixed ones. */
   readonly random?: () => number;
 }
 
@@ -19,14 +19,16 @@ interface Timer {
 }
 
 /**
- * A clock that stands still until it is told to go on. Timers fire in the order of their times, and those of one time
- * in the order in which they were set; between two of them everything that the first has set off runs to its end, as
- * far as it does not wait for the clock or for I/O.
+ * A clock that advances only on request. Timers fire in the order of their times, and timers of the same time in the
+ * order in which they were set. Between two timers, all work that the first one has started completes, unless it
+ * waits for the clock or for I/O.
  */
 export class VirtualClock implements Clock {
   readonly #wallStartMs: number;
   readonly #random: () => number;
-  /** A binary heap, as simulations set thousands of timers; those cancelled leave when they come to the top. */
+  /**
+   * A binary heap, because simulations set thousands of timers. Cancelled timers are removed when they reach the top.
+   */
   readonly #heap: Timer[] = [];
   #pending = 0;
   #now: Instant = 0;
@@ -38,7 +40,7 @@ export class VirtualClock implements Clock {
     this.#random = options.random ?? seededRandom(options.seed ?? 1);
   }
 
-  /** Bound, as parts of the program hand it on by itself. */
+  /** Bound, because parts of the program pass it on as a function. */
   readonly now = (): Instant => this.#now;
 
   wallTime(): bigint {
@@ -51,7 +53,7 @@ export class VirtualClock implements Clock {
     this.#push(timer);
     this.#pending++;
     return () => {
-      // Once it has fired there is nothing left to cancel.
+      // A fired timer needs no cancellation.
       if (!timer.cancelled) this.#pending--;
       timer.cancelled = true;
     };
@@ -61,22 +63,22 @@ export class VirtualClock implements Clock {
     return this.#random();
   }
 
-  /** How many timers are set: after everything has stopped, none should be. */
+  /** Number of set timers. After everything has stopped, it should be 0. */
   get pendingTimers(): number {
     return this.#pending;
   }
 
-  /** When the next timer fires; undefined when none is set. */
+  /** When the next timer fires; undefined if none is set. */
   get nextTimerAt(): Instant | undefined {
     return this.#next()?.at;
   }
 
-  /** Makes the wall clock jump, as an administrator or NTP would; the monotonic clock does not. */
+  /** Makes the wall clock jump, as an administrator or NTP does. The monotonic clock does not jump. */
   jumpWallClock(byMs: number): void {
     this.#wallOffsetMs += byMs;
   }
 
-  /** Lets `ms` pass and fires what falls due, `ms` from now included. */
+  /** Lets `ms` pass and fires all due timers, including those exactly `ms` from now. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settle();
@@ -87,7 +89,7 @@ export class VirtualClock implements Clock {
     await settle();
   }
 
-  /** Lets time pass up to `until`, from timer to timer, as long as `mayGoOn` says so after each of them. */
+  /** Lets time pass up to `until`, timer by timer, as long as `mayGoOn` returns true after each. */
   async advanceWhile(until: Instant, mayGoOn: () => boolean): Promise<void> {
     await settleWithoutIo();
     for (let timer = this.#next(); mayGoOn(); timer = this.#next()) {
@@ -109,8 +111,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets time pass, from timer to timer, until `predicate` holds; throws when it does not within `withinMs` (default one
-   * hour) or when no timer is left that could change anything.
+   * Lets time pass, timer by timer, until `predicate` holds. Throws if it does not hold within `withinMs` (default:
+   * one hour), or if no timer is left.
    */
   async runUntil(predicate: () => boolean, withinMs = 3_600_000): Promise<void> {
     const until = this.#now + withinMs;
@@ -129,7 +131,7 @@ export class VirtualClock implements Clock {
     await settleWithoutIo();
   }
 
-  /** Runs the timer that is next. What it sets off is still to run. */
+  /** Fires the next timer, without the work that it starts. */
   #begin(timer: Timer): void {
     this.#pop();
     this.#pending--;
@@ -175,19 +177,22 @@ function isBefore(a: Timer, b: Timer): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** Lets everything run that waits neither for a clock nor for I/O, and looks whether I/O has come. */
+/** Completes all work that waits neither for a clock nor for I/O, and polls I/O once. */
 export function settle(): Promise<void> {
-  // Node runs all microtasks, and those that they add, before it comes to an immediate.
+  // Node runs all microtasks, including new ones, before the next immediate.
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets everything run that waits neither for a clock nor for I/O. Between thousands of timers a look at I/O would cost most of the time. */
+/**
+ * Completes all work that waits neither for a clock nor for I/O. Does not poll I/O, which would take most of the time
+ * between thousands of timers.
+ */
 function settleWithoutIo(): Promise<void> {
-  // Node runs all microtasks, and those that they add, before it comes to the next tick.
+  // Node runs all microtasks, including new ones, before the next tick.
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** Waits for real I/O to bring something about, while every virtual clock stands still. */
+/** Waits for an effect of real I/O, while all virtual clocks stand still. */
 export async function waitFor(predicate: () => boolean, what = 'what was awaited'): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!predicate()) {

@@ -31,14 +31,14 @@ function makeReport() {
 
 const LISTING = { path: '/leases', during: 'list', retryInMs: 200 } as const;
 
-test('a lock that must not be where it is is told of as an error that says why', () => {
+test('a lock in a refused namespace is logged as an error with the reason', () => {
   const { report, lines } = makeReport();
   report({ type: 'lockRefused', reason: 'the lock cannot be there' });
   expect(lines).toMatchObject([{ level: 'error', msg: 'Nothing is elected: the lock cannot be there' }]);
 });
 
-describe('an error that repeats', () => {
-  test('is told when it begins, and then once a minute', () => {
+describe('a repeated error', () => {
+  test('is logged when it begins, and then once a minute', () => {
     const { watchFailed, linesOf, passes } = makeReport();
     for (let second = 0; second < 125; second++) {
       watchFailed(new Error('refused'), LISTING);
@@ -49,7 +49,7 @@ describe('an error that repeats', () => {
     );
   });
 
-  test('is told at once when it becomes another', () => {
+  test('is logged at once when it changes', () => {
     const { watchFailed, linesOf } = makeReport();
     watchFailed(new Error('refused'), LISTING);
     watchFailed(new Error('forbidden'), LISTING);
@@ -59,7 +59,7 @@ describe('an error that repeats', () => {
     ]);
   });
 
-  test('has nothing to do with that of another watch, or another step; each is counted', async () => {
+  test('is separate from that of another watch, or another step; each is counted', async () => {
     const { report, watchFailed, lines, measure } = makeReport();
     watchFailed(new Error('refused'), LISTING);
     watchFailed(new Error('refused'), { ...LISTING, path: '/leasecandidates' });
@@ -81,7 +81,7 @@ describe('an error that repeats', () => {
   });
 });
 
-test('a priority that cannot be read is told once, with what to do about it (rule 16)', async () => {
+test('an invalid priority is logged once, with what to do (rule 16)', async () => {
   const { world, linesOf } = makeReportedWorld();
   await world.start();
   world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -106,7 +106,7 @@ test('a priority that cannot be read is told once, with what to do about it (rul
 });
 
 describe('an API that is not served', () => {
-  test('is told once, with what to do about it, and so is its appearance', async () => {
+  test('is logged once, with what to do, and so is its appearance', async () => {
     const { world, lines, linesOf } = makeReportedWorld();
     world.api.candidateVersions = [];
     await world.start();
@@ -129,7 +129,7 @@ describe('an API that is not served', () => {
 });
 
 describe('the coordinator lock', () => {
-  test('is told of with each change, and measured', async () => {
+  test('is logged with each change, and measured', async () => {
     const { lockChanged, linesOf, measure, passes } = makeReport();
     const held = 'leader_election_master_status{name="leader-election-controller"}';
     await expect(measure(held)).resolves.toBe(0);
@@ -148,7 +148,7 @@ describe('the coordinator lock', () => {
     ]);
   });
 
-  test('taken over and lost is worth a warning', () => {
+  test('taken over and lost is a warning', () => {
     const { lockEvent, lines } = makeReport();
     lockEvent({ kind: 'claimedByForce', from: 'apiserver-x' });
     lockEvent({ kind: 'ousted', by: 'apiserver-x', forceAgainInMs: 30_000 });
@@ -158,7 +158,7 @@ describe('the coordinator lock', () => {
     ]);
   });
 
-  test('let go as it is of no use is worth a warning', () => {
+  test('released because it is useless is a warning', () => {
     const { lockEvent, lines } = makeReport();
     lockEvent({ kind: 'letGo' });
     expect(lines).toMatchObject([
@@ -166,7 +166,7 @@ describe('the coordinator lock', () => {
     ]);
   });
 
-  test('whose calls fail is told of once for each kind of call, and counted each time', async () => {
+  test('whose calls fail is logged once for each kind of call, and counted each time', async () => {
     const { lockEvent, report, lines, measure } = makeReport();
     for (const call of ['get', 'get', 'update', 'get', 'update'] as const) {
       lockEvent({ kind: 'callFailed', call, error: new Error('no answer within 3000 ms') });
@@ -179,7 +179,7 @@ describe('the coordinator lock', () => {
 });
 
 describe('Events that cannot be written', () => {
-  test('are told of once for each way in which they fail, whichever Event it was', () => {
+  test('are logged once for each kind of failure, for any Event', () => {
     const telemetry = makeTelemetry();
     const failed = createEventFailureReport({ ...telemetry, now: () => 0 });
     const answer = { method: 'POST', message: 'no' };
@@ -198,7 +198,7 @@ describe('Events that cannot be written', () => {
   });
 });
 
-test('a reconcile that fails in a way that nobody foresaw is an error with its Lease', () => {
+test('a reconcile with an unexpected error is logged as an error with its Lease', () => {
   const { report, lines } = makeReport();
   report({ type: 'decisionFailed', key: 'default/x', error: new TypeError('not a function') });
   expect(lines).toMatchObject([{ level: 'error', lease: 'default/x', err: { type: 'TypeError' } }]);
@@ -212,7 +212,7 @@ const remove = { kind: 'remove', pod: { name: 'web-1', uid: 'v' } } as const;
 
 const forbidden = new ApiError({ method: 'PATCH', path: '/pods/web-0', status: 403, message: 'no' });
 
-test('labels that are written are told of, and counted', async () => {
+test('written labels are logged and counted', async () => {
   const { report, lines, measure } = makeReport();
   report({ type: 'labelsListed', error: undefined });
   report({ type: 'labelWritten', key: LEASE, write: remove, error: undefined });
@@ -227,7 +227,7 @@ test('labels that are written are told of, and counted', async () => {
   }
 });
 
-test('what fails in the same way is told once a minute, and counted each time', async () => {
+test('equal failures are logged once a minute, and counted each time', async () => {
   const { report, lines, measure, passes } = makeReport();
   for (let second = 0; second < 65; second++) {
     report({ type: 'labelWritten', key: `default/lease-${second}`, write: add, error: forbidden });
@@ -243,7 +243,7 @@ test('what fails in the same way is told once a minute, and counted each time', 
   await expect(measure('cle_leader_label_calls_total{call="list",result="error"}')).resolves.toBe(65);
 });
 
-test('a Lease whose name is too long for a label is told of', () => {
+test('a Lease whose name is too long for a label is logged', () => {
   const { report, lines } = makeReport();
   report({ type: 'unlabelable', key: LEASE });
   expect(lines).toMatchObject([

@@ -40,7 +40,7 @@ describe('a decision that changed something', () => {
     expect(line).not.toHaveProperty(['candidates', 0, 'lostBy']);
   });
 
-  test('says who held the Lease before', async () => {
+  test('names the former holder', async () => {
     const { world, linesOf, measure } = await makeLedWorld(KEY);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(10_500);
@@ -59,7 +59,7 @@ describe('a decision that changed something', () => {
     { isCrashEvidenceUsed: true, want: expect.stringMatching(/^NoOwnerReference: /) },
     { isCrashEvidenceUsed: false, want: undefined },
   ])(
-    'says why a Lease had to expire, where Pods are watched: $isCrashEvidenceUsed',
+    'explains why a Lease had to expire, if Pods are watched: $isCrashEvidenceUsed',
     async ({ isCrashEvidenceUsed, want }) => {
       const { world, linesOf } = await makeLedWorld(KEY, {
         settings: { ...defaultSettings, isCrashEvidenceUsed },
@@ -73,7 +73,7 @@ describe('a decision that changed something', () => {
     },
   );
 
-  test('says whom it prefers', async () => {
+  test('names the preferred candidate', async () => {
     const { world, linesOf, measure } = await makeLedWorld(KEY);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.35.0' }));
     await world.clock.advance(100);
@@ -89,7 +89,7 @@ describe('a decision that changed something', () => {
     await expect(measure('cle_preemptions_total')).resolves.toBe(1);
   });
 
-  test('is told though a ping beside it failed', async () => {
+  test('is logged although a simultaneous ping failed', async () => {
     const { world, linesOf, measure } = makeReportedWorld();
     world.fate = (request) => (isPing(request) ? { outcome: 500 } : {});
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -101,8 +101,8 @@ describe('a decision that changed something', () => {
   });
 });
 
-describe('what changes nothing', () => {
-  test('is not worth a line: pings, renewals, waiting', async () => {
+describe('a decision without changes', () => {
+  test('is not logged: pings, renewals, waiting', async () => {
     const { world, lines } = makeReportedWorld();
     await world.start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
@@ -120,7 +120,7 @@ describe('what changes nothing', () => {
     expect(lines).toHaveLength(2);
   });
 
-  test('is not a leader change when the same holder gets its Lease anew', async () => {
+  test('is not a leader change when the same holder gets its Lease again', async () => {
     const { world, linesOf, measure } = await makeLedWorld(KEY);
     await world.clock.advance(10_500);
     world.renew('default/a');
@@ -131,7 +131,7 @@ describe('what changes nothing', () => {
 });
 
 describe('a write that is refused', () => {
-  test('as a conflict is counted, not told: that is how races end', async () => {
+  test('because of a conflict is counted, not logged: that is how races end', async () => {
     const { world, lines, measure } = makeReportedWorld();
     await world.start();
     let isFirst = true;
@@ -150,7 +150,7 @@ describe('a write that is refused', () => {
     await expect(measure('cle_pings_total')).resolves.toBe(1);
   });
 
-  test('is told once for all pings that fail alike, and after a minute with how many did', async () => {
+  test('is logged once for all pings with the same failure, and after a minute with their number', async () => {
     const { world, linesOf, measure } = makeReportedWorld();
     world.fate = (request) => (isPing(request) ? { outcome: 500 } : {});
     for (let at = 0; at < 30; at++) {
@@ -165,17 +165,17 @@ describe('a write that is refused', () => {
     expect(linesOf('Write failed')).toHaveLength(1);
     await world.clock.runUntil(() => linesOf('Write failed').length > 1);
     expect(world.clock.now()).toBeGreaterThanOrEqual(60_000);
-    // The first one was told of, and this one is.
+    // The first conflict was reported, and so is this one.
     const failures = await measure('cle_writes_total{action="PingCandidate",result="error"}');
     expect(linesOf('Write failed')[1]?.['failedAlikeSince']).toBe(failures - 2);
   });
 
-  test('because the lock was lost is no failure to tell of', async () => {
+  test('because the lock was lost is not logged as a failure', async () => {
     let asked = 0;
     // It is asked for the decision, and right before the write.
     const { world, linesOf } = makeReportedWorld({ mayWrite: () => ++asked !== 2 });
     await world.start();
-    // The start asks as well, before there is a Lease to decide on.
+    // The start asks as well, before a Lease exists.
     asked = 0;
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.clock.advance(0);
@@ -185,8 +185,8 @@ describe('a write that is refused', () => {
   });
 });
 
-describe('a trouble', () => {
-  test('is told when it begins, not each time that it is found again', async () => {
+describe('a problem', () => {
+  test('is logged when it begins, not each time that it is found again', async () => {
     const { world, linesOf, measure } = makeReportedWorld();
     await world.start();
     const keepAnswering = () => {
@@ -209,7 +209,7 @@ describe('a trouble', () => {
     await expect(measure('cle_strategy_conflicts_total')).resolves.toBe(1);
   });
 
-  test('is told again once it has been over', async () => {
+  test('is logged again if it was over in the meantime', async () => {
     const { world, linesOf } = makeReportedWorld();
     await world.start();
     world.create(
@@ -230,7 +230,7 @@ describe('a trouble', () => {
     expect(linesOf(LEFT).filter(({ reason }) => reason === 'NoElectableCandidates')).toHaveLength(2);
   });
 
-  test('counts each ping that was not answered once', async () => {
+  test('counts each unanswered ping once', async () => {
     const { world, measure } = makeReportedWorld();
     await world.start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: -60_000 }));
@@ -243,7 +243,7 @@ describe('a trouble', () => {
 });
 
 describe('a dry run', () => {
-  test('tells once what it would do, for as long as it would do the same', async () => {
+  test('logs once what it would do, while it would do the same', async () => {
     const { world, linesOf } = makeReportedWorld({ isDryRun: true });
     await world.start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));

@@ -46,13 +46,13 @@ function makeSurveyed() {
 const OLDEST = 'cle_oldest_lease_without_leader_seconds';
 
 describe('the gauges over all Leases', () => {
-  test('say nothing of candidates before there is anybody to ask', async () => {
+  test('have no candidates before the first survey', async () => {
     const { measure } = makeSurveyed();
     expect(await measure('cle_leases')).toBe(0);
     expect(await measure('cle_candidates{state="Live"}')).toBeUndefined();
   });
 
-  test('are read off one survey each time that metrics are collected, which knows the one before', async () => {
+  test('use one survey per scrape, which knows the previous one', async () => {
     const { world, watch, measure, clock } = makeSurveyed();
     world.survey = {
       leases: 7,
@@ -83,7 +83,7 @@ describe('the gauges over all Leases', () => {
 });
 
 describe('the age of the oldest Lease without leader', () => {
-  test('counts from when it lost its leader, where that was seen', async () => {
+  test('counts from when it lost its leader, if that was seen', async () => {
     const { unled, watch, measure, clock } = makeSurveyed();
     watch();
     await clock.advance(60_000);
@@ -99,7 +99,7 @@ describe('the age of the oldest Lease without leader', () => {
     expect(await measure(OLDEST)).toBe(0);
   });
 
-  test('counts from when it was first found so, where it was not, and anew once it was led', async () => {
+  test('counts from when it was first found, if the loss was not seen, and again after it had a leader', async () => {
     const { unled, watch, measure, clock } = makeSurveyed();
     watch();
     unled({ key: 'a/missing', since: undefined });
@@ -129,7 +129,7 @@ function makeMeasured() {
 }
 
 describe('the series of single Leases', () => {
-  test('tell who leads each Lease, and how many candidates of which state it has', async () => {
+  test('contain the leader of each Lease, and the number of its candidates by state', async () => {
     const { records, samples } = makeMeasured();
     const [one, two] = [makeCandidate('one').build(), makeCandidate('two').build()];
     records.seeLease('kube-system/scheduler', makeLease('one').preferring('three').build(), makeNow(0));
@@ -151,7 +151,7 @@ describe('the series of single Leases', () => {
     ]);
   });
 
-  test('go with the candidates of a Lease', async () => {
+  test('disappear with the candidates of a Lease', async () => {
     const { records, samples } = makeMeasured();
     const candidate = makeCandidate('one').build();
     records.seeCandidate(candidate, makeNow(0));

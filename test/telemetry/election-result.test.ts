@@ -42,7 +42,7 @@ describe('a skew prevention', () => {
       want: 1,
     },
     {
-      name: 'is none when the newest binary wins by what it emulates',
+      name: 'is none if the newest binary wins because of its emulationVersion',
       parties: [
         { name: 'old', binary: '1.35.0' },
         { name: 'new', binary: '1.36.0', emulation: '1.34.0' },
@@ -69,7 +69,7 @@ describe('a skew prevention', () => {
       want: 0,
     },
     {
-      name: 'is none when the newer one did not take part',
+      name: 'is none if the newer one did not take part',
       parties: [
         { name: 'old', binary: '1.35.0' },
         { name: 'new', binary: '1.36.0', renewedAt: -3_000_000 },
@@ -85,7 +85,7 @@ describe('a skew prevention', () => {
 });
 
 describe('an election', () => {
-  test('that gives a Lease away is granted, and one that prefers somebody is preferred', async () => {
+  test('that grants a Lease is granted, and one that prefers a candidate is preferred', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
     await world.clock.advance(2000);
     world.renewLease(KEY);
@@ -99,7 +99,7 @@ describe('an election', () => {
     );
   });
 
-  test('that gives a Lease to somebody else before it was taken up is revised', async () => {
+  test('that grants a Lease to another before its renewal is revised', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
     await world.clock.advance(1000);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 1000, version: '1.35.0' }));
@@ -109,14 +109,14 @@ describe('an election', () => {
     await expect(measure('cle_leader_changes_total')).resolves.toBe(2);
   });
 
-  test('that comes to nobody is undecided, once for as long as that lasts', async () => {
+  test('without a result is undecided, once for as long as that lasts', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0', emulation: 'none' });
     await world.clock.advance(4000);
     const series = 'cle_elections_total{result="undecided",reason="NoElectableCandidates"}';
     await expect(measure(series)).resolves.toBe(1);
   });
 
-  test('for a strategy of somebody else’s is delegated', async () => {
+  test('with a third-party strategy is delegated', async () => {
     const { world, measure } = makeReportedWorld();
     const spec = { strategy: 'x.io/theirs' };
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, spec }));
@@ -126,7 +126,7 @@ describe('an election', () => {
     await expect(measure(series)).resolves.toBe(1);
   });
 
-  test('whose write fails has failed each time, and is granted when it succeeds', async () => {
+  test('with a failed write has failed each time, and is granted when it succeeds', async () => {
     const { world, measure } = makeReportedWorld();
     let failures = 2;
     world.fate = ({ method }) => (method === 'POST' && failures-- > 0 ? { outcome: 403 } : {});
@@ -142,7 +142,7 @@ describe('the times of an election', () => {
   const NEED = 'cle_need_to_decision_seconds';
   const EXPIRY = 'cle_expiry_to_holder_seconds';
 
-  test('count from when it was needed: here, that somebody had to be asked', async () => {
+  test('count from when it was needed: here, from the first ping', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0', renewedAt: -60_000 });
     await world.clock.advance(1500);
     world.renew('default/a');
@@ -152,9 +152,9 @@ describe('the times of an election', () => {
     await expect(measure(`${EXPIRY}_count`)).resolves.toBe(0);
   });
 
-  test('count from the expiry, or from when anybody could be elected after it', async () => {
+  test('count from the expiry, or from the first electable candidate after it', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
-    // The Lease expires after 10 s. Nobody answers the ping before it, nor for a while after it.
+    // The Lease expires after 10 s. No candidate answers the ping before that, or for a while after it.
     await world.clock.advance(30_000);
     await expect(measure(`${EXPIRY}_count`)).resolves.toBe(0);
     world.renew('default/a');
@@ -164,7 +164,7 @@ describe('the times of an election', () => {
     await expect(measure(`${EXPIRY}_sum`)).resolves.toBe(0);
   });
 
-  test('leave out a night in which nobody was a candidate', async () => {
+  test('exclude a night without candidates', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
     world.remove('leasecandidates', 'default/a');
     await world.clock.advance(8 * 3_600_000);
@@ -177,7 +177,7 @@ describe('the times of an election', () => {
     await expect(measure(`${EXPIRY}_sum`)).resolves.toBe(0);
   });
 
-  test('take in a write that had to be repeated', async () => {
+  test('include a repeated write', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
     await world.clock.advance(7000);
     world.renew('default/a');
@@ -186,14 +186,14 @@ describe('the times of an election', () => {
       method === 'PATCH' && path.includes('/leases/') && failures-- > 0 ? { outcome: 500 } : {};
     await world.clock.advance(4000);
     await expect(measure(`${EXPIRY}_count`)).resolves.toBe(1);
-    // The first repetition comes within 20 ms, of which half are left to chance.
+    // The first retry comes within 20 ms, half of it jitter.
     const tookS = await measure(`${EXPIRY}_sum`);
     expect(tookS).toBeGreaterThanOrEqual(0.01);
     expect(tookS).toBeLessThanOrEqual(0.02);
     await expect(measure('cle_elections_total{result="failed",reason="LeaseExpired"}')).resolves.toBe(1);
   });
 
-  test('count from the expiry where somebody better was being asked before it', async () => {
+  test('count from the expiry if a better candidate was pinged before it', async () => {
     const { world, measure } = await makeElectedWorld({ name: 'a', binary: '1.36.0' });
     // The Lease expires after 10 s.
     await world.clock.advance(8000);
@@ -206,7 +206,7 @@ describe('the times of an election', () => {
     await expect(measure(`${EXPIRY}_sum`)).resolves.toBe(1);
   });
 
-  test('leave out what other replicas did since this one stood down in the middle of an election', async () => {
+  test('exclude the work of other replicas since this one lost the lock during an election', async () => {
     const { world, report, measure } = await makeElectedWorld({
       name: 'a',
       binary: '1.36.0',

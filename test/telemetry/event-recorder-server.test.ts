@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stopCoordinator();
   await rm(directory, { recursive: true, force: true });
-  // It fails when the coordinator lacked a right that deploy/rbac.yaml should have given it.
+  // It fails if the coordinator lacked a permission that deploy/rbac.yaml should grant.
   await cluster.stop();
 });
 
@@ -58,8 +58,8 @@ async function untilTold(lease: string, reason: string, count = 1): Promise<Core
   );
 }
 
-describe('what happens to a Lease', () => {
-  test('is told on it, by its uid', async () => {
+describe('an event of a Lease', () => {
+  test('is recorded on it, by its uid', async () => {
     await createCandidate(cluster, { lease: 'web', name: 'web-1' });
     const event = await untilTold('web', 'LeaderElected');
     const lease = await cluster.request<{ metadata: { uid: string } }>(
@@ -74,7 +74,7 @@ describe('what happens to a Lease', () => {
     });
   });
 
-  test('and happens again is counted up in one Event', async () => {
+  test('that repeats is counted up in one Event', async () => {
     await createCandidate(cluster, { lease: 'db', name: 'db-1' });
     await untilTold('db', 'LeaderElected');
     const rival = { lease: 'db', name: 'db-2', strategy: 'example.com/other' };

@@ -42,7 +42,7 @@ const notFound = (path: string) =>
   new ApiError({ method: 'PATCH', path, status: 404, reason: 'NotFound', message: 'gone' });
 
 describe('an Event', () => {
-  test('is written as a core/v1 Event about the Lease, once the elections about it are likely to be over', async () => {
+  test('is written as a core/v1 Event about the Lease, when its elections are likely to be over', async () => {
     const { clock, requests, results, recorder } = makeRecorder();
     recorder.record(makeLeaseEvent());
     await clock.advance(LINGER_MS - 1);
@@ -75,7 +75,7 @@ describe('an Event', () => {
     ]);
   });
 
-  test('that repeats is counted up in the first, as of when it happened', async () => {
+  test('that repeats is counted up in the first, with the time of the event', async () => {
     const { clock, requests, recorder } = makeRecorder();
     recorder.record(makeLeaseEvent());
     await clock.advance(90_500);
@@ -94,7 +94,7 @@ describe('an Event', () => {
     );
   });
 
-  test('that repeats one which the server has dropped is written anew', async () => {
+  test('that repeats one that the server has dropped is written again', async () => {
     const { clock, requests, results, recorder } = makeRecorder(async ({ method, path }) => {
       if (method === 'PATCH') throw notFound(path);
     });
@@ -106,7 +106,7 @@ describe('an Event', () => {
     expect(results).toEqual(['written', 'written']);
   });
 
-  test('has a name that is its own and that the server takes, however long the name of the Lease is', async () => {
+  test('has a unique and valid name, for any length of the name of the Lease', async () => {
     const { clock, requests, recorder } = makeRecorder();
     for (const name of [`${'x'.repeat(235)}.${'y'.repeat(17)}`, 'scheduler', 'other']) {
       recorder.record(onLease(name));
@@ -122,7 +122,7 @@ describe('a failure', () => {
   test.each([
     { name: 'a refusal', error: new ApiError({ method: 'POST', path: '/', status: 403, message: 'no' }) },
     { name: 'a broken connection', error: new ConnectionError('reset', { code: 'ECONNRESET' }) },
-  ])('like $name is told and counted, and the next Event is written all the same', async ({ error }) => {
+  ])('like $name is logged and counted, and the next Event is written nevertheless', async ({ error }) => {
     let isFirst = true;
     const { clock, requests, failures, results, recorder } = makeRecorder(async () => {
       if (!isFirst) return;
@@ -140,7 +140,7 @@ describe('a failure', () => {
   test.each([
     { name: 'gone', status: 404, message: 'namespaces "default" not found' },
     { name: 'going', status: 403, message: 'unable to create: namespace default is being terminated' },
-  ])('as the namespace is $name is counted, not told', async ({ status, message }) => {
+  ])('because the namespace is $name is counted, not logged', async ({ status, message }) => {
     const { clock, failures, results, recorder } = makeRecorder(async () => {
       throw new ApiError({ method: 'POST', path: '/', status, message });
     });
@@ -163,7 +163,7 @@ describe('a storm', () => {
     expect(requests).toHaveLength(500);
   });
 
-  test('that goes on while the server hangs is dropped and counted, not kept', async () => {
+  test('that continues while the server hangs is dropped and counted, not kept', async () => {
     const { clock, requests, results, recorder } = makeRecorder(() => new Promise(() => {}));
     for (let index = 0; index < 1500; index++) recorder.record(onLease(`lease-${index}`));
     await clock.advance(LINGER_MS);
@@ -186,7 +186,7 @@ describe('a storm in one namespace', () => {
   const written = (requests: readonly ApiRequest[], namespace: string) =>
     requests.filter(({ path }) => path.includes(`/${namespace}/`)).length;
 
-  test('drops its own Events, and none of another namespace, once too many wait', async () => {
+  test('drops its own Events, and none of another namespace, if too many wait', async () => {
     const { clock, requests, results, recorder } = makeRecorder();
     for (let index = 0; index < 3000; index++) recorder.record(inNamespace('noisy', `lease-${index}`));
     for (let index = 0; index < 50; index++) recorder.record(inNamespace('quiet', `lease-${index}`));
@@ -197,7 +197,7 @@ describe('a storm in one namespace', () => {
     expect(results.filter((result) => result === 'dropped')).toHaveLength(2050);
   });
 
-  test('of 120,000 Events within a minute keeps no other namespace waiting for more than its turn', async () => {
+  test('of 120,000 Events within a minute delays other namespaces by no more than their turn', async () => {
     const { clock, requests, results, recorder } = makeRecorder();
     const waits: number[] = [];
     for (let at = 0; at < 60_000; at++) {
@@ -218,7 +218,7 @@ describe('a storm in one namespace', () => {
     expect(results.filter((result) => result === 'written').length).toBeLessThanOrEqual(100 + 20 * 60);
   });
 
-  test('lets an Event of another namespace come next, however many wait', async () => {
+  test('lets an Event of another namespace come next, for any number of waiting ones', async () => {
     const { clock, requests, recorder } = makeRecorder();
     for (let index = 0; index < 500; index++) recorder.record(inNamespace('noisy', `lease-${index}`));
     await clock.advance(LINGER_MS + 10_000);
@@ -230,7 +230,7 @@ describe('a storm in one namespace', () => {
 });
 
 describe('a recorder that is stopped', () => {
-  test('writes what waits, and takes nothing more', async () => {
+  test('writes the waiting Events, and accepts no more', async () => {
     const { clock, requests, results, recorder } = makeRecorder();
     for (const name of ['one', 'two', 'three']) recorder.record(onLease(name));
     await recorder.stop();
@@ -242,7 +242,7 @@ describe('a recorder that is stopped', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('aborts the write under way after 2 s, and drops the others', async () => {
+  test('aborts the write in flight after 2 s, and drops the others', async () => {
     const { clock, requests, failures, results, recorder } = makeRecorder(
       ({ signal }) =>
         new Promise((_, reject) => {
@@ -265,32 +265,32 @@ describe('a recorder that is stopped', () => {
     expect(results).toEqual(['failed', 'dropped', 'dropped']);
   });
 
-  test('goes on at a rate that the server can bear', async () => {
+  test('continues at a rate that the server can bear', async () => {
     const { clock, requests, results, recorder } = makeRecorder();
     for (let index = 0; index < 200; index++) recorder.record(onLease(`lease-${index}`));
     const stopped = recorder.stop();
     await clock.advance(2000);
     await stopped;
-    // A hundred at once, and twenty a second; the last one's turn would come just as its time is over.
+    // A hundred at once, and twenty per second; the last one is due just as its time is over.
     expect(requests).toHaveLength(139);
     expect(results.filter((result) => result === 'dropped')).toHaveLength(61);
   });
 });
 
-/** Writes an Event. Returns how often it has been written by now. */
+/** Writes an Event. Returns how often it has been written so far. */
 function write(correlator: ReturnType<typeof createEventCorrelator>, event: LeaseEvent): number {
   const count = (correlator.repeatedBy(event)?.count ?? 0) + 1;
   correlator.written(event, { name: 'event', count });
   return count;
 }
 
-describe('Events that are the same', () => {
+describe('equal Events', () => {
   test('are counted up in one', () => {
     const correlator = createEventCorrelator();
     expect([1, 2, 3].map(() => write(correlator, makeLeaseEvent()))).toEqual([1, 2, 3]);
   });
 
-  test('are written anew when the server has forgotten the first', () => {
+  test('are written again when the server has forgotten the first', () => {
     const correlator = createEventCorrelator();
     write(correlator, makeLeaseEvent());
     correlator.gone(makeLeaseEvent());
@@ -303,14 +303,17 @@ describe('Events that are the same', () => {
     { name: 'type', other: { type: 'Warning' } },
     { name: 'Lease', other: { lease: { ...makeLeaseEvent().lease, name: 'other' } } },
     { name: 'namespace', other: { lease: { ...makeLeaseEvent().lease, namespace: 'other' } } },
-    { name: 'uid, as the Lease was made anew,', other: { lease: { ...makeLeaseEvent().lease, uid: 'new' } } },
-  ])('are not those with another $name', ({ other }) => {
+    {
+      name: 'uid, because the Lease was created again,',
+      other: { lease: { ...makeLeaseEvent().lease, uid: 'new' } },
+    },
+  ])('do not include those with another $name', ({ other }) => {
     const correlator = createEventCorrelator();
     write(correlator, makeLeaseEvent());
     expect(write(correlator, makeLeaseEvent(other))).toBe(1);
   });
 
-  test('are the same whatever resourceVersion the Lease has', () => {
+  test('may have any resourceVersion of the Lease', () => {
     const correlator = createEventCorrelator();
     write(correlator, makeLeaseEvent());
     const lease = { ...makeLeaseEvent().lease, resourceVersion: '99' };
@@ -335,8 +338,8 @@ describe('a token bucket', () => {
   const rate = { burst: 2, perSecond: 4 };
   test.each([
     { name: 'is full at first', takes: [0, 0], wantWaits: [0, 0] },
-    { name: 'tells how long to wait when it is empty', takes: [0, 0, 0, 100], wantWaits: [0, 0, 250, 150] },
-    { name: 'has waited for what it told', takes: [0, 0, 0, 250, 250], wantWaits: [0, 0, 250, 0, 250] },
+    { name: 'returns how long to wait when it is empty', takes: [0, 0, 0, 100], wantWaits: [0, 0, 250, 150] },
+    { name: 'has waited for the returned time', takes: [0, 0, 0, 250, 250], wantWaits: [0, 0, 250, 0, 250] },
     { name: 'holds no more than its burst', takes: [0, 60_000, 60_000, 60_000], wantWaits: [0, 0, 0, 250] },
   ])('$name', ({ takes, wantWaits }) => {
     let bucket = fullBucket(rate, 0);
@@ -348,7 +351,7 @@ describe('a token bucket', () => {
     expect(waits).toEqual(wantWaits);
   });
 
-  test('gives what it promised whenever that is asked for, fractions or not', () => {
+  test('gives its full rate for any times of requests', () => {
     const slow = { burst: 1, perSecond: 1 / 300 };
     let { bucket } = takeToken(fullBucket(slow, 0), slow, 0);
     for (const at of [0.1, 7.3, 1234.567, 299_999]) bucket = takeToken(bucket, slow, at).bucket;
@@ -358,7 +361,7 @@ describe('a token bucket', () => {
   });
 });
 
-test('a map of what is recent forgets what was set longest ago', () => {
+test('a map of recent entries forgets the oldest', () => {
   const map = createRecentMap<number>(2);
   map.set('a', 1);
   map.set('b', 2);

@@ -26,7 +26,7 @@ async function makePreferringWorld() {
 }
 
 describe('an Event on a Lease', () => {
-  test('tells whose Lease was emptied, as it has ended (rule 17)', () => {
+  test('names the ended holder whose Lease was emptied (rule 17)', () => {
     const input = makeInput().sees(makeLease('web-0_5c7a'), 0).build();
     const release: Action = {
       ...{ kind: 'UpdateLease', uid: 'u', resourceVersion: '1' },
@@ -46,7 +46,7 @@ describe('an Event on a Lease', () => {
     ]);
   });
 
-  test('names the Lease that was made, and who leads by what strategy for what reason', async () => {
+  test('names the created Lease, its leader, the strategy and the reason', async () => {
     const { world, events } = makeReportedWorld();
     await world.start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -64,7 +64,7 @@ describe('an Event on a Lease', () => {
     ]);
   });
 
-  test('says after whom, when the leader changes', async () => {
+  test('names the former leader, when the leader changes', async () => {
     const { world, told } = await makeLedWorld(KEY);
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(10_500);
@@ -73,7 +73,7 @@ describe('an Event on a Lease', () => {
     expect(told().slice(1)).toEqual([`LeaderElected: b leads after a under ${OLDEST}: LeaseExpired`]);
   });
 
-  test('says that the former holder had not taken the Lease up, when its grant is revised', async () => {
+  test('reports that the former holder had not renewed the Lease, when its grant is revised', async () => {
     const { world, told } = makeReportedWorld();
     await world.start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
@@ -86,7 +86,7 @@ describe('an Event on a Lease', () => {
     ]);
   });
 
-  test('says so when the same leader is granted its Lease anew', async () => {
+  test('reports that the same leader gets its Lease again', async () => {
     const { world, told } = await makeLedWorld(KEY);
     await world.clock.advance(10_500);
     world.renew('default/a');
@@ -94,7 +94,7 @@ describe('an Event on a Lease', () => {
     expect(told().slice(1)).toEqual([`LeaderElected: a leads again under ${OLDEST}: LeaseExpired`]);
   });
 
-  test('tells of a preemption when it begins and when it is done', async () => {
+  test('reports a preemption when it begins and when it is done', async () => {
     const { world, told } = await makePreferringWorld();
     world.release(KEY);
     await world.clock.advance(0);
@@ -104,7 +104,7 @@ describe('an Event on a Lease', () => {
     ]);
   });
 
-  test('says so when a preemption is due to a priority (rule 16)', async () => {
+  test('reports that a preemption is caused by a priority (rule 16)', async () => {
     const { world, told } = await makeLedWorld(KEY);
     const spec = { priority: 1 };
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0', spec }));
@@ -133,7 +133,7 @@ describe('an Event on a Lease', () => {
     await expect(measure('cle_preemptions_failed_total{reason="PreferredHolderSilent"}')).resolves.toBe(1);
   });
 
-  test('warns of a strategy conflict once, and tells when it is over', async () => {
+  test('warns of a strategy conflict once, and reports when it is over', async () => {
     const { world, told, events } = makeReportedWorld();
     const candidate = (name: string, strategy: string) =>
       world.create('leasecandidates', makeCandidateObject(name, { renewedAt: 0, spec: { strategy } }));
@@ -151,7 +151,7 @@ describe('an Event on a Lease', () => {
     ]);
   });
 
-  test('tells whose it is, when the strategy is another controller’s', async () => {
+  test('names another controller’s strategy', async () => {
     const { world, told } = makeReportedWorld();
     await world.start();
     const spec = { strategy: 'x.io/theirs' };
@@ -178,7 +178,7 @@ describe('an Event on a Lease', () => {
       happens: 'spoil',
       want: [`Warning NoElectableCandidates: ${REASONS.NoElectableCandidates}`],
     },
-  ])('tells when $name', async ({ happens, want }) => {
+  ])('reports when $name', async ({ happens, want }) => {
     const { world, events } = await makeLedWorld(KEY);
     if (happens === 'remove') world.remove('leasecandidates', 'default/a');
     if (happens === 'expire') await world.clock.advance(30_000);
@@ -189,7 +189,7 @@ describe('an Event on a Lease', () => {
     expect(events.at(-1)?.lease).toEqual({ namespace: 'default', name: 'scheduler', uid, resourceVersion });
   });
 
-  test('tells of a candidate that was collected', async () => {
+  test('reports a deleted candidate', async () => {
     const { world, told } = await makeLedWorld(KEY);
     const renewAll = () => {
       world.renewLease(KEY);
@@ -201,7 +201,7 @@ describe('an Event on a Lease', () => {
       'leasecandidates',
       makeCandidateObject('dead', { renewedAt: -7_200_000, version: '1.37.0' }),
     );
-    // It is asked three times over ten minutes before that.
+    // It is pinged three times within ten minutes before that.
     await world.clock.advance(10 * 60_000);
     expect(told()).toHaveLength(1);
     await world.clock.advance(20_000);
@@ -211,7 +211,7 @@ describe('an Event on a Lease', () => {
     ]);
   });
 
-  test('is not made where candidates name a Lease that cannot exist; that is told in the log', async () => {
+  test('is not created for a Lease with an invalid name, which the log mentions', async () => {
     const { world, told, linesOf } = makeReportedWorld();
     await world.start();
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0, leaseName: 'My_Lease' }));
@@ -223,7 +223,7 @@ describe('an Event on a Lease', () => {
     expect(world.ourWrites).toEqual([]);
   });
 
-  test('is not made of what is only routine, nor of anything in a dry run', async () => {
+  test('is not created for routine actions, or in a dry run', async () => {
     const { world, told } = await makeLedWorld(KEY);
     for (let second = 0; second < 30; second += 2) {
       world.renewLease(KEY);
@@ -244,7 +244,7 @@ const live = (name: string, version: string) =>
 
 const silent = (name: string) => makeCandidate(name).versions('1.30.0').seenAt(-10_000).pingedAt(-9000);
 
-/** Who is named of a decision about a free Lease. */
+/** The names in the Event of a decision about a free Lease. */
 function named(candidates: readonly ReturnType<typeof live>[], most?: number) {
   const input = makeInput()
     .candidates(...candidates)
@@ -253,8 +253,8 @@ function named(candidates: readonly ReturnType<typeof live>[], most?: number) {
   return nameCandidates(decision, most);
 }
 
-describe('the candidates that are named of a decision (rule 9)', () => {
-  test('are the chosen one, those that came closest, and last those that took no part', () => {
+describe('the candidates in the Event of a decision (rule 9)', () => {
+  test('are the chosen one, the closest ones, and last those that took no part', () => {
     const candidates = [
       ...Array.from({ length: 6 }, (_, at) => silent(`s${at}`)),
       ...Array.from({ length: 6 }, (_, at) => live(`l${at}`, `1.36.${9 - at}`)),

@@ -25,7 +25,7 @@ describe('the logger', () => {
     ]);
   });
 
-  test('writes text that others wrote so that a terminal may show it, and no more of it than anybody reads', () => {
+  test('escapes and truncates untrusted text for terminals', () => {
     const lines: string[] = [];
     const logger = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
     const holder = `\u202e\u009b2J${'x'.repeat(100_000)}`;
@@ -41,7 +41,7 @@ describe('the logger', () => {
     });
   });
 
-  test('leaves out what is below its level', () => {
+  test('omits lines below its level', () => {
     const { logger, entries } = captureLog('warn');
     logger.debug('a');
     logger.info('b');
@@ -50,7 +50,7 @@ describe('the logger', () => {
     expect(entries().map(({ msg }) => msg)).toEqual(['c', 'd']);
   });
 
-  test("tells an error's message, stack and cause under err", () => {
+  test("writes an error's message, stack and cause under err", () => {
     const { logger, entries } = captureLog('info');
     logger.error({ err: new Error('write failed', { cause: new Error('reset') }) }, 'Could not write');
     expect(entries()).toMatchObject([
@@ -61,7 +61,7 @@ describe('the logger', () => {
   });
 });
 
-describe('an answer of a server that is an error', () => {
+describe('an error response of a server', () => {
   test.each([
     {
       name: 'a refusal',
@@ -88,7 +88,7 @@ describe('an answer of a server that is an error', () => {
       error: new ConnectionError('GET /x: reset', { code: 'ECONNRESET', cause: new Error('reset') }),
       want: { type: 'ConnectionError', message: 'GET /x: reset', code: 'ECONNRESET' },
     },
-  ])('is told without a stack: $name', ({ error, want }) => {
+  ])('is logged without a stack: $name', ({ error, want }) => {
     const { logger, entries } = captureLog('info');
     logger.warn({ err: error }, 'Write failed');
     expect(entries().map(({ err }) => err)).toEqual([want]);
@@ -98,7 +98,7 @@ describe('an answer of a server that is an error', () => {
 describe('under load', () => {
   const LEFT_OUT = 'Left out lines of which there were too many';
 
-  test('20 lines of a kind are written at once, then one a second, and every 10 s how many were not', async () => {
+  test('20 lines of a kind are written at once, then one per second, and every 10 s the number of dropped ones', async () => {
     const { logger, clock, entries } = captureLog('info');
     for (let at = 0; at < 10_000; at++) {
       logger.info({ lease: `default/l${at}` }, 'Changed a Lease');
@@ -125,7 +125,7 @@ describe('under load', () => {
     expect(leftOut).toHaveLength(359);
   });
 
-  test('what is rare is written all the same', async () => {
+  test('rare lines are still written', async () => {
     const { logger, entries } = captureLog('info');
     for (let at = 0; at < 10_000; at++) logger.info('Changed a Lease');
     logger.warn({ lease: 'default/a' }, 'Left a Lease as it is');
@@ -136,7 +136,7 @@ describe('under load', () => {
     ]);
   });
 
-  test('what one namespace has too much of is written of others all the same, once a minute', async () => {
+  test('lines that one namespace repeats too often are still written for others, once a minute', async () => {
     const { logger, clock, entries } = captureLog('info');
     const flood = () => {
       for (let at = 0; at < 100; at++) logger.warn({ lease: `noisy/l${at}` }, 'Left a Lease as it is');
@@ -160,7 +160,7 @@ describe('under load', () => {
     expect(entries().length).toBeLessThan(20 + 61 + 10 + 30);
   });
 
-  test('messages that are not constant do not get around it', () => {
+  test('messages with variable text do not evade the limit', () => {
     const { logger, entries } = captureLog('info');
     for (let at = 0; at < 10_000; at++) logger.info(`Lease ${at} changed`);
     expect(entries()).toHaveLength(120);
@@ -168,7 +168,7 @@ describe('under load', () => {
     expect(entries().at(-1)).toMatchObject({ msg: LEFT_OUT, lines: { 'other messages': 9880 } });
   });
 
-  test('what was left out is told by the most severe of its levels, at the end at the latest', () => {
+  test('dropped lines are reported at the most severe of their levels, at the latest at the end', () => {
     const { logger, clock, entries } = captureLog('info');
     for (let at = 0; at < 30; at++) {
       logger.info('Changed a Lease');
@@ -186,7 +186,7 @@ describe('under load', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('whoever asks for everything gets everything', () => {
+  test('at the lowest level, all lines are written', () => {
     const { logger, entries } = captureLog('debug');
     for (let at = 0; at < 1000; at++) logger.info('Changed a Lease');
     expect(entries()).toHaveLength(1000);

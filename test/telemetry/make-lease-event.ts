@@ -1,6 +1,6 @@
 import type { LeaseEvent } from '../../src/telemetry/lease-event.ts';
 
-/** An Event about one Lease that is the same every time. */
+/** A fixed Event about one Lease. */
 export function makeLeaseEvent(fields: Partial<LeaseEvent> = {}): LeaseEvent {
   return {
     lease: { namespace: 'default', name: 'scheduler', uid: 'uid-1', resourceVersion: '7' },

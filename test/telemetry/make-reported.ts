@@ -8,7 +8,7 @@ import { ControllerWorld } from '../controller/make-controller.ts';
 import { makeCandidateObject } from '../controller/make-objects.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** A logger, its lines parsed, and metrics to read values of. */
+/** A logger with its parsed lines, and metrics with readable values. */
 export function makeTelemetry(level: 'debug' | 'info' = 'info') {
   const lines: JsonObject[] = [];
   const logger = createLogger({
@@ -28,7 +28,7 @@ export function makeTelemetry(level: 'debug' | 'info' = 'info') {
     lines,
     /** Lines with this message. */
     linesOf: (message: string) => lines.filter(({ msg }) => msg === message),
-    /** The value of a metric, by its name and labels as they are exposed. */
+    /** The value of a metric, by its exported name and labels. */
     async measure(series: string): Promise<number> {
       const text = await metrics.registry.metrics();
       const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
@@ -37,7 +37,7 @@ export function makeTelemetry(level: 'debug' | 'info' = 'info') {
   };
 }
 
-/** A controller with the report that the program gives it. */
+/** A controller with the report of the program. */
 export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) {
   const telemetry = makeTelemetry();
   const { logger, metrics } = telemetry;
@@ -63,7 +63,10 @@ export function makeReportedWorld(parts: Partial<ElectionControllerParts> = {}) 
   };
 }
 
-/** The same with a Lease whose only candidate `a` leads it. @param key of that Lease. */
+/**
+ * The same with a Lease that its only candidate `a` leads.
+ * @param key of that Lease
+ */
 export async function makeLedWorld(key: string, parts: Partial<ElectionControllerParts> = {}) {
   const reported = makeReportedWorld(parts);
   const { world } = reported;

@@ -9,7 +9,7 @@ const page = new URL('../../docs/reference/metrics.md', import.meta.url);
 const begin = (of: string) => `<!-- The table of ${of} is made from the code, by \`npm run docs\`. -->\n`;
 const end = (of: string) => `<!-- End of the table of ${of}. -->\n`;
 
-/** A metric as its registry has it; prom-client's types leave out what it is made of. */
+/** A metric in its registry. prom-client's types omit its properties. */
 export interface Metric {
   readonly name: string;
   readonly help: string;
@@ -18,7 +18,7 @@ export interface Metric {
   readonly samples: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The page as it is, and with the tables as the code has them. */
+/** Returns the page with the tables that match the code. */
 export async function metricsPage(): Promise<{ readonly written: string; readonly wanted: string }> {
   const written = await readFile(page, 'utf8');
   const wanted = withTable(withTable(written, 'metrics', await metricsTable()), 'reasons', reasonsTable());
@@ -31,7 +31,7 @@ function withTable(text: string, of: string, table: string): string {
   return `${before}${begin(of)}\n${table}\n${end(of)}${after}`;
 }
 
-/** Brings the tables of docs/reference/metrics.md up to date. */
+/** Updates the tables of docs/reference/metrics.md. */
 export async function writeMetricsPage(): Promise<void> {
   await writeFile(page, (await metricsPage()).wanted);
 }
@@ -52,7 +52,7 @@ function tableOf(titles: readonly string[], rows: readonly (readonly string[])[]
   return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 }
 
-/** All metrics but those of the process, with samples for each value of a label whose values are a closed set. */
+/** All metrics except those of the process, with a sample for each value of a label with a fixed set of values. */
 export async function registeredMetrics(): Promise<Metric[]> {
   const metrics = createMetrics({ version: '0.0.0', clock: new VirtualClock() });
   metrics.survey.watch(() => surveyElections([]));
@@ -65,7 +65,7 @@ export async function registeredMetrics(): Promise<Metric[]> {
   });
 }
 
-/** With all their values, where those are a closed set: then each of them shows from the start. */
+/** With all their values, if these are a fixed set: then each exists from the start. */
 function labelsOf({ labelNames, samples, name }: Metric): string {
   return labelNames
     .map((label) => {

@@ -10,7 +10,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const make = (clock: Clock = new VirtualClock()) => createMetrics({ version: '1.2.3', clock });
 
-/** The samples of one metric as Prometheus would read them: `name{labels}` to value. */
+/** The samples of one metric as Prometheus reads them: `name{labels}` to value. */
 async function samplesOf(metrics: ReturnType<typeof make>, name: string): Promise<Record<string, number>> {
   const lines = (await metrics.registry.getSingleMetricAsString(name)).split('\n');
   return Object.fromEntries(
@@ -21,18 +21,18 @@ async function samplesOf(metrics: ReturnType<typeof make>, name: string): Promis
 }
 
 describe('the metrics', () => {
-  test('tell the version', async () => {
+  test('contain the version', async () => {
     expect(await samplesOf(make(), 'cle_build_info')).toEqual({ 'cle_build_info{version="1.2.3"}': 1 });
   });
 
-  test('of two controllers in one process stay apart', async () => {
+  test('of two controllers in one process are separate', async () => {
     const [one, other] = [make(), make()];
     one.elections.leaderChanges.inc();
     expect(await samplesOf(one, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 1 });
     expect(await samplesOf(other, 'cle_leader_changes_total')).toEqual({ cle_leader_changes_total: 0 });
   });
 
-  test('tell of locks in other namespaces, and of ours where it must not be, as it is when they are asked for', async () => {
+  test('contain locks in other namespaces, and a refused lock of ours, at the time of the scrape', async () => {
     const metrics = make();
     let [others, isRefused] = [0, false];
     metrics.lock.watch({ others: () => others, isRefused: () => isRefused });
@@ -45,7 +45,7 @@ describe('the metrics', () => {
     expect(await told()).toEqual({ cle_other_locks_held: 2, cle_lock_namespace_refused: 1 });
   });
 
-  test('tell whether the lock is held, and how often that changed', async () => {
+  test('contain whether the lock is held, and how often that changed', async () => {
     const metrics = make();
     const status = () => samplesOf(metrics, 'leader_election_master_status');
     const sample = 'leader_election_master_status{name="leader-election-controller"}';
@@ -84,7 +84,7 @@ describe('the metrics', () => {
     );
   });
 
-  test('show the due Leases from the start, and what becomes of them in seconds', async () => {
+  test('contain the due Leases from the start, and their times in seconds', async () => {
     const metrics = make();
     expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
       'workqueue_adds_total{name="leases"}': 0,
@@ -105,7 +105,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('ask the scheduler how it is whenever they are collected', async () => {
+  test('read the scheduler at each scrape', async () => {
     const metrics = make();
     const waiting = { grant: 3, preference: 0, vacant: 20, expiry: 0, housekeeping: 7 };
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 0 });
@@ -124,7 +124,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('tell how long Leases waited for their turn to write, each urgency from the start', async () => {
+  test('contain the waiting times for a free slot, each urgency from the start', async () => {
     const metrics = make();
     metrics.scheduler.observe({ type: 'sending', urgency: 'grant', waitedMs: 1500 });
     expect(await samplesOf(metrics, 'cle_write_wait_seconds')).toMatchObject({
@@ -135,7 +135,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('count requests by their answer, and those without one as errors', async () => {
+  test('count requests by their status, and those without one as errors', async () => {
     const metrics = make();
     const observe: NonNullable<ClientOptions['observe']> = metrics.api.called;
     observe({ method: 'GET', verb: 'list', resource: 'leases', status: 200, durationMs: 20 });
@@ -149,7 +149,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('tell how often a resource was listed and how its watches ended', async () => {
+  test('count the lists of a resource and the ends of its watches', async () => {
     const metrics = make();
     const observe = (observation: ReflectorObservation) => metrics.api.reflected('leases', observation);
     observe({ type: 'watchEnded', how: 'stalled' });
@@ -165,7 +165,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('tell how long ago the server was last heard of, from the start on when it never was', async () => {
+  test('contain the age of the server’s last data, or the time since the start', async () => {
     const clock = new VirtualClock();
     const metrics = make(clock);
     let heard: number | undefined;
@@ -178,13 +178,13 @@ describe('the metrics', () => {
     metrics.api.watchStaleness((resource) => (resource === 'leases' ? heard : undefined));
     heard = 2500;
     expect(await staleness()).toBe(0.5);
-    // Nothing is watched any more: what was heard last still counts.
+    // No watch is open any more: the last received data still counts.
     heard = undefined;
     await clock.advance(1000);
     expect(await staleness()).toBe(1.5);
   });
 
-  test('count what elections come to', async () => {
+  test('count the results of elections', async () => {
     const metrics = make();
     const { elections } = metrics;
     elections.decisions.inc({ reason: 'LeaderOptimal' });
@@ -231,7 +231,7 @@ describe('the metrics', () => {
     }
   });
 
-  test('show every reason and every result from the start', async () => {
+  test('contain every reason and every result from the start', async () => {
     const metrics = make();
     expect(Object.keys(await samplesOf(metrics, 'cle_decisions_total'))).toHaveLength(reasons.length);
     expect(Object.keys(await samplesOf(metrics, 'cle_elections_total'))).toHaveLength(
@@ -239,12 +239,12 @@ describe('the metrics', () => {
     );
   });
 
-  test('tell times from a millisecond to a minute apart', () => {
+  test('distinguish times from a millisecond to a minute', () => {
     expect(ELECTION_BUCKETS_SECONDS.at(0)).toBe(0.001);
     expect(ELECTION_BUCKETS_SECONDS.at(-1)).toBe(60);
   });
 
-  test('keep to the naming rules that promtool checks', async () => {
+  test('follow the naming rules that promtool checks', async () => {
     const { registry } = make();
     collectProcessMetrics(registry);
     const metrics = await registry.getMetricsAsJSON();

@@ -26,7 +26,7 @@ const leaseSpecSchema = struct(`${MODEL}.LeaseSpec`, 'Who holds the Lease, and f
   acquireTime: field({ kind: 'microTime' }, 'keep', 'When its holder got it.'),
   renewTime: field({ kind: 'microTime' }, 'keep', 'When its holder last renewed it.'),
   leaseTransitions: field({ kind: 'int32' }, 'keep', 'How often it has passed from one holder to another.'),
-  strategy: field(text, 'keep', 'How its holder is elected. Nobody elects one where it is absent.'),
+  strategy: field(text, 'keep', 'How its holder is elected. Without a strategy there are no elections.'),
   preferredHolder: field(text, 'keep', 'The next holder. Requires a strategy.'),
 });
 

@@ -167,7 +167,7 @@ function apply(
   });
   if (options.fieldValidation === 'Strict' && duplicates.length > 0) throw badRequest(duplicates.join(', '));
   if (options.fieldValidation === 'Warn') for (const problem of duplicates) request.warn(problem);
-  if (live === undefined) checkNotMeantForAnother(request, applied.object);
+  if (live === undefined) checkUidAbsent(request, applied.object);
   const placed = inNamespaceOf(request, applied.object);
   checkName(placed, name);
   const next = withoutDuplicateOwners(placed, request);
@@ -175,7 +175,7 @@ function apply(
 }
 
 /** @throws {ApiError} 409 if the configuration of an absent object has a uid. */
-function checkNotMeantForAnother(request: ResourceRequest, { metadata }: ApiObject): void {
+function checkUidAbsent(request: ResourceRequest, { metadata }: ApiObject): void {
   if (metadata.uid === undefined) return;
   throw conflict(
     resourceOf(request),

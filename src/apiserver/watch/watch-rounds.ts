@@ -56,10 +56,10 @@ export class WatchRounds {
   #setRound(): void {
     if (this.#isRoundSet) return;
     this.#isRoundSet = true;
-    this.#clock.setTimer(() => this.#goRound(), 0);
+    this.#clock.setTimer(() => this.#runRound(), 0);
   }
 
-  #goRound(): void {
+  #runRound(): void {
     const until = this.#clock.now() + ROUND_MS;
     // Continue with the watchers that the last round did not reach.
     if (this.#isEveryoneDue) for (const watcher of this.#watchers) this.#due.add(watcher);

@@ -17,7 +17,6 @@ import {
   writeLabel,
 } from './pod-labels.ts';
 
-/** Events of the labelling. */
 export type LabelEvent =
   /** A write of a label ended; `error` is undefined after a success. */
   | {

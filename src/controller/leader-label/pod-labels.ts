@@ -4,7 +4,7 @@ import { resourcePaths } from '../../coordination/resource-paths.ts';
 import { GROUP, type Instant, type PodReference } from '../../election/model.ts';
 import { type ElectionInput, surveyTenure } from '../../election/view.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
-import { ApiError } from '../../kubernetes/errors.ts';
+import { hasStatus } from '../../kubernetes/errors.ts';
 import { listAllPages } from '../../kubernetes/list-watch.ts';
 import { isKubernetesObject } from '../../kubernetes/objects.ts';
 import { isJsonObject } from '../../support/json.ts';
@@ -18,9 +18,7 @@ export interface Leadership {
   readonly until: Instant;
 }
 
-/** The known labels for one Lease. */
 export interface KnownLabels {
-  /** The Pods that have the label. */
   readonly carriers: readonly PodReference[];
   /** The Pods that may have the label, because the result of their last write is unknown. */
   readonly doubtful: readonly PodReference[];
@@ -116,8 +114,7 @@ export async function writeLabel(
 
 /** A wrong uid causes a conflict. The message of this error contains the requested uid. */
 function isGone(error: unknown, uid: string): boolean {
-  if (!(error instanceof ApiError)) return false;
-  return error.status === 404 || (error.status === 409 && error.message.includes(uid));
+  return hasStatus(error, 404) || (hasStatus(error, 409) && error.message.includes(uid));
 }
 
 /** The value of every leader label. */

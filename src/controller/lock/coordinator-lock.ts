@@ -180,7 +180,7 @@ export class CoordinatorLock {
     const decision = decideLock(observation, this.#rules, clock.now(), this.#forceNotBefore);
     const isAble = canCoordinate();
     this.#unableSince = isAble ? undefined : (this.#unableSince ?? clock.now());
-    if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();
+    if (decision.kind === 'renew' && this.#shouldRelease()) return await this.#letGo();
     if (decision.kind !== 'wait' && (decision.kind === 'renew' || isAble)) {
       await this.#take(decision);
       return Number.POSITIVE_INFINITY;
@@ -221,7 +221,7 @@ export class CoordinatorLock {
    * Whether this replica could not coordinate for so long that it should release the lock. It never releases before
    * `#actFrom`: otherwise the next holder would have to wait for the former holder, too.
    */
-  #shouldLetGo(): boolean {
+  #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
   }
@@ -298,14 +298,14 @@ export class CoordinatorLock {
     this.#fresh = true;
     if (record?.holder !== this.#rules.identity) {
       this.#actFrom = this.#actFromIfRefused ?? this.#actFrom;
-      if (this.#isRenewed()) this.#reportOusted(record?.holder ?? '');
+      if (this.#isRenewed()) this.#reportLoss(record?.holder ?? '');
       this.#renewedAt = undefined;
     }
     this.#actFromIfRefused = undefined;
     return observation;
   }
 
-  #reportOusted(by: string): void {
+  #reportLoss(by: string): void {
     if (by === '' || !isForeign(by)) {
       this.#options.onEvent?.({ kind: 'ousted', by });
       return;

@@ -86,8 +86,8 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   if (!isReleased(record)) return false;
   const { record: former, doubtedUntil = Number.NEGATIVE_INFINITY, seenAt = 0 } = previous ?? {};
   if (record.isWrittenByOurs || former === undefined || former.holder === '') return true;
-  const isAnothers = record.isWrittenByOurs === false && !isForeign(former.holder);
-  return !isAnothers && seenAt >= doubtedUntil;
+  const isByAnother = record.isWrittenByOurs === false && !isForeign(former.holder);
+  return !isByAnother && seenAt >= doubtedUntil;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { FIELD_MANAGER } from '../../coordination/lease.ts';
 import { resourcePaths } from '../../coordination/resource-paths.ts';
 import type { ApiRequest, KubernetesClient } from '../../kubernetes/client.ts';
-import { ApiError } from '../../kubernetes/errors.ts';
+import { unlessStatus } from '../../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Reflector, type ReflectorErrorContext } from '../../kubernetes/reflector.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -12,7 +12,7 @@ export const CALL_TIMEOUT_MS = 3000;
 /**
  * Reads and writes the Lease of the coordinator's lock. Leases keep their unknown fields.
  *
- * A request that the server refuses rejects with an {@link ApiError}. After any other rejection, also after {@link
+ * A request that the server refuses rejects with an `ApiError`. After any other rejection, also after {@link
  * CALL_TIMEOUT_MS}, the server may have carried out the request.
  */
 export interface LockStorage {
@@ -51,13 +51,9 @@ export function createApiLockStorage(
   return {
     lease,
     async get() {
-      try {
-        const answer = await client.request({ method: 'GET', path, deadlineMs: CALL_TIMEOUT_MS });
-        return isKubernetesObject(answer) ? answer : undefined;
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return undefined;
-        throw error;
-      }
+      const read = client.request({ method: 'GET', path, deadlineMs: CALL_TIMEOUT_MS });
+      const answer = await unlessStatus(read, 404);
+      return isKubernetesObject(answer) ? answer : undefined;
     },
     create: (body) => write({ method: 'POST', path: resourcePaths.leases(lease.namespace), body }),
     update: (body) => write({ method: 'PUT', path, body }),

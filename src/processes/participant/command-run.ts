@@ -162,7 +162,6 @@ interface StartedCommand {
 interface CommandEnd {
   /** The exit code that a shell would return. */
   readonly exitCode: number;
-  /** The signal that has ended the command. */
   readonly signal?: NodeJS.Signals;
   /** Why the command could not start, with advice. */
   readonly problem?: string;

@@ -18,11 +18,9 @@ import { type LeadConnections, MAX_PROMISE_MS } from './lead-connections.ts';
 interface LeaderAccount {
   /** The Lease, `namespace/name`. */
   readonly lease: string;
-  /** The identity of this candidate. */
   readonly identity: string;
   /** Empty if no leader is known. */
   readonly holder: string;
-  /** Whether this candidate leads. */
   readonly leading: boolean;
   /** The fencing token of the term; absent if this candidate does not lead. */
   readonly fencingToken?: number;
@@ -37,7 +35,6 @@ interface LeadershipParts {
   readonly clock: Clock;
   /** The Lease, `namespace/name`. */
   readonly lease: string;
-  /** The identity of this candidate. */
   readonly identity: () => string;
   /** The holder of the Lease as last seen. */
   readonly holder: () => string | undefined;

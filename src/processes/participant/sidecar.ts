@@ -34,7 +34,7 @@ export async function runSidecar(
         repeatMs: Math.min(REPEAT_INTERVAL_MS, settings.retryPeriodMs),
         logger,
         resign: () => void participant.resign(),
-        onChange: () => standOrWithdraw(),
+        onChange: () => joinOrWithdraw(),
       })
     : undefined;
   const leadership = new Leadership({
@@ -51,7 +51,7 @@ export async function runSidecar(
   );
   let isReady = readyUrl === undefined;
   const canLead = () => isReady && (connections?.hasProgram ?? true);
-  const standOrWithdraw = () => {
+  const joinOrWithdraw = () => {
     if (canLead()) participant.stand();
     // If the process stops in the meantime, the stop also releases the Lease.
     else participant.withdraw().catch(() => {});
@@ -77,7 +77,7 @@ export async function runSidecar(
       onChange: (isNowReady) => {
         logger.info({ url: readyUrl.href, isReady: isNowReady }, 'The readiness of the program has changed');
         isReady = isNowReady;
-        standOrWithdraw();
+        joinOrWithdraw();
       },
     });
   try {

@@ -40,7 +40,7 @@ describe('authentication', () => {
     { authorization: 'Basic YTpi', want: 'system:anonymous' },
     { authorization: 'Bearer x', want: undefined },
     { authorization: 'Bearer A', want: undefined },
-  ])('takes "$authorization" for $want', ({ authorization, want }) => {
+  ])('identifies "$authorization" as $want', ({ authorization, want }) => {
     expect(access.authenticate(authorization)?.user.name).toBe(want);
   });
 });

@@ -21,7 +21,7 @@ describe('a generated certificate', () => {
   const certificate = new X509Certificate(generated.cert);
   const authority = new X509Certificate(generated.ca);
 
-  test('is vouched for by its authority, and belongs to its key', () => {
+  test('is signed by its authority, and matches its key', () => {
     expect(certificate.checkIssued(authority)).toBe(true);
     expect(certificate.verify(authority.publicKey)).toBe(true);
     expect([authority.ca, certificate.ca]).toEqual([true, false]);
@@ -43,17 +43,17 @@ describe('a generated certificate', () => {
     expect(certificate.checkIP(address)).toBeUndefined();
   });
 
-  test('uses an elliptic curve, and is for servers only', () => {
+  test('uses an elliptic curve, and is only for servers', () => {
     expect(certificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
   });
 
-  test('is good for a year, for clocks that are slow too', () => {
+  test('is valid for a year, and for slow clocks', () => {
     expect(certificate.validFromDate).toEqual(new Date(START - 3_600_000));
     expect(certificate.validToDate).toEqual(new Date(START + 365 * DAY_MS));
   });
 
-  test('is unlike any other', () => {
+  test('is unique', () => {
     expect(new X509Certificate(other.cert).serialNumber).not.toBe(certificate.serialNumber);
     expect(certificate.verify(new X509Certificate(other.ca).publicKey)).toBe(false);
   });
@@ -65,12 +65,12 @@ describe('a generated certificate', () => {
     { hosts: ['10.0.0.8'], days: 0, want: true },
     { hosts: ['elsewhere.example'], days: 0, want: true },
     { hosts: ['::'], days: 0, want: false },
-  ])('has to be renewed for $hosts after $days days: $want', ({ hosts, days, want }) => {
+  ])('must be renewed for $hosts after $days days: $want', ({ hosts, days, want }) => {
     expect(needsRenewal(generated, hosts, at(days))).toBe(want);
   });
 });
 
-describe('a certificate that is given', () => {
+describe('a given certificate', () => {
   const { cert, key } = generated;
   const encrypted = '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n';
 

@@ -84,16 +84,16 @@ describe('parseTokenFile', () => {
         'line 5: resources must be a list of at least one text',
       ],
     },
-  ])('says of $text that $want', ({ text, want }) => {
+  ])('reports $text: $want', ({ text, want }) => {
     expect(() => parseTokenFile(text)).toThrow(new Error(want.join('\n')));
   });
 
-  test('says where YAML is broken', () => {
+  test('reports the position of a YAML error', () => {
     expect(() => parseTokenFile('- name: a\n  token: [\n')).toThrow(/^line \d: \S/);
   });
 });
 
-test('a generated token holds all of its random bytes and fits into a header', () => {
+test('a generated token contains all of its random bytes and fits into a header', () => {
   const token = generateToken(Uint8Array.from({ length: 32 }, (_, index) => 255 - index));
   expect(token).toMatch(/^[-_A-Za-z0-9]{43}$/);
 });
@@ -101,7 +101,7 @@ test('a generated token holds all of its random bytes and fits into a header', (
 test.each([
   { ca: undefined },
   { ca: `-----BEGIN CERTIFICATE-----\n${'x'.repeat(500)}\n-----END CERTIFICATE-----\n` },
-])('a kubeconfig tells clients where to go, whom to trust and who they are', ({ ca }) => {
+])('a kubeconfig contains the address, the trusted certificate and the credentials', ({ ca }) => {
   const config = new KubeConfig();
   config.loadFromString(
     kubeconfigText({ server: 'https://127.0.0.1:6443', token: 'secret', ...(ca !== undefined && { ca }) }),

@@ -23,7 +23,7 @@ describe('a review of access', () => {
     },
     { spec: { nonResourceAttributes: { verb: 'get', path: '/anything' } }, want: true },
     { spec: { nonResourceAttributes: { verb: 'post', path: '/anything' } }, want: false },
-  ])('says whether a reader may do $spec: $want', async ({ spec, want }) => {
+  ])('returns whether a reader may do $spec: $want', async ({ spec, want }) => {
     const front = await makeFront();
     expect(await review(front, `${AUTHORIZATION}/selfsubjectaccessreviews`, { spec })).toEqual({
       code: 201,
@@ -64,12 +64,12 @@ describe('a review of access', () => {
       code: 400,
       want: 'the body cannot be read: it is not an object',
     },
-  ])('is refused when it asks $body', async ({ body, code, want }) => {
+  ])('is refused if it contains $body', async ({ body, code, want }) => {
     const answer = await review(await makeFront(), `${AUTHORIZATION}/selfsubjectaccessreviews`, body);
     expect([answer.code, answer.body.message]).toEqual([code, expect.stringContaining(want)]);
   });
 
-  test('may be asked for in YAML and in protobuf', async () => {
+  test('accepts YAML and protobuf', async () => {
     const front = await makeFront();
     const path = `${AUTHORIZATION}/selfsubjectaccessreviews`;
     const yaml = await front.ask('POST', path, {
@@ -89,7 +89,7 @@ describe('a review of access', () => {
   });
 });
 
-test('a review of oneself says who one is', async () => {
+test('a review of oneself returns the user', async () => {
   expect(await review(await makeFront(), SELF, {})).toEqual({
     code: 201,
     body: {
@@ -111,6 +111,6 @@ test.each([
   expect((await (await makeFront()).ask(method, path, { headers: json, body: '{}' })).code).toBe(code);
 });
 
-test('nobody in particular may not even ask', async () => {
+test('an anonymous user is refused', async () => {
   expect((await review(await makeFront(), SELF, {}, '')).code).toBe(403);
 });

@@ -40,7 +40,7 @@ describe('a document', () => {
     expect(missing).toEqual([]);
   });
 
-  test('has the paths of a resource outside of them', () => {
+  test('describes the paths of a resource', () => {
     const { paths } = documentAt('api/v1');
     const own = Object.keys(paths).filter((path) => !path.includes('event'));
     expect(own).toEqual(['/api/v1/namespaces', '/api/v1/namespaces/{name}']);

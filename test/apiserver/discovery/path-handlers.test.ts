@@ -7,7 +7,7 @@ import { parseTarget } from '../../../src/apiserver/http/routes.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 
 const pages = createPathHandlers({
-  // In an order that nobody prefers.
+  // In no preferred order.
   resources: createResources({ leaseCandidateVersions: ['v1alpha1', 'v1beta1', 'v1alpha2'] }),
   gitVersion: 'v1.36.3',
 });
@@ -70,7 +70,7 @@ describe('discovery', () => {
     });
   });
 
-  test('is there with a slash at its end too', () => {
+  test('accepts a trailing slash', () => {
     for (const path of [
       '/api',
       '/apis',
@@ -83,7 +83,7 @@ describe('discovery', () => {
     }
   });
 
-  test('is written in YAML for those who want that', () => {
+  test('is in YAML on request', () => {
     const answer = ask('GET /apis/coordination.k8s.io/v1', { accept: 'application/yaml' });
     expect(answer).toMatchObject({ contentType: 'application/yaml' });
     expect(
@@ -91,7 +91,7 @@ describe('discovery', () => {
     ).toBe(true);
   });
 
-  test('gives the core group at once too, in the older version as well', () => {
+  test('serves the core group in one request, too, also in the older version', () => {
     const { apiVersion, items } = json('GET /api', { accept: aggregatedBeta });
     expect([apiVersion, items.length, items[0].metadata]).toEqual(['apidiscovery.k8s.io/v2beta1', 1, {}]);
   });
@@ -123,7 +123,7 @@ describe('discovery', () => {
   });
 });
 
-test('the index names every page once', () => {
+test('the index contains every page once', () => {
   const { paths } = json('GET /');
   expect(paths).toEqual([...new Set<string>(paths)].toSorted());
   expect(paths).toEqual(
@@ -140,17 +140,17 @@ test('the index names every page once', () => {
 describe('an OpenAPI document', () => {
   const path = '/openapi/v3/apis/coordination.k8s.io/v1';
 
-  test('is what it is now under a former name, too, but may not be kept', () => {
+  test('is also served under its former name, but not for caching', () => {
     expect(ask(`GET ${path}?hash=OLD`)).toEqual(ask(`GET ${path}`));
   });
 
-  test('is written in JSON only', () => {
+  test('is in JSON only', () => {
     expect(ask(`GET ${path}`, { accept: 'text/html' })).toMatchObject({ code: 406, body: '' });
     expect(ask(`GET ${path}`, { accept: 'text/html,*/*' }).code).toBe(200);
   });
 });
 
-/** A request of an administrator, as pages get it. Names of headers are in lower case. */
+/** A request of an administrator, as a page handler gets it. Header names are in lower case. */
 function makeExchange(line: string, headers: Readonly<Record<string, string>> = {}): Exchange {
   const [method = '', url = ''] = line.split(' ');
   const target = parseTarget(method, url);

@@ -8,7 +8,7 @@ import {
   tooLong,
 } from '../../../src/apiserver/errors/field-error.ts';
 
-describe('an error of a field says what the API server says', () => {
+describe('a field error has the text of the API server', () => {
   test.each<[string, FieldError, FieldError['reason'], string]>([
     ['of a value that is missing', required('a'), 'FieldValueRequired', 'Required value'],
     ['and why', required('a', 'why'), 'FieldValueRequired', 'Required value: why'],

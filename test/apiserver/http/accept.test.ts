@@ -16,11 +16,11 @@ describe('parseAccept', () => {
     { header: 'garbage,a/b/c,application/json', want: ['application/json'] },
     { header: 'application/json;q=nonsense', want: ['application/json'] },
     { header: '', want: [] },
-  ])('puts $header in the order $want', ({ header, want }) => {
+  ])('orders $header as $want', ({ header, want }) => {
     expect(parseAccept(header).map(({ type, subtype }) => `${type}/${subtype}`)).toEqual(want);
   });
 
-  test('keeps all parameters but the quality', () => {
+  test('keeps all parameters except the quality', () => {
     expect(parseAccept('application/json; as=Table ;v=v1;q=0.5;broken;a=b=c')).toEqual([
       {
         type: 'application',
@@ -53,7 +53,7 @@ test('a long Accept header is read', () => {
   expect(parseAccept(header).length).toBeGreaterThan(0);
 }, 5_000);
 
-test('clauses beyond the first hundred are ignored, whatever they are', () => {
+test('clauses beyond the first hundred are ignored', () => {
   const clauses = `${'a/b,'.repeat(99)}c/d`;
   expect(parseAccept(`${clauses},e/f`)).toHaveLength(100);
   expect(namesOneOf(clauses, ['c/d'])).toBe(true);

@@ -5,7 +5,7 @@ import { errorAnswer, objectAnswer } from '../../../src/apiserver/http/answer.ts
 describe('objectAnswer', () => {
   const body = { kind: 'Lease', spec: { holderIdentity: 'yes', list: ['1', 2, true, null] } };
 
-  test('writes YAML that old readers do not take for something else', () => {
+  test('writes YAML that old parsers read correctly', () => {
     const answer = objectAnswer(200, body, { mediaType: 'application/yaml', isPretty: false });
     expect(answer).toMatchObject({
       contentType: 'application/yaml',
@@ -13,7 +13,7 @@ describe('objectAnswer', () => {
     });
   });
 
-  test('writes what occurs twice twice in YAML', () => {
+  test('writes repeated values in YAML without anchors', () => {
     const shared = { a: 1 };
     const layout = { mediaType: 'application/yaml', isPretty: false } as const;
     expect(objectAnswer(200, { one: shared, other: shared }, layout).body).toBe(
@@ -23,7 +23,7 @@ describe('objectAnswer', () => {
 });
 
 describe('errorAnswer', () => {
-  test('says when to try again', () => {
+  test('contains the retry delay', () => {
     const reader = { accept: '', userAgent: '', query: new URLSearchParams() };
     const later = new ApiError(504, 'Timeout', 'later', { retryAfterSeconds: 1 });
     expect(errorAnswer(later, reader).headers).toEqual(['Retry-After', '1']);

@@ -14,7 +14,7 @@ const json = { 'content-type': 'application/json' };
 const lease = { group: 'coordination.k8s.io', name: 'leases' };
 
 describe('a request for a resource', () => {
-  test('reaches the operations with all that they have to know', async () => {
+  test('reaches the operations with all of its data', async () => {
     const front = await makeFront();
     const body = '{"metadata":{"name":"a"}}';
     const answer = await front.ask('POST', `${LEASES}?fieldManager=m`, {
@@ -39,7 +39,7 @@ describe('a request for a resource', () => {
     expect(request?.body.toString()).toBe(body);
   });
 
-  test('is answered with the code, the body and the warnings of the operation', async () => {
+  test('gets the code, the body and the warnings of the operation', async () => {
     const front = await makeFront({
       handle: ({ warn }) => {
         warn('a');
@@ -64,7 +64,7 @@ describe('a request for a resource', () => {
     { method: 'PUT', path: '/refused', code: 404 },
     { method: 'GET', path: '?watch=1', code: 200 },
   ])(
-    '$method $path is warned of a version that goes, and of what is found on the way',
+    '$method $path gets warnings about a deprecated version and about the object',
     async ({ method, path, code }) => {
       const front = await makeFront({
         handle(request) {
@@ -84,13 +84,13 @@ describe('a request for a resource', () => {
     },
   );
 
-  test('keeps the id that its client gave it', async () => {
+  test('keeps the id from its client', async () => {
     const front = await makeFront();
     const { headers } = await front.ask('GET', LEASES, { headers: { 'audit-id': 'mine' } });
     expect(headers['audit-id']).toBe('mine');
   });
 
-  test('to delete may have a body of its own, of whatever type if there is none', async () => {
+  test('may have a body for a deletion, and any content type without one', async () => {
     const front = await makeFront();
     const text = { 'content-type': 'text/plain' };
     expect((await front.ask('DELETE', `${LEASES}/a`, { headers: text })).code).toBe(200);
@@ -136,19 +136,19 @@ describe('a body', () => {
     new ApiError(413, 'RequestEntityTooLarge', 'the body of a request may have at most 32768 bytes').status,
   )}\n`;
 
-  test('of 32 KiB is taken', async () => {
+  test('of 32 KiB is accepted', async () => {
     const front = await makeFront();
     expect((await front.ask('POST', LEASES, { body: largest })).code).toBe(200);
     expect(front.handled[0]?.body.equals(largest)).toBe(true);
   });
 
-  test('of one byte more is not', async () => {
+  test('of one byte more is refused', async () => {
     const front = await makeFront();
     expect(await front.ask('POST', LEASES, { body: tooLarge })).toMatchObject({ code: 413, text: refusal });
     expect(front.handled).toEqual([]);
   });
 
-  test('of 4 KiB is taken in YAML, and of one byte more is not', async () => {
+  test('of 4 KiB is accepted in YAML, and one byte more is refused', async () => {
     const front = await makeFront();
     const headers = { 'content-type': 'application/yaml' };
     const send = (bytes: number) => front.ask('POST', LEASES, { headers, body: Buffer.alloc(bytes, 'x') });
@@ -160,14 +160,14 @@ describe('a body', () => {
   test.each([
     ['with its length', {}],
     ['in chunks', { 'transfer-encoding': 'chunked' }],
-  ])('of megabytes is not read to its end, and its sender gets the answer: %s', async (_, headers) => {
+  ])('of megabytes is not read completely, and its sender gets the answer: %s', async (_, headers) => {
     const front = await makeFront({ clock: systemClock });
     const body = Buffer.alloc(20 * 1024 * 1024, 'x');
     const answer = await front.ask('POST', LEASES, { body, headers });
     expect(answer).toMatchObject({ code: 413, text: refusal, headers: { connection: 'close' } });
   });
 
-  test('of one byte more in chunks is not either, and ends the connection', async () => {
+  test('of one byte more in chunks is refused, and closes the connection', async () => {
     const front = await makeFront({ clock: systemClock });
     const socket = front.open();
     const head = `POST ${LEASES} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n`;
@@ -184,7 +184,7 @@ describe('a body', () => {
     expect(received).toContain(refusal);
   });
 
-  test('in chunks is put together', async () => {
+  test('in chunks is joined', async () => {
     const front = await makeFront();
     const socket = front.open();
     const head = `POST ${LEASES} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n`;
@@ -194,7 +194,7 @@ describe('a body', () => {
     expect(front.handled[0]?.body.toString()).toBe('{} ');
   });
 
-  test('that does not come to its end is dropped', async () => {
+  test('that is incomplete is dropped', async () => {
     const front = await makeFront();
     const socket = front.open();
     socket.end(
@@ -210,7 +210,7 @@ describe('an answer', () => {
   const big = { kind: 'List', items: Array.from({ length: 20_000 }, (_, index) => `item ${index}`) };
   const gzip = { 'accept-encoding': 'deflate, gzip' };
 
-  test('that is big is compressed for those who can read it', async () => {
+  test('that is big is compressed if the client supports it', async () => {
     const front = await makeFront({ handle: () => ({ kind: 'object', code: 200, body: big }) });
     const { headers, bytes } = await front.ask('GET', LEASES, { headers: gzip });
     expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
@@ -222,7 +222,7 @@ describe('an answer', () => {
     expect((await front.ask('GET', LEASES, { headers: gzip })).headers['content-encoding']).toBeUndefined();
   });
 
-  test('is told, with who asked', async () => {
+  test('is reported, with its user', async () => {
     const lines: RequestLine[] = [];
     const front = await makeFront({ onRequest: (line) => lines.push(line) });
     await front.ask('GET', `${LEASES}/a?pretty=1`);
@@ -239,8 +239,8 @@ describe('an answer', () => {
   });
 });
 
-describe('whoever asks', () => {
-  test('is told in plain words of a path that is nothing, and in a Status of one below what is served', async () => {
+describe('the server', () => {
+  test('answers an unknown path in plain text, and an unknown path of a group in a Status', async () => {
     const front = await makeFront();
     const text = { code: 404, text: '404 page not found\n' };
     for (const path of ['/nonsense', '/apis/apps', '/apis/apps/v1/deployments']) {
@@ -255,13 +255,13 @@ describe('whoever asks', () => {
     }
   });
 
-  test('cannot get at anything by a path that cannot be decoded', async () => {
+  test('refuses a path that cannot be decoded', async () => {
     const front = await makeFront();
     expect(await front.ask('GET', '/livez%zz')).toMatchObject({ code: 400, text: '400 Bad Request' });
   });
 });
 
-describe('what is no HTTP', () => {
+describe('data that is not HTTP', () => {
   test.each([
     { sent: 'garbage\r\n\r\n', want: '400 Bad Request' },
     { sent: 'GET /livez HTTP/1.1\r\nHost : x\r\n\r\n', want: '400 Bad Request' },
@@ -281,7 +281,7 @@ describe('what is no HTTP', () => {
     expect(received.split('\r\n', 1)[0]).toContain(`HTTP/1.1 ${want}`);
   });
 
-  test('does not get in the way of the request before it', async () => {
+  test('does not affect the request before it', async () => {
     const front = await makeFront();
     const socket = front.open();
     let received = '';
@@ -294,7 +294,7 @@ describe('what is no HTTP', () => {
     expect(received).toContain('{"kind":"Done"}');
   });
 
-  test('in the body of a request ends the connection', async () => {
+  test('in the body of a request closes the connection', async () => {
     const front = await makeFront();
     const socket = front.open();
     const head = `POST ${LEASES} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n`;
@@ -305,7 +305,7 @@ describe('what is no HTTP', () => {
   });
 });
 
-test('where it cannot listen, it says where', async () => {
+test('an error in listening contains the address', async () => {
   const { port } = await makeFront();
   const listen = { host: '127.0.0.1', port };
   await expect(makeFront({ listen })).rejects.toMatchObject({
@@ -314,7 +314,7 @@ test('where it cannot listen, it says where', async () => {
   });
 });
 
-test('an error after it listens is not lost: it ends the process', async () => {
+test('an error after the start of listening ends the process', async () => {
   const servers: Server[] = [];
   const onRequest = (message: unknown) => servers.push((message as { readonly server: Server }).server);
   subscribe('http.server.request.start', onRequest);
@@ -322,6 +322,6 @@ test('an error after it listens is not lost: it ends the process', async () => {
   const front = await makeFront();
   await front.ask('GET', '/version');
   const error = new Error('accept EMFILE');
-  // As Node emits it. Without a listener that is an uncaught error.
+  // Node's error event. Without a listener it is an uncaught error.
   expect(() => servers[0]?.emit('error', error)).toThrow(error);
 });

@@ -6,7 +6,7 @@ import { generateCertificate } from '../../../src/apiserver/access/certificates.
 import { systemClock } from '../../../src/support/system-clock.ts';
 import { LEASES, makeFront } from './make-front.ts';
 
-/** Sends one large request after the other on one connection, and tells what came of them. */
+/** Sends one large request after the other on one connection, and returns their results. */
 const client = `
 const { workerData: { port, path, requests, bytes }, parentPort } = require('node:worker_threads');
 const { Agent, request } = require('node:https');
@@ -26,8 +26,8 @@ const send = () => new Promise((resolve) => {
 })();
 `;
 
-// The client gets all of an answer a moment before the server knows that it has been sent. In another thread it is
-// quick enough to send the next request in that moment.
+// The client gets a complete answer a moment before the server knows that it was sent. In another thread, it is fast
+// enough to send the next request within that moment.
 test('large requests that follow large answers on a connection are all answered', async () => {
   const { cert, key } = await generateCertificate(['127.0.0.1'], systemClock);
   const { port } = await makeFront({

@@ -32,19 +32,19 @@ function whole({ form, objects }: ListReply): object {
   return { ...form.head, items: objects.map(({ object }) => object) };
 }
 
-describe('a list that is written piece by piece', () => {
+describe('a list that is written in pieces', () => {
   test.each([
     { name: 'nothing', list: makeList(0) },
     { name: 'one object', list: makeList(1) },
     { name: 'some objects', list: makeList(30) },
     { name: 'many objects', list: makeList(3000) },
     { name: 'large objects', list: makeList(5, 'x'.repeat(400_000)) },
-  ])('says what it would say at once: $name', ({ list }) => {
+  ])('is the same as at once: $name', ({ list }) => {
     expect([...listPieces(list, false)].join('')).toBe(`${JSON.stringify(whole(list))}\n`);
     expect([...listPieces(list, true)].join('')).toBe(JSON.stringify(whole(list), undefined, 2));
   });
 
-  test('has no more than a thousand objects in a piece, and few large ones', () => {
+  test('has at most a thousand objects in a piece, and few large ones', () => {
     const counts = (list: ReturnType<typeof makeList>) => {
       const found: number[] = [];
       let before = 0;
@@ -58,7 +58,7 @@ describe('a list that is written piece by piece', () => {
     expect(counts(makeList(5, 'x'.repeat(300_000)))).toEqual([2, 2, 1]);
   });
 
-  test('is no more than two pieces ahead of whoever reads it', async () => {
+  test('is at most two pieces ahead of its reader', async () => {
     const list = makeList(10_000);
     const answer = listAnswer(list, { mediaType: 'application/json', isPretty: false }, slices);
     if (answer.kind !== 'chunks') throw new Error('it is short');
@@ -68,7 +68,7 @@ describe('a list that is written piece by piece', () => {
     expect(list.shown).toBe(2000);
   });
 
-  test('is YAML, too', async () => {
+  test('can be YAML, too', async () => {
     const list = makeList(1200);
     const answer = listAnswer(list, { mediaType: 'application/yaml', isPretty: false }, slices);
     if (answer.kind !== 'chunks') throw new Error('it is short');

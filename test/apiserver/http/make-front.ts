@@ -13,7 +13,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 export const resources = createResources({ leaseCandidateVersions: ['v1beta1', 'v1alpha2', 'v1alpha1'] });
 export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 
-/** An answer, as far as tests look at it. */
+/** The parts of an answer that tests read. */
 export interface Answer {
   readonly code: number;
   readonly headers: IncomingHttpHeaders;
@@ -21,7 +21,7 @@ export interface Answer {
   readonly bytes: Buffer;
 }
 
-/** What a test asks. Without a token it is the administrator who asks. */
+/** The request of a test. Default token: the administrator's. */
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
@@ -31,17 +31,17 @@ export interface Asked {
 
 export interface Front {
   readonly port: number;
-  /** What reached the operations. */
+  /** The requests that reached the operations. */
   readonly handled: readonly ResourceRequest[];
   ask(method: string, path: string, asked?: Asked): Promise<Answer>;
-  /** A bare connection, destroyed at the end of the test. */
+  /** A raw connection, destroyed at the end of the test. */
   open(): Socket;
   close(): Promise<void>;
 }
 
 /**
- * Starts a front on a free port of the loopback interface, closed when the test has finished. By a clock that stands still,
- * unless another is given: nothing is cut because it takes too long.
+ * Starts a front on a free port of the loopback interface, closed at the end of the test. Its default clock stands
+ * still: no timeout fires.
  */
 export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promise<Front> {
   const clock = options.clock ?? new VirtualClock();
@@ -80,7 +80,7 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
     ask: (method, path, asked) => ask(port, method, path, asked),
     open() {
       const socket = connect(port, '127.0.0.1');
-      // Servers may well cut what tests do to them.
+      // The server may cut the connection because of the test's behaviour.
       socket.on('error', () => {});
       // It does not close before everything was read.
       socket.resume();
@@ -91,7 +91,7 @@ export async function makeFront(options: Partial<HttpFrontOptions> = {}): Promis
   };
 }
 
-/** Sends one request on a connection of its own. */
+/** Sends one request on its own connection. */
 export function ask(
   port: number,
   method: string,

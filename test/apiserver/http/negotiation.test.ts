@@ -41,14 +41,14 @@ describe('negotiate', () => {
     { accept: 'application/json;as=Table;g=meta.k8s.io', want: 'not at all' },
     { accept: 'application/json;as=Table', want: 'not at all' },
     { accept: 'application/json;as=Table;v=v1;g=other', want: 'not at all' },
-  ])('shows "$accept" its object $want', ({ accept, want }) => {
+  ])('returns the object for "$accept" as $want', ({ accept, want }) => {
     const negotiated = negotiate(accept, resourceForms);
     const { kind, version } = negotiated?.transform ?? {};
     const shown = kind === undefined ? 'as it is' : `${kind} ${version}`;
     expect(negotiated ? shown : 'not at all').toBe(want);
   });
 
-  test('knows no other forms where there are none', () => {
+  test('supports no other forms if there are none', () => {
     expect(negotiate(`application/json;${table}`, noForms)).toBeUndefined();
     expect(negotiate(`application/json;${table},application/yaml`, noForms)?.mediaType).toBe(
       'application/yaml',

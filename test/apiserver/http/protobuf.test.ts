@@ -35,7 +35,7 @@ describe('objectFromProtobuf', () => {
     { what: 'labels', field: 11, count: 40_000 },
     { what: 'finalizers', field: 14, count: 150_000 },
   ])(
-    'reads $count $what in a time that does not grow with their square',
+    'reads $count $what in less than quadratic time',
     ({ what, field, count }) => {
       const elements = Array.from({ length: count }, (_, index) => {
         const text = Buffer.from(`k${index}`);
@@ -58,7 +58,7 @@ describe('objectFromProtobuf', () => {
     10_000,
   );
 
-  test('takes __proto__ for a label like any other', () => {
+  test('treats __proto__ as a label like any other', () => {
     const entry = Buffer.concat([message(1, Buffer.from('__proto__')), message(2, Buffer.from('x'))]);
     const body = Buffer.concat([Buffer.from('k8s\0'), message(2, message(1, message(11, entry)))]);
     const { metadata } = objectFromProtobuf(body, schemaOf('coordination.k8s.io/v1', 'Lease')) as {
@@ -98,7 +98,7 @@ describe('objectFromProtobuf', () => {
           },
         ],
       },
-      // What a pointer points to is kept, even if it is nothing.
+      // A pointer is kept even if it points to an empty value.
       spec: {
         holderIdentity: '',
         leaseDurationSeconds: 15,
@@ -121,7 +121,7 @@ describe('objectFromProtobuf', () => {
     });
   });
 
-  test('reads an Event, and leaves out what was never set', () => {
+  test('reads an Event, and omits unset fields', () => {
     const { metadata, ...event } = read(protobufBodies.event, 'v1', 'Event');
     expect(metadata).toMatchObject(names);
     expect(event).toEqual({
@@ -172,11 +172,11 @@ describe('objectFromProtobuf', () => {
   });
 });
 
-test('negative numbers are read as such', () => {
+test('reads negative numbers', () => {
   expect([...readFields(Buffer.from('08ffffffffffffffffff01', 'hex'))]).toEqual([{ number: 1, value: -1 }]);
 });
 
-test('what is not known is skipped, whatever it is', () => {
+test('skips unknown fields', () => {
   expect([...readFields(Buffer.from('0d01000000110200000000000000180322014a', 'hex'))]).toEqual([
     { number: 1, value: Buffer.from('01000000', 'hex') },
     { number: 2, value: Buffer.from('0200000000000000', 'hex') },
@@ -185,7 +185,7 @@ test('what is not known is skipped, whatever it is', () => {
   ]);
 });
 
-describe('every field of every type that clients send has a number', () => {
+describe('every field of all types from clients has a number', () => {
   const types = new Map<string, StructSchema>();
   const visit = (type: TypeSchema) => {
     if (type.kind === 'list') visit(type.items);

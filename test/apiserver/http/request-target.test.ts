@@ -71,7 +71,7 @@ describe('parseTarget', () => {
     expect(parseTarget(method, url)?.attributes).toEqual(want);
   });
 
-  test('decodes what makes up a path only once it is decoded', () => {
+  test('decodes the parts of a path after splitting it', () => {
     expect(parseTarget('GET', `${root}/namespaces/default/leases/a%2Fb`)?.resource?.parts).toEqual([
       'leases',
       'a',
@@ -79,12 +79,12 @@ describe('parseTarget', () => {
     ]);
   });
 
-  test('goes through a path of slashes once', () => {
-    // Tried slash by slash, each with all that follow, this would take a quarter of an hour.
+  test('parses a path of slashes in linear time', () => {
+    // A regular expression that tries each slash with all that follow would take a quarter of an hour.
     expect(parseTarget('GET', `${'/'.repeat(1_000_000)}a`)?.resource).toBeUndefined();
   });
 
-  test('gives up on what cannot be decoded', () => {
+  test('refuses a path that cannot be decoded', () => {
     expect(parseTarget('GET', '/livez%zz')).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { streamSink } from '../../../src/apiserver/http/write-answer.ts';
 
-test('a stream that the server has ended, as it closes, takes nothing more and fails nobody', async () => {
+test('a stream that the server has ended accepts no more data, and does not fail', async () => {
   const answered = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {
     response.writeHead(200).flushHeaders();

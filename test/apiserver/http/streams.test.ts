@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/support/system-clock.ts';
 import { VirtualClock, waitFor } from '../../support/virtual-clock.ts';
 import { type Front, LEASES, makeFront } from './make-front.ts';
 
-/** A stream whose sink a test has in its hands. */
+/** A stream whose sink the test controls. */
 function makeStream() {
   const sinks: StreamSink[] = [];
   const closed: StreamSink[] = [];
@@ -29,7 +29,7 @@ interface Watching {
   hasEnded(): boolean;
 }
 
-/** Opens a watch; `text` is what has come of it. */
+/** Opens a watch; `text` is its output so far. */
 async function watch({ port }: Front): Promise<Watching> {
   const request = httpRequest({
     host: '127.0.0.1',
@@ -59,7 +59,7 @@ async function watch({ port }: Front): Promise<Watching> {
 }
 
 describe('a stream', () => {
-  test('is cut where its operation cuts it', async () => {
+  test('is cut when its operation cuts it', async () => {
     const stream = makeStream();
     const watching = await watch(await makeFront(stream));
     stream.sinks[0]?.destroy();
@@ -68,12 +68,12 @@ describe('a stream', () => {
     await waitFor(() => stream.closed.length === 1);
   });
 
-  test('tells when its client has gone', async () => {
+  test('reports that its client has disconnected', async () => {
     const stream = makeStream();
     const watching = await watch(await makeFront(stream));
     watching.response.destroy();
     await waitFor(() => stream.closed.length === 1);
-    // It may be asked even then.
+    // A request is allowed even then.
     let wasTold = false;
     stream.sinks[0]?.onClose(() => {
       wasTold = true;
@@ -81,7 +81,7 @@ describe('a stream', () => {
     expect(wasTold).toBe(true);
   });
 
-  test('tells a slow client from a quick one, and when it has caught up, each time', async () => {
+  test('reports each time whether the client is slow or has caught up', async () => {
     const stream = makeStream();
     const watching = await watch(await makeFront(stream));
     const [sink] = stream.sinks;
@@ -100,7 +100,7 @@ describe('a stream', () => {
     }
   });
 
-  test('is told of when it has ended, with how long it took', async () => {
+  test('is reported at its end, with its duration', async () => {
     const clock = new VirtualClock();
     const stream = makeStream();
     const lines: RequestLine[] = [];
@@ -113,7 +113,7 @@ describe('a stream', () => {
     expect(lines).toEqual([{ method: 'GET', path: LEASES, code: 200, durationMs: 1500, user: 'admin' }]);
   });
 
-  test('that fails to start is cut, and the failure told', async () => {
+  test('that fails to start is cut, and the failure is reported', async () => {
     const failures: unknown[] = [];
     const failure = new Error('broken');
     const front = await makeFront({
@@ -132,7 +132,7 @@ describe('a stream', () => {
 });
 
 describe('closing', () => {
-  test('ends streams in good order', async () => {
+  test('ends streams cleanly', async () => {
     const stream = makeStream();
     const front = await makeFront(stream);
     const watching = await watch(front);
@@ -142,7 +142,7 @@ describe('closing', () => {
     expect([watching.text(), stream.closed.length]).toEqual(['last', 1]);
   });
 
-  test('ends connections that are kept for more', async () => {
+  test('closes idle connections', async () => {
     const front = await makeFront();
     const socket = front.open();
     let received = '';
@@ -159,7 +159,7 @@ describe('closing', () => {
     await waitFor(() => hasEnded);
   });
 
-  test('waits for requests under way, and keeps their connections no longer', async () => {
+  test('waits for requests in flight, and then closes their connections', async () => {
     const front = await makeFront();
     const socket = front.open();
     let received = '';
@@ -176,7 +176,7 @@ describe('closing', () => {
     expect(received).toContain('Connection: close');
   });
 
-  test('cuts what does not end', async () => {
+  test('cuts requests that do not end', async () => {
     const clock = new VirtualClock();
     const front = await makeFront({ clock });
     const socket = front.open();
@@ -195,7 +195,7 @@ describe('closing', () => {
   });
 });
 
-test('a front with a certificate speaks TLS', async () => {
+test('a front with a certificate uses TLS', async () => {
   const { ca, cert, key } = await generateCertificate([], systemClock);
   const { port } = await makeFront({ tls: { cert, key } });
   const socket = connectTls({ host: '127.0.0.1', port, ca });
@@ -211,6 +211,6 @@ test('a front with a certificate speaks TLS', async () => {
   expect(socket.authorized).toBe(true);
 });
 
-test('a front does not start with a certificate that it cannot use', async () => {
+test('a front does not start with an invalid certificate', async () => {
   await expect(makeFront({ tls: { cert: 'no', key: 'no' } })).rejects.toThrow();
 });

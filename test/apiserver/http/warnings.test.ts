@@ -9,7 +9,7 @@ describe('warningHeaders', () => {
     ]);
   });
 
-  test('tells each text once, and none that a header cannot hold', () => {
+  test('lists each text once, and none that a header cannot contain', () => {
     expect(warningHeaders(['a', 'b', 'a', '', 'c\nd'])).toEqual([
       'Warning',
       '299 - "a"',
@@ -18,15 +18,15 @@ describe('warningHeaders', () => {
     ]);
   });
 
-  test('writes the bytes of UTF-8', () => {
+  test('writes UTF-8 bytes', () => {
     expect(warningHeaders(['ä'])[1]).toBe('299 - "\u00c3\u00a4"');
   });
 
-  test('tells a single long text whole', () => {
+  test('contains a single long text completely', () => {
     expect(warningHeaders(['x'.repeat(4096)])[1]).toHaveLength(4096 + '299 - ""'.length);
   });
 
-  test('cuts each text where there is too much of it, and leaves out the rest', () => {
+  test('truncates long texts, and omits the rest', () => {
     const headers = warningHeaders(Array.from({ length: 100 }, (_, index) => `${index} ${'x'.repeat(300)}`));
     expect(headers).toHaveLength(2 * 16);
     expect(headers[1]).toBe(`299 - "0 ${'x'.repeat(254)}"`);

@@ -48,7 +48,7 @@ const read = (spec: unknown, metadata = {}) =>
 const check = (spec: unknown, old?: unknown) =>
   linesOf(customCandidates.validate(read(spec), old === undefined ? undefined : read(old)));
 
-describe('LeaseCandidates of our own group are as their custom resource definition has them', () => {
+describe('LeaseCandidates of our own group match their custom resource definition', () => {
   test('in their names', () => {
     const { group, resource: plural, singular, kind, shortNames, categories } = customCandidates;
     const names = { kind, listKind: `${kind}List`, plural, singular, shortNames, categories };
@@ -59,7 +59,7 @@ describe('LeaseCandidates of our own group are as their custom resource definiti
     });
   });
 
-  test('in what is shown of them, and what they are selected by', () => {
+  test('in their columns and selectable fields', () => {
     expect(version.columns.map(({ name, type, description }) => ({ name, type, description }))).toEqual(
       installed?.additionalPrinterColumns.map((column) => {
         const { jsonPath: _, ...shown } = column as Readonly<Record<string, unknown>>;
@@ -102,7 +102,7 @@ describe('LeaseCandidates of our own group are as their custom resource definiti
     );
   });
 
-  test('in what their rules say', () => {
+  test('in their validation rules', () => {
     const spec = root.properties['spec'] as Property;
     const messages = [spec, ...Object.values(spec.properties)].flatMap((property) =>
       (property['x-kubernetes-validations'] ?? []).map(({ message }) => message),

@@ -21,7 +21,7 @@ const oldFields = {
   type: 'Normal',
 };
 
-/** As its new one writes them. */
+/** As its new recorder writes them. */
 const newFields = {
   eventTime: '2024-01-01T00:00:00.000000Z',
   reportingComponent: 'example.com/me',

@@ -33,7 +33,7 @@ describe('one object in several versions', () => {
     expect(v1alpha1.fromHub(hub)['spec']).toEqual({ ...listed, preferredStrategies: ['a/b', OLDEST] });
   });
 
-  test('nothing is made up for a candidate that names no strategy and no version', () => {
+  test('no fields are invented for a candidate without a strategy and a version', () => {
     const hub = v1alpha1.toHub(make('v1alpha1', { leaseName: 'l' }));
     expect(v1alpha1.fromHub(hub)['spec']).toEqual({ leaseName: 'l' });
     expect(v1beta1.fromHub(hub)['spec']).toEqual({ leaseName: 'l', binaryVersion: '' });
@@ -49,7 +49,7 @@ describe('one object in several versions', () => {
     expect(v1beta1.fromHub(hub)['spec']).toEqual({ ...good, strategy });
   });
 
-  test('a write through v1beta1 needs a strategy even where none was named before', () => {
+  test('a write through v1beta1 needs a strategy, even if there was none before', () => {
     const previous = v1alpha1.toHub(make('v1alpha1', { leaseName: 'l' }));
     const hub = v1beta1.toHub(make('v1beta1', { ...good, strategy: '' }), previous);
     expect(linesOf(candidates.validate(hub, previous))).toEqual(['spec.strategy: Required value']);
@@ -61,7 +61,7 @@ describe('one object in several versions', () => {
     expect(v1alpha1.fromHub(hub)['spec']).not.toHaveProperty('preferredStrategies');
   });
 
-  test('the stored form is shown as it is in its own version', () => {
+  test('the stored form is the same in its own version', () => {
     const hub = v1beta1.toHub(make('v1beta1', good));
     expect(v1beta1.fromHub(hub)).toBe(hub);
   });

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/support/json.ts';
 
 const ALL: readonly LeaseCandidateVersion[] = ['v1beta1', 'v1alpha2', 'v1alpha1'];
 
-/** The definition of a resource, with every version of LeaseCandidate served unless told otherwise. */
+/** The definition of a resource, by default with every version of LeaseCandidate served. */
 export function definitionOf(
   resource: string,
   group = 'coordination.k8s.io',

@@ -13,7 +13,7 @@ const served = (...leaseCandidateVersions: ServedCandidates[]) =>
       `${resource}.${group} ${versions.map(({ version }) => version).join(',')}`,
   );
 
-describe('what is served', () => {
+describe('the registry', () => {
   const always = ['namespaces. v1', 'events. v1', 'leases.coordination.k8s.io v1'];
   test.each<[string, ServedCandidates[], string[]]>([
     ['without LeaseCandidates', [], []],
@@ -64,12 +64,12 @@ describe('every field of every version', () => {
     expect(described.filter((text) => !/^[A-Z].*\.$/.test(text))).toEqual([]);
   });
 
-  test('that is a struct by value is written even where nobody has set it', () => {
+  test('writes every struct by value, even if it is unset', () => {
     const wrong = [...fields].filter(([, { type, zero }]) => type.kind === 'struct' && zero === 'omit');
     expect(wrong).toEqual([]);
   });
 
-  test('has a model of its own for each struct', () => {
+  test('has a separate model for each struct', () => {
     expect([...structs].filter(([model, { name }]) => !model.endsWith(`.${name}`))).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ const KEY = "must consist of letters, digits, '-', '_' and '.', and start and en
 const SUBDOMAIN = String(dnsSubdomainName('A')[0]);
 
 describe('metadata', () => {
-  test('that is good', () => {
+  test('that is valid', () => {
     const metadata: Partial<ObjectMeta> = {
       generateName: 'a-',
       labels: { 'example.com/a': 'b', c: '' },
@@ -131,7 +131,7 @@ describe('metadata', () => {
     expect(check(changes)).toEqual(want);
   });
 
-  test('in a namespace, of a kind that is in none', () => {
+  test('in a namespace, for a kind without namespaces', () => {
     const inNone = { ...definition, isNamespaced: false };
     const problems = validateMetadataOf(withMetadata(good), undefined, inNone);
     expect(linesOf(problems)).toEqual(['metadata.namespace: Forbidden: not allowed on this type']);
@@ -139,7 +139,7 @@ describe('metadata', () => {
   });
 });
 
-describe('metadata beside that which it replaces', () => {
+describe('metadata that replaces other metadata', () => {
   const old: ObjectMeta = {
     ...good,
     uid: 'u',

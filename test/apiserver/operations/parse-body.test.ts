@@ -36,7 +36,7 @@ describe('YAML', () => {
     expect(() => parseYaml(text)).toThrow(problem);
   });
 
-  test('may give an anchor anew, and merge what one stands for', () => {
+  test('may redefine an anchor, and merge an aliased map', () => {
     const text = 'a: &x {p: 1}\nb: *x\nc: &x {q: 1}\nd: *x\ne:\n  <<: *x\n  r: 2\n';
     expect(parseYaml(text)).toMatchObject({
       object: { a: { p: 1 }, b: { p: 1 }, c: { q: 1 }, d: { q: 1 }, e: { q: 1, r: 2 } },

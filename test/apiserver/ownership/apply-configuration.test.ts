@@ -27,7 +27,7 @@ function refusalOf(attempt: () => unknown): unknown {
   }
 }
 
-/** Each is tried on a real server, too, by stories.e2e.test.ts. */
+/** stories.e2e.test.ts tries each of them on a real server, too. */
 describe('a configuration is refused with', () => {
   test.each(refusedConfigurations)('$name', (each) => {
     expect(refusalOf(() => apply(undefined, configurationOf(each)))).toEqual(each.want);
@@ -35,7 +35,7 @@ describe('a configuration is refused with', () => {
 });
 
 describe('an apply', () => {
-  test('that changes nothing gives back the object as it was', () => {
+  test('without a change returns the object unchanged', () => {
     const config = { ...lease, spec: { holderIdentity: 'a' } };
     const { object, hasChanged } = apply(undefined, config);
     expect(hasChanged).toBe(true);
@@ -44,19 +44,19 @@ describe('an apply', () => {
     expect(again.object).toBe(object);
   });
 
-  test('that only sets a time in another way changes nothing', () => {
+  test('that only changes the format of a time changes nothing', () => {
     const { object } = apply(undefined, { ...lease, spec: { renewTime: '2026-01-01T00:00:00.000000Z' } });
     const config = { ...lease, spec: { renewTime: '2026-01-01T01:00:00.000000+01:00' } };
     expect(apply(object, config, { second: 2 })).toEqual({ object, hasChanged: false });
   });
 
-  test('that only claims what is there has changed something', () => {
+  test('that only claims existing fields is a change', () => {
     const { object } = apply(undefined, { ...lease, spec: { holderIdentity: 'a' } });
     const { hasChanged } = apply(object, { ...lease, spec: { holderIdentity: 'a' } }, { manager: 'second' });
     expect(hasChanged).toBe(true);
   });
 
-  test('does not touch what it is given', () => {
+  test('does not modify its input', () => {
     const { object } = apply(undefined, { ...lease, spec: { holderIdentity: 'a', leaseDurationSeconds: 5 } });
     const config = { ...lease, metadata: { name: 'x', finalizers: ['e/a'] }, spec: { holderIdentity: 'b' } };
     const before = structuredClone({ object, config });
@@ -64,7 +64,7 @@ describe('an apply', () => {
     expect({ object, config }).toEqual(before);
   });
 
-  test('of an object that is shown in no other version can be refused for the version of an entry', () => {
+  test('of an object with a single version can be refused because of the version of an entry', () => {
     const fieldsV1 = { 'f:spec': { 'f:holderIdentity': {} } };
     const managedFields = [
       { manager: 'x', operation: 'Update', apiVersion: 'a/b/c', fieldsType: 'FieldsV1', fieldsV1 },
@@ -73,7 +73,7 @@ describe('an apply', () => {
     expect(refusalOf(() => apply(live, lease))).toBe(500);
   });
 
-  test('is refused where items are there twice and somebody uses another version', () => {
+  test('is refused if items are duplicated and another manager uses another version', () => {
     const candidate = (version: string) => ({
       apiVersion: `coordination.k8s.io/${version}`,
       kind: 'LeaseCandidate',
@@ -87,7 +87,7 @@ describe('an apply', () => {
     expect(refusalOf(() => apply(live, candidate('v1beta1'), { manager: 'second' }))).toBe(500);
   });
 
-  test('owns nothing of what its resource resets', () => {
+  test('owns no fields that its resource resets', () => {
     const config = {
       apiVersion: 'v1',
       kind: 'Namespace',

@@ -21,7 +21,10 @@ const owners = fc.uniqueArray(
 );
 const times = fc.constantFrom('2026-01-01T00:00:00.000001Z', '2026-01-01T00:00:00.000002Z');
 
-/** What a Lease may say, in every part that is merged in another way, in few enough words to meet again. */
+/**
+ * A Lease with random values in every part that has its own merge rule. It has few values, so that they collide
+ * often.
+ */
 export const leaseContents: fc.Arbitrary<JsonObject> = fc.record(
   {
     metadata: fc.record({ labels: texts, annotations: texts, finalizers, ownerReferences: owners }, few),

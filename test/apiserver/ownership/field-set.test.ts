@@ -42,7 +42,7 @@ function asModel(set: FieldSet): ReadonlySet<string> {
 }
 
 describe('a set of fields', () => {
-  test('has what was put into it and nothing else', () => {
+  test('contains exactly the inserted paths', () => {
     fc.assert(
       fc.property(pathLists, paths, (list, other) => {
         const set = fieldSetOfPaths(list);
@@ -66,7 +66,7 @@ describe('a set of fields', () => {
     );
   });
 
-  test('is the same after it was written and read', () => {
+  test('is unchanged after encoding and decoding', () => {
     fc.assert(
       fc.property(pathLists, (list) => {
         const set = fieldSetOfPaths(list);
@@ -78,7 +78,7 @@ describe('a set of fields', () => {
     );
   });
 
-  test('is written in one order, whatever the order in which it was put together', () => {
+  test('has one encoding, whatever the order of insertion', () => {
     fc.assert(
       fc.property(pathLists, (list) => {
         const written = JSON.stringify(toFieldsV1(fieldSetOfPaths(list)));
@@ -87,7 +87,7 @@ describe('a set of fields', () => {
     );
   });
 
-  test('has nobody own the whole object', () => {
+  test('never contains the whole object', () => {
     expect(isEmptySet(fieldSetOfPaths([[]]))).toBe(true);
     expect(hasPath(fieldSetOfPaths([['f:a']]), [])).toBe(false);
   });
@@ -99,7 +99,7 @@ describe('the notation of a set', () => {
     { name: 'a field', given: { 'f:a': {} }, want: { 'f:a': {} } },
     { name: 'null', given: { 'f:a': null }, want: { 'f:a': {} } },
     {
-      name: 'a field and what is below it',
+      name: 'a field and the fields below it',
       given: { 'f:a': { 'f:b': {}, '.': {} } },
       want: { 'f:a': { '.': {}, 'f:b': {} } },
     },
@@ -111,7 +111,7 @@ describe('the notation of a set', () => {
       want: { 'f:a': { '.': {}, 'f:b': {} } },
     },
     {
-      name: 'elements of a kind to come',
+      name: 'elements of a future kind',
       given: { 'x:a': { 'f:b': {} }, 'f:a': { 'y:z': {} } },
       want: { 'f:a': {} },
     },
@@ -156,7 +156,7 @@ describe('the notation of a set', () => {
       given: { 'k:{"a":1,"b":2}': {}, 'k:{"a":1}': {}, 'k:{"b":0}': {}, 'k:{"a":1,"b":1}': {}, 'k:{}': {} },
       want: { 'k:{}': {}, 'k:{"a":1}': {}, 'k:{"a":1,"b":1}': {}, 'k:{"a":1,"b":2}': {}, 'k:{"b":0}': {} },
     },
-  ])('of $name is understood', ({ given, want }) => {
+  ])('of $name is parsed', ({ given, want }) => {
     expect(toFieldsV1(fromFieldsV1(given))).toEqual(want);
   });
 
@@ -172,7 +172,7 @@ describe('the notation of a set', () => {
       name: 'fields below a hundred others',
       given: JSON.parse(`${'{"f:a":'.repeat(100)}{}${'}'.repeat(100)}`),
     },
-  ])('with $name is none', ({ given }) => {
+  ])('with $name is invalid', ({ given }) => {
     expect(() => fromFieldsV1(given)).toThrow(PathElementError);
     expect(() => fromFieldsV1({ 'f:above': given })).toThrow(PathElementError);
   });

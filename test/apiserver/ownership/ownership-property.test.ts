@@ -44,7 +44,7 @@ const writes = fc.array(
   },
 );
 
-/** What may be owned although there is nothing in it, and what goes with the last that is in it. */
+/** Fields that may be owned although they are empty, and parents that disappear with their last field. */
 const mayBeEmpty: readonly string[] = [
   '.metadata.labels',
   '.metadata.annotations',
@@ -61,7 +61,7 @@ function apply(live: ApiObject | undefined, config: JsonObject, manager: string,
   return applyConfiguration({ live, config, force, change: change(manager), versions });
 }
 
-/** The object after all writes that are not refused. */
+/** The object after all accepted writes. */
 function written(steps: readonly { manager: string; isApply: boolean; force: boolean; lease: JsonObject }[]) {
   let live: ApiObject | undefined;
   for (const { manager, isApply, force, lease } of steps) {
@@ -86,13 +86,13 @@ function textsOf(set: FieldSet): readonly string[] {
   return pathsOf(set).map(pathText).sort();
 }
 
-/** All fields that an object has, those that lead to others included. */
+/** All fields of an object, including parents of other fields. */
 function fieldsOf(object: ApiObject): FieldSet {
   return withNamedFields(schema, fieldSetOf(schema, object));
 }
 
 describe('ownership', () => {
-  test('is never of a field that is not there', () => {
+  test('never includes missing fields', () => {
     fc.assert(
       fc.property(writes, (steps) => {
         const live = written(steps);
@@ -105,7 +105,7 @@ describe('ownership', () => {
     );
   });
 
-  test('of what was applied is the applier’s, and so are the values', () => {
+  test('of applied fields belongs to the applier, with its values', () => {
     fc.assert(
       fc.property(writes, leases, (steps, config) => {
         const { object } = apply(written(steps), config, 'applier');
@@ -118,7 +118,7 @@ describe('ownership', () => {
     );
   });
 
-  test('does not change when the same is applied again', () => {
+  test('does not change when the same configuration is applied again', () => {
     fc.assert(
       fc.property(writes, leases, (steps, config) => {
         const { object } = apply(written(steps), config, 'applier');
@@ -129,7 +129,7 @@ describe('ownership', () => {
     );
   });
 
-  test('ends with what was applied: applying nothing gives back what was there', () => {
+  test('ends with the configuration: an empty one restores the object', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (given, config) => {
         const live = recordUpdate({ live: undefined, next: given, change: change('maker'), versions });
@@ -137,7 +137,7 @@ describe('ownership', () => {
         const { object: left } = apply(object, leaseOf({}), 'applier');
         const before = withManagedFields(live, undefined);
         const { removed, added } = compareObjects(schema, before, withManagedFields(left, undefined));
-        // What the applier took over by force is gone with it, and what is empty then; nothing else is.
+        // The fields that the applier took by force are gone, and then empty parents; no other field is.
         const gone = textsOf(difference(removed, fieldSetOf(schema, config)));
         expect(gone.filter((path) => !mayBeEmpty.includes(path))).toEqual([]);
         expect(textsOf(added)).toEqual([]);
@@ -146,7 +146,7 @@ describe('ownership', () => {
     );
   });
 
-  test('of an object that is created is of everything in it', () => {
+  test('of a created object includes everything in it', () => {
     fc.assert(
       fc.property(decodedLeases, (next) => {
         const created = recordUpdate({ live: undefined, next, change: change('maker'), versions });
@@ -162,7 +162,7 @@ describe('ownership', () => {
     );
   });
 
-  test('of what one updater sets is taken from all others', () => {
+  test('moves to the last updater of a field', () => {
     fc.assert(
       fc.property(writes, decodedLeases, (steps, next) => {
         const live = written(steps);
@@ -181,7 +181,7 @@ describe('ownership', () => {
 });
 
 describe('a comparison', () => {
-  test('is the other way round where the objects are', () => {
+  test('is symmetric', () => {
     fc.assert(
       fc.property(decodedLeases, decodedLeases, (one, other) => {
         const there = compareObjects(schema, one, other);
@@ -193,7 +193,7 @@ describe('a comparison', () => {
     );
   });
 
-  test('of an object with itself finds nothing', () => {
+  test('of an object with itself is empty', () => {
     fc.assert(
       fc.property(decodedLeases, (one) => {
         const { added, modified, removed } = compareObjects(schema, one, structuredClone(one));
@@ -204,7 +204,7 @@ describe('a comparison', () => {
 });
 
 describe('a merge', () => {
-  test('has all of the configuration, and nothing of the object is lost', () => {
+  test('contains the whole configuration, and keeps everything in the object', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (live, config) => {
         const merged = mergeObjects(schema, live, config);
@@ -215,7 +215,7 @@ describe('a merge', () => {
     );
   });
 
-  test('has no item twice', () => {
+  test('has no duplicate item', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (live, config) => {
         const { metadata } = mergeObjects(schema, live, config) as ApiObject;
@@ -227,7 +227,7 @@ describe('a merge', () => {
     );
   });
 
-  test('can be undone by removing what it added', () => {
+  test('can be undone by removing the added fields', () => {
     fc.assert(
       fc.property(decodedLeases, leases, (live, config) => {
         const merged = mergeObjects(schema, live, config);

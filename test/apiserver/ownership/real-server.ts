@@ -6,7 +6,7 @@ import type { ControlPlane } from '../../control-plane/control-plane.ts';
 import { atVersionOf, objectOf, type Step, type Story } from './stories.ts';
 import { type Outcome, transcriptOf } from './transcript.ts';
 
-/** What a server answered. */
+/** The answer of a server. */
 export interface Answer {
   readonly code: number;
   readonly body: JsonObject;
@@ -53,8 +53,8 @@ export async function connect({ url, caFile, adminToken }: ControlPlane): Promis
 }
 
 /**
- * Plays stories on a real server, all of them at once and step by step: a second or more lies between two steps, as that is
- * how fine its times are.
+ * Plays stories on a real server, all at the same time and step by step. At least a second passes between two steps,
+ * because the server's times have that resolution.
  */
 export async function tellStories(send: Send, stories: readonly Story[]): Promise<readonly string[]> {
   const namespaces = stories.map(({ namespace }, index) => namespace ?? `story-${index}`);

@@ -20,13 +20,13 @@ describe('an update', () => {
   const versions = versionsOf('Lease');
   const live = recordUpdate({ live: undefined, next: lease({}), change, versions });
 
-  test('by nobody in particular is by unknown', () => {
+  test('by an unnamed client is by "unknown"', () => {
     const anonymous = { ...change, manager: '' };
     const next = recordUpdate({ live: undefined, next: lease({}), change: anonymous, versions });
     expect(managersOf(next)).toEqual(['unknown']);
   });
 
-  test('of a subresource does not take managedFields from the client, and is told apart', () => {
+  test('of a subresource ignores the client’s managedFields, and has its own entry', () => {
     const next = lease({ managedFields: [sent] }, { holderIdentity: 'b' });
     const recorded = recordUpdate({ live, next, change: { ...change, subresource: 'status' }, versions });
     expect(recorded.metadata.managedFields).toEqual([
@@ -34,7 +34,7 @@ describe('an update', () => {
     ]);
   });
 
-  test('does not touch what it is given', () => {
+  test('does not modify its input', () => {
     const next = lease({ managedFields: [sent] }, { holderIdentity: 'b' });
     const before = structuredClone({ live, next });
     recordUpdate({ live, next, change, versions });
@@ -45,12 +45,12 @@ describe('an update', () => {
     { name: 'a version that is none', managedFields: [{ ...sent, apiVersion: 'a/b/c' }] },
     { name: 'an empty entry', managedFields: [{}] },
     { name: 'no entry', managedFields: [] },
-  ])('with $name forgets who owns what', ({ managedFields }) => {
+  ])('with $name resets the ownership', ({ managedFields }) => {
     const recorded = recordUpdate({ live, next: lease({ managedFields }), change, versions });
     expect('managedFields' in recorded.metadata).toBe(false);
   });
 
-  test('that shows an item twice in a version that somebody else uses forgets who owns what', () => {
+  test('that duplicates an item in another manager’s version resets the ownership', () => {
     const candidate = (version: string, finalizers: readonly string[]) =>
       decoded('LeaseCandidate', `coordination.k8s.io/${version}`, { metadata: { name: 'x', finalizers } });
     const given = { change, versions: versionsOf('LeaseCandidate') };
@@ -61,7 +61,7 @@ describe('an update', () => {
     expect('managedFields' in recorded.metadata).toBe(false);
   });
 
-  test('of what its resource resets leaves the ownership as it was', () => {
+  test('of fields that its resource resets does not change the ownership', () => {
     const namespace = (phase: string) =>
       decoded('Namespace', 'v1', { metadata: { name: 'x', labels: { a: '1' } }, status: { phase } });
     const given = { change, versions: { ...versionsOf('Namespace'), resetFields: ['status'] } };

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../src/support/json.ts';
 
-/** A configuration of a Lease that cannot be applied, whatever is there. */
+/** An invalid configuration of a Lease. */
 export interface RefusedConfiguration {
   readonly name: string;
-  /** What it says beside apiVersion, kind and metadata.name. */
+  /** Its fields in addition to apiVersion, kind and metadata.name. */
   readonly config: { readonly metadata?: unknown; readonly [field: string]: unknown };
   /** The code of the refusal. */
   readonly want: number;

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => plane?.stop());
 
 describe('a real server', () => {
-  test('tells the stories as they are written down', async () => {
+  test('plays the stories with the recorded results', async () => {
     const transcripts = await tellStories(send, stories);
     await expect(`${transcripts.join('\n\n')}\n`).toMatchFileSnapshot('testdata/stories.txt');
   });

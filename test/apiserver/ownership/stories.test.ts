@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stories } from './stories.ts';
 import { tellStory } from './story-teller.ts';
 
-/** What a real server made of each story; stories.e2e.test.ts writes and checks it. */
+/** The results of a real server for each story; stories.e2e.test.ts writes and checks them. */
 const told = readFileSync(new URL('testdata/stories.txt', import.meta.url), 'utf8')
   .trimEnd()
   .split('\n\n# ')
@@ -17,7 +17,7 @@ describe('ownership is recorded as by the real server when', () => {
     },
   );
 
-  test('all the stories have been told', () => {
+  test('all stories were played', () => {
     expect(told).toHaveLength(stories.length);
   });
 });

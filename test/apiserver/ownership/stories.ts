@@ -1,23 +1,23 @@
 import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 
-/** One write of one object, by a manager. */
+/** A write of one object by a manager. */
 export interface Step {
   readonly verb: 'create' | 'replace' | 'merge' | 'json' | 'strategic' | 'apply';
   readonly manager: string;
   readonly apiVersion: string;
   /**
-   * The object or the patch. Of an object, name, namespace, kind and apiVersion are filled in, and for `replace` the
+   * The object or the patch. For an object, adds name, namespace, kind and apiVersion, and for `replace` the
    * resourceVersion.
    */
   readonly body: JsonObject | readonly JsonObject[];
   readonly force?: true;
 }
 
-/** What happens to one object. */
+/** The history of an object. */
 export interface Story {
   readonly name: string;
   readonly kind: 'Lease' | 'LeaseCandidate' | 'Event';
-  /** One of its own where this is absent. */
+  /** Default: a namespace of its own. */
   readonly namespace?: 'default';
   readonly steps: readonly Step[];
 }
@@ -52,7 +52,7 @@ function candidate(name: string, ...steps: Step[]): Story {
   return { name, kind: 'LeaseCandidate', steps };
 }
 
-/** An Event in the namespace of what it is about. */
+/** An Event in the namespace of its subject. */
 function event(name: string, ...steps: Step[]): Story {
   return { name, kind: 'Event', namespace: 'default', steps };
 }
@@ -77,7 +77,7 @@ const everything = {
     preferredHolder: 'b',
   },
 };
-/** Renewed so late that the real server's own coordinator does not touch it. */
+/** Renewed in the far future, so that the real server's own coordinator does not touch it. */
 const standing = {
   spec: {
     leaseName: 'x',
@@ -121,7 +121,7 @@ const manyUpdaters = Array.from({ length: 13 }, (_, index) =>
   merge(`updater-${index}`, { metadata: { labels: { [`l${index}`]: 'x' } } }),
 );
 
-/** Each of these is told by a real server in testdata/stories.txt. */
+/** testdata/stories.txt contains a real server's results for each of these. */
 export const stories: readonly Story[] = [
   lease('an object with everything is created', create('maker', everything)),
   lease('an object with nothing is created', create('maker', {})),
@@ -448,14 +448,14 @@ export const stories: readonly Story[] = [
   ),
 ];
 
-/** The object of a step with what the story leaves out. */
+/** Returns the object of a step with the fields that the story omits. */
 export function objectOf(body: Step['body'], type: { apiVersion: string; kind: string }): JsonObject {
   if (!isJsonObject(body)) throw new Error('a list is no object');
   const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {};
   return { ...type, ...body, metadata: { name: 'x', ...metadata } };
 }
 
-/** The object as a client sends it that has just read the live one. */
+/** Returns the object as sent by a client that has just read the live one. */
 export function atVersionOf(live: JsonObject, object: JsonObject): JsonObject {
   const { resourceVersion } = isJsonObject(live['metadata']) ? live['metadata'] : {};
   const metadata = isJsonObject(object['metadata']) ? object['metadata'] : {};

@@ -24,7 +24,7 @@ const views = new Map<string, VersionDefinition>(
   ),
 );
 
-/** What is served of a kind, in all groups. */
+/** The served versions of a kind, in all groups. */
 export function versionsOf(kind: string): Versions {
   return {
     schema: (apiVersion) => views.get(`${kind} ${apiVersion}`)?.schema,
@@ -39,13 +39,13 @@ export function viewOf(kind: string, apiVersion: string): VersionDefinition {
   return view;
 }
 
-/** An object as a server has read it. */
+/** An object as a server has decoded it. */
 export function decoded(kind: string, apiVersion: string, value: JsonObject): ApiObject {
   const { metadata = {}, ...rest } = decodeObject(viewOf(kind, apiVersion).schema, value).value;
   return { ...rest, apiVersion, kind, metadata } as unknown as ApiObject;
 }
 
-/** Plays a story with nothing but what is tested here; a second lies between two steps. */
+/** Plays a story with the functions under test only. A second passes between two steps. */
 export function tellStory(story: Story): string {
   const { kind, steps } = story;
   let stored: ApiObject | undefined;
@@ -99,7 +99,7 @@ function written(kind: string, { verb, apiVersion, body }: Step, live: ApiObject
   }
 }
 
-/** What a server fills in. */
+/** The fields that a server sets. */
 function withServerFields(next: ApiObject, live: ApiObject | undefined): ApiObject {
   const given = { creationTimestamp: '2026-01-01T00:00:00Z', resourceVersion: '1', uid: 'some-uid' };
   const { creationTimestamp, resourceVersion, uid } = live?.metadata ?? {};
@@ -109,7 +109,7 @@ function withServerFields(next: ApiObject, live: ApiObject | undefined): ApiObje
   } as ApiObject;
 }
 
-/** A write that changes nothing but times changes nothing. */
+/** A write that changes only times changes nothing. */
 function withOldTimes(next: ApiObject, old: ApiObject | undefined): ApiObject {
   return old !== undefined && isDeepStrictEqual(timeless(next), timeless(old)) ? old : next;
 }

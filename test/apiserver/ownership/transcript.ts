@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../../src/support/json.ts';
 import type { Step, Story } from './stories.ts';
 
-/** What a step came to: the object as it is stored then, or the Status of the refusal. */
+/** The result of a step: the stored object, or the Status of the refusal. */
 export type Outcome =
   | { readonly kind: 'stored'; readonly object: JsonObject }
   | { readonly kind: 'refused'; readonly status: JsonObject };
 
-/** Tells a story with what came of each step. A time of managedFields is shown as the step that it is the time of. */
+/** Returns a story as text, with the result of each step. A time of managedFields is shown as the step of that time. */
 export function transcriptOf(
   story: Story,
   outcomes: readonly Outcome[],
@@ -43,7 +43,7 @@ function outcomeLines(outcome: Outcome, stepOf: (time: string) => string): strin
   ];
 }
 
-/** A real server names conflicts with several managers in any order. Their prose does not count. */
+/** A real server lists conflicts with several managers in random order. Messages are not compared. */
 function inOrder(details: unknown): unknown {
   if (!isJsonObject(details) || !Array.isArray(details['causes'])) return details;
   const causes = details['causes'].map(({ message: _, ...cause }) => JSON.stringify(cause)).sort();

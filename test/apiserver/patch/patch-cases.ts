@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/support/json.ts';
 
-/** What patches change, of a Lease. */
+/** The parts of a Lease that patches change. */
 export interface Summary {
   readonly labels?: JsonObject;
   readonly finalizers?: readonly string[];
@@ -9,12 +9,12 @@ export interface Summary {
   readonly spec: JsonObject;
 }
 
-/** A refusal, by its code: the words are those of each server. */
+/** A refusal, by its code: messages differ between servers. */
 export interface Refusal {
   readonly code: number;
 }
 
-/** A patch of {@link patched}, and what comes of it; what that does not name stays as it is, and undefined goes. */
+/** A patch of {@link patched}, and its result. Fields that the result omits are unchanged; undefined: removed. */
 export type PatchCase = readonly [
   name: string,
   patch: unknown,
@@ -43,7 +43,7 @@ const bad = { code: 400 };
 const broken = { code: 500 };
 const ofWrongType = { code: 422 };
 
-/** Labels and annotations, copied into each other. */
+/** Copies of labels and annotations into each other. */
 function copiesOfCopies(times: number): readonly object[] {
   return Array.from({ length: times }, (_, index) => {
     const [from, to] = index % 2 === 0 ? ['labels', 'annotations'] : ['annotations', 'labels'];
@@ -377,12 +377,12 @@ export const strategicMergePatchCases: readonly PatchCase[] = [
   ['a number for a time', { spec: { renewTime: 5 } }, ofWrongType],
 ];
 
-/** What is to come of a case. */
+/** The expected result of a case. */
 export function wanted(want: PatchCase[2]): object {
   return 'code' in want ? want : { ...summaryOf(patched), ...want };
 }
 
-/** What a Lease has of what patches change. */
+/** Returns the parts of a Lease that patches change. */
 export function summaryOf(object: JsonObject): Summary {
   const { metadata, spec } = object as typeof patched;
   return {

@@ -28,13 +28,13 @@ function outcomeOf(apply: (document: JsonObject, patch: unknown) => JsonObject, 
   }
 }
 
-/** Every case is played on a real server, too, by patch.e2e.test.ts. */
+/** patch.e2e.test.ts tries every case on a real server, too. */
 describe('a JSON patch', () => {
   test.each(jsonPatchCases)('of %s', (_, patch, want) => {
     expect(outcomeOf(applyJsonPatch, patch)).toEqual(wanted(want));
   });
 
-  test('names the fields that operations do not have', () => {
+  test('names the missing fields of operations', () => {
     const patch = [{ op: 'test', path: '/a', foo: 1 }, null, { op: 'remove', path: '/a', Value: 1 }];
     expect(unknownOperationFields(patch)).toEqual(['[0].foo', '[2].Value']);
   });
@@ -51,7 +51,7 @@ describe('a JSON patch', () => {
     expect(outcomeOf(applyJsonPatch, copies(32 * 1024 - quotes + 1))).toMatchObject({ code: 422 });
   });
 
-  test('keeps a copy apart from what it is a copy of', () => {
+  test('copies by value', () => {
     const patch = [
       { op: 'add', path: '/a/x', value: 1 },
       { op: 'copy', from: '/a', path: '/b' },
@@ -61,7 +61,7 @@ describe('a JSON patch', () => {
     expect(applyJsonPatch({ a: {} }, patch)).toEqual({ a: { x: 1, z: 3 }, b: { x: 1, y: 2 } });
   });
 
-  test('leaves its own values as they are', () => {
+  test('does not modify its own values', () => {
     const value = { x: 1 };
     applyJsonPatch({}, [
       { op: 'add', path: '/a', value },
@@ -70,7 +70,7 @@ describe('a JSON patch', () => {
     expect(value).toEqual({ x: 1 });
   });
 
-  test('takes __proto__ for a key like any other', () => {
+  test('treats __proto__ as a key like any other', () => {
     const patch = JSON.parse('[{"op":"add","path":"/__proto__","value":{"polluted":1}}]');
     const result = applyJsonPatch({}, patch);
     expect(Object.keys(result)).toEqual(['__proto__']);
@@ -83,7 +83,7 @@ describe('a merge patch', () => {
     expect(outcomeOf(applyMergePatch, patch)).toEqual(wanted(want));
   });
 
-  test('takes __proto__ for a key like any other', () => {
+  test('treats __proto__ as a key like any other', () => {
     const result = applyMergePatch({}, JSON.parse('{"__proto__":{"polluted":1}}'));
     expect(Object.keys(result)).toEqual(['__proto__']);
     expect('polluted' in result).toBe(false);
@@ -97,7 +97,7 @@ describe('a strategic merge patch', () => {
   });
 });
 
-test('a patch leaves the object that it is applied to as it was', () => {
+test('a patch does not modify its object', () => {
   const before = structuredClone(patched);
   const { metadata, spec } = patched;
   applyJsonPatch(patched, [{ op: 'remove', path: '/metadata/finalizers/0' }]);

@@ -32,13 +32,13 @@ function problemIn(decode: () => unknown): string {
 }
 
 describe('a value of the wrong type is refused', () => {
-  test('in place of an object, its value cut short', () => {
+  test('in place of an object, with its value truncated', () => {
     const want = `the object: expected an object, found "${'x'.repeat(99)}...`;
     expect(problemIn(() => decodeObject(leaseSchema, 'x'.repeat(1000)))).toBe(want);
   });
 });
 
-describe('what is given is kept as the server writes it', () => {
+describe('a value is kept in the server’s format', () => {
   test.each([
     ['an empty spec', '{}', {}],
     ['no spec', 'null', {}],
@@ -121,7 +121,7 @@ describe('what is given is kept as the server writes it', () => {
     expect(decodeLease(`{"metadata":${json}}`).value['metadata']).toStrictEqual(want);
   });
 
-  test('an Event says even what nobody has said', () => {
+  test('an Event contains even its unset fields', () => {
     const core = decodeObject(schemaOf('Event', '', 'v1'), { series: {}, related: {} });
     expect(core.value).toStrictEqual({
       metadata: {},
@@ -137,7 +137,7 @@ describe('what is given is kept as the server writes it', () => {
     });
   });
 
-  test('decoding what was decoded changes nothing', () => {
+  test('decoding is idempotent', () => {
     const text = fc.option(fc.string(), { nil: undefined });
     const micro = fc.constantFrom(
       '2024-01-01T00:00:00.000001Z',

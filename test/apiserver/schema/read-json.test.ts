@@ -7,7 +7,7 @@ import {
   readJson,
 } from '../../../src/apiserver/schema/read-json.ts';
 
-test('reads what JSON.parse reads, and refuses what it refuses', () => {
+test('accepts exactly the texts that JSON.parse accepts', () => {
   const anyJson = fc.oneof(fc.json(), fc.json({ depthSize: 'large' }));
   fc.assert(
     fc.property(anyJson, (json) => {
@@ -17,23 +17,23 @@ test('reads what JSON.parse reads, and refuses what it refuses', () => {
   expect(() => readJson('{')).toThrow(SyntaxError);
 });
 
-test('reads numbers of every form as JSON.parse does', () => {
+test('reads numbers of every form like JSON.parse', () => {
   const json =
     '{"a":1.0,"b":[1e3,-0,0.5,12345678901234567890],"c":{"d":true,"e":false,"f":null,"g":"x"}, "h":[]}';
   expect(readJson(json)).toEqual(JSON.parse(json));
 });
 
-test('keeps the last of a field that is given twice', () => {
+test('keeps the last of duplicate fields', () => {
   expect(readJson('{"a":1,"b":{"x":1,"x":"\\u0041"},"a":2}')).toEqual({ a: 2, b: { x: 'A' } });
 });
 
-test('remembers the fields that were given twice', () => {
+test('remembers the duplicate fields', () => {
   const value = readJson('{"a":1,"b":{"x":1,"x":2},"a":3}') as object;
   expect(duplicatesOf(value)).toEqual(['b.x', 'a']);
   expect(duplicatesOf(readJson('{"a":1}') as object)).toEqual([]);
 });
 
-describe('fields that are given twice', () => {
+describe('duplicate fields', () => {
   test.each([
     ['nothing at all', 'null', []],
     ['an object without any', '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}', []],
@@ -54,7 +54,7 @@ describe('fields that are given twice', () => {
     expect(duplicateFields(json)).toEqual([...new Set(want)]);
   });
 
-  test('are never found in what JSON.stringify has written', () => {
+  test('are never found in the output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         expect(duplicateFields(json)).toEqual([]);
@@ -63,7 +63,7 @@ describe('fields that are given twice', () => {
   });
 });
 
-test('a text that is nested too deeply is refused', () => {
+test('a text with too many levels is refused', () => {
   const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   expect(duplicateFields(deep(MAX_JSON_DEPTH))).toEqual([]);
   expect(() => duplicateFields(deep(MAX_JSON_DEPTH + 1))).toThrow(SyntaxError);

@@ -10,7 +10,7 @@ function schemaOf(resource: string) {
   return schema;
 }
 
-test('an object that was put together is written like one that was decoded', () => {
+test('a constructed object has the format of a decoded one', () => {
   const put = {
     spec: { leaseTransitions: 0, holderIdentity: '', strategy: undefined, foo: 1 },
     metadata: { labels: { b: '1', a: '2' }, annotations: {}, name: 'x', finalizers: [] },
@@ -22,14 +22,14 @@ test('an object that was put together is written like one that was decoded', () 
   );
 });
 
-test('what is required is filled in', () => {
+test('required fields are filled in', () => {
   expect(settle(schemaOf('leasecandidates'), {})).toStrictEqual({
     metadata: {},
     spec: { leaseName: '', binaryVersion: '' },
   });
 });
 
-test('a time of the year 1, which is written as null, stays', () => {
+test('a time of the year 1 stays, although it is written as null', () => {
   expect(
     settle(schemaOf('leases'), { spec: { renewTime: null, holderIdentity: null } })['spec'],
   ).toStrictEqual({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatTime, parseTime, type TimeLayout } from '../../../src/apiserver/schema/time-text.ts';
 
-/** The text that the server would write for it, null for the zero time, undefined for a text that is no time. */
+/** The text that the server would write for it; null for the zero time, undefined for an invalid text. */
 function reread(text: string, layout: TimeLayout): string | null | undefined {
   const moment = parseTime(text, layout);
   return moment && (formatTime(moment, layout) ?? null);
@@ -60,7 +60,7 @@ describe('a MicroTime', () => {
     '2024-01-01T00:00:00.000000Zjunk',
     '2024-01-01T00:00:00.+12345Z',
     '9999-12-31T23:59:59.999999-01:00',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(reread(text, 'microTime')).toBeUndefined();
   });
 });
@@ -78,7 +78,7 @@ describe('a Time', () => {
   });
 });
 
-test('what a Date writes is read as it was', () => {
+test('the output of Date is read back unchanged', () => {
   const date = fc.date({ min: new Date('0002-01-01'), max: new Date('9999-12-30'), noInvalidDate: true });
   fc.assert(
     fc.property(date, (when) => {
@@ -88,6 +88,6 @@ test('what a Date writes is read as it was', () => {
   );
 });
 
-test('whatever the text, reading it does not throw', () => {
+test('no text makes it throw', () => {
   fc.assert(fc.property(fc.string(), (text) => parseTime(text, 'time') === undefined));
 });

@@ -42,13 +42,13 @@ test.each([
   expect(matches({ reason: value })).toBe(true);
 });
 
-test('a field that the object does not have is empty', () => {
+test('a missing field is empty', () => {
   const { matches } = parseFieldSelector('status.phase=', namespaceFields);
   expect(matches({ 'metadata.name': 'a' })).toBe(true);
   expect(parseFieldSelector('constructor!=', ['constructor']).matches({})).toBe(false);
 });
 
-test('the value that a field must have can be asked for', () => {
+test('returns the required value of a field', () => {
   const { exact } = parseFieldSelector('metadata.name!=b,metadata.name==a', leaseFields);
   expect(exact('metadata.name')).toBe('a');
   expect(exact('metadata.namespace')).toBeUndefined();
@@ -79,7 +79,7 @@ test.each([
   expect(refusal(() => parseFieldSelector(selector, leaseFields))).toContain('select');
 });
 
-test('what is written can be checked before the fields are', () => {
+test('the syntax is checked before the fields', () => {
   expect(parseFieldRequirements('spec.foo!=1')).toEqual([{ field: 'spec.foo', operator: '!=', value: '1' }]);
   expect(refusal(() => parseFieldRequirements('spec.foo'))).toContain('cannot parse "spec.foo"');
 });
@@ -90,7 +90,7 @@ const requirement = fc.record({
   value: fc.string({ unit: fc.constantFrom('a', 'é', '\\', ',', '=', '!', ' ') }),
 });
 
-test('whatever the value, an escaped requirement means it', () => {
+test('an escaped requirement means its value, for every value', () => {
   fc.assert(
     fc.property(fc.array(requirement, { maxLength: 4 }), (wanted) => {
       const text = wanted.map(

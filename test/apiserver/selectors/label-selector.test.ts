@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseLabelSelector } from '../../../src/apiserver/selectors/label-selector.ts';
 import { refusal } from './refusal.ts';
 
-/** Beside what the conformance suite selects by. */
+/** In addition to the selectors of the conformance suite. */
 const labels = { app: 'web', tier: '', count: '7', 'example.com/zone': 'a', in: 'notin' };
 
 test.each([
@@ -110,7 +110,7 @@ const requirement = fc.oneof(
   fc.record({ operator: fc.constantFrom('exists', '!'), key, values: fc.constant([]) }),
 );
 
-test('a selector that is written down selects what its requirements select, however it is spaced', () => {
+test('a printed selector selects the same objects, with any spaces', () => {
   fc.assert(
     fc.property(
       fc.array(requirement, { maxLength: 4 }),

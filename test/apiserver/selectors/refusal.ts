@@ -1,6 +1,6 @@
 import { ApiError } from '../../../src/apiserver/errors/api-error.ts';
 
-/** The message of the 400 that `act` is refused with; undefined when it is not refused. */
+/** Returns the message of the 400 error of `act`; undefined if it succeeds. */
 export function refusal(act: () => unknown): string | undefined {
   try {
     act();

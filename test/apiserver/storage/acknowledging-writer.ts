@@ -1,4 +1,4 @@
-// Writes to the directory that it is given, and acknowledges each write on stdout once it is kept, until it is killed.
+// Writes to the given directory until it is killed, and acknowledges each stored write on stdout.
 import { writeSync } from 'node:fs';
 import { openSqliteJournal } from '../../../src/apiserver/storage/journal.ts';
 import { ObjectStore } from '../../../src/apiserver/storage/object-store.ts';

@@ -19,7 +19,7 @@ function revisionAt(history: History, position: number): number | undefined | 'e
   return typeof event === 'object' ? event.stored.revision : event;
 }
 
-test('events leave in the order in which they came, and the history tells since when it is whole', () => {
+test('events leave in order, and the history knows its start', () => {
   const history = makeHistory(2, 5, [6, 8]);
   expect(history.since).toBe(5);
   history.append(makeEvent(12));
@@ -32,7 +32,7 @@ test('events leave in the order in which they came, and the history tells since 
   ]);
 });
 
-test('whoever reads from a position gets every event after the revision it stands for, in order', () => {
+test('a reader from a position gets every later event, in order', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),
@@ -71,7 +71,7 @@ test('large events push out others, but never the last one', () => {
   expect(history.positionAfter(10)).toBe(5);
 });
 
-test('what an event has replaced counts as well', () => {
+test('the replaced object of an event counts as well', () => {
   const history = new History({ events: 5, characters: 1000 }, 5);
   const { stored } = makeEvent(6, 600);
   history.append({ type: 'ADDED', stored });

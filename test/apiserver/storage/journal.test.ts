@@ -47,7 +47,7 @@ function openError(at = directory): JournalError {
   throw new Error('it was opened');
 }
 
-/** Changes the file behind the journal's back. */
+/** Changes the file without the journal. */
 function tamper(sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);
@@ -63,7 +63,7 @@ function fill(look = () => {}): readonly StoredObject[] {
   return store.list('leases');
 }
 
-test('a new directory is empty, and readable by its owner alone', () => {
+test('a new directory is empty, and only its owner can read it', () => {
   const nested = join(directory, 'some', 'where');
   const journal = open(nested);
   expect(journal.load()).toEqual({ revision: undefined, objects: [] });
@@ -71,7 +71,7 @@ test('a new directory is empty, and readable by its owner alone', () => {
   expect(new ObjectStore({ journal }).revision).toBe(1);
 });
 
-test('its files are readable by their owner alone, also where others may use the directory', () => {
+test('only the owner can read its files, even in a shared directory', () => {
   chmodSync(directory, 0o755);
   const before = process.umask(0o022);
   onTestFinished(() => void process.umask(before));
@@ -83,14 +83,14 @@ test('its files are readable by their owner alone, also where others may use the
   });
 });
 
-test('a file that others may read stays as it is', () => {
+test('a file that others can read is unchanged', () => {
   close(open());
   chmodSync(file, 0o640);
   open();
   expect(statSync(file).mode & 0o777).toBe(0o640);
 });
 
-test('all there was is there again, and revisions go on, that of a deletion included', () => {
+test('all objects are loaded again, and revisions continue, including that of a deletion', () => {
   const first = open();
   const before = new ObjectStore({ journal: first });
   const lease = before.put(
@@ -111,7 +111,7 @@ test('all there was is there again, and revisions go on, that of a deletion incl
   expect(after.put('leases', makeObject('b')).revision).toBe(before.revision + 1);
 });
 
-test('a write that fails leaves what was there, and the next one succeeds', () => {
+test('a failed write keeps the previous state, and the next write succeeds', () => {
   const journal = open();
   const store = new ObjectStore({ journal });
   const kept = store.put('leases', makeObject('a', { value: 1 }));
@@ -129,7 +129,7 @@ test('a write that fails leaves what was there, and the next one succeeds', () =
   });
 });
 
-test('a directory is for one process at a time', async () => {
+test('only one process can use a directory', async () => {
   const holder = open();
   expect(openError().message).toBe(
     `${file} is in use by another process: stop that one, or use another directory`,
@@ -141,7 +141,7 @@ test('a directory is for one process at a time', async () => {
   expect(open().load().objects).toEqual([]);
 });
 
-test('a file that is no database is refused and left alone', () => {
+test('a file that is not a database is refused and unchanged', () => {
   const text = 'this was somebody’s diary, and still is, even if it has a strange name';
   writeFileSync(file, text);
   expect(openError().message).toBe(
@@ -155,14 +155,14 @@ test.each([
   { name: 'with tables', sql: 'CREATE TABLE notes (text TEXT)' },
   { name: 'with an id', sql: 'PRAGMA application_id = 7' },
   { name: 'with a version', sql: 'PRAGMA user_version = 1' },
-])('a database of another program is refused and left alone: $name', ({ sql }) => {
+])('a database of another program is refused and unchanged: $name', ({ sql }) => {
   tamper(sql);
   const before = readFileSync(file);
   expect(openError().message).toContain('was not written by this program');
   expect(readFileSync(file)).toEqual(before);
 });
 
-test('a file of a newer version is refused and left alone', () => {
+test('a file of a newer version is refused and unchanged', () => {
   close(open());
   tamper('PRAGMA user_version = 2');
   expect(openError().message).toBe(
@@ -170,7 +170,7 @@ test('a file of a newer version is refused and left alone', () => {
   );
 });
 
-test('a damaged file is refused, with what is wrong and what to do', () => {
+test('a damaged file is refused, with the problem and what to do', () => {
   fill();
   const bytes = readFileSync(file);
   bytes.fill(0xff, 4096, 4096 * 6);
@@ -180,20 +180,20 @@ test('a damaged file is refused, with what is wrong and what to do', () => {
   );
 });
 
-test('a file that was cut short is refused', () => {
+test('a truncated file is refused', () => {
   fill();
   writeFileSync(file, readFileSync(file).subarray(0, 4096 * 5));
   expect(openError().message).toContain('is damaged');
 });
 
-test('an object that cannot be read is named', () => {
+test('an error about an unreadable object contains its name', () => {
   fill();
   tamper(`UPDATE objects SET object = '{"kind":' WHERE key = 'lease-7'`);
   const journal = open();
   expect(() => journal.load()).toThrow(`${file} is damaged (leases lease-7 is not an object)`);
 });
 
-test('a file that cannot be loaded is free for others at once', () => {
+test('a file that cannot be loaded is not locked', () => {
   fill();
   tamper(`UPDATE objects SET object = '{"kind":' WHERE key = 'lease-7'`);
   expect(() => new ObjectStore({ journal: openSqliteJournal(directory) })).toThrow('is damaged');
@@ -204,7 +204,7 @@ test('a file that cannot be loaded is free for others at once', () => {
   expect(open().load().objects).toHaveLength(200);
 });
 
-test('a directory that cannot be made is told with the reason', () => {
+test('the error about a directory that cannot be created contains the reason', () => {
   writeFileSync(join(directory, 'in-the-way'), '');
   const error = openError(join(directory, 'in-the-way', 'data'));
   expect(error.message).toContain('in-the-way is a file, not a directory');
@@ -231,7 +231,7 @@ function spawnWriter() {
   });
   const closed = once(lines, 'close');
   return {
-    /** Resolves once the process is gone, and its locks with it. */
+    /** Resolves when the process and its locks are gone. */
     async ended() {
       await closed;
       const [code] = await exited;
@@ -247,7 +247,7 @@ function spawnWriter() {
   };
 }
 
-test('nothing that was acknowledged is lost when the process is killed', { timeout: 20_000 }, async () => {
+test('no acknowledged write is lost when the process is killed', { timeout: 20_000 }, async () => {
   let expected = new Map<string, StoredObject>();
   let revision = 1;
   for (const writes of [1, 150, 700]) {
@@ -266,7 +266,7 @@ test('nothing that was acknowledged is lost when the process is killed', { timeo
     const contents = journal.load();
     close(journal);
     const found = new Map(contents.objects.map(({ stored }) => [stored.key, stored]));
-    // At most one write was kept without having been acknowledged: the one in which the process was killed.
+    // At most one write was stored without an acknowledgement: the one in progress when the process was killed.
     expect(contents.revision).toBeGreaterThanOrEqual(revision);
     expect(contents.revision).toBeLessThanOrEqual(revision + 1);
     const last = `lease-${(contents.revision ?? 0) % 7}`;

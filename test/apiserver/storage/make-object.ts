@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../src/apiserver/schema/api-object.ts';
 
-/** An object with little in it; `value` tells its states apart. */
+/** A small object; `value` distinguishes its states. */
 export function makeObject(
   name: string,
   fields: {

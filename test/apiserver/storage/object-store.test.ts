@@ -19,7 +19,7 @@ test('the first write has revision 2, and an object carries its own as resourceV
   expect(store.revision).toBe(2);
 });
 
-test('an object without a namespace and one in a namespace of its name are two', () => {
+test('an object without a namespace differs from one in the namespace with its name', () => {
   const store = new ObjectStore();
   store.put('things', makeObject('a'));
   store.put('things', makeObject('b', { namespace: 'a' }));
@@ -27,7 +27,7 @@ test('an object without a namespace and one in a namespace of its name are two',
   expect(keys(store.list('things', 'a'))).toEqual(['a/b']);
 });
 
-test('what is removed is returned as it last was, under the resourceVersion of its deletion', () => {
+test('a removal returns the last state, with the resourceVersion of the deletion', () => {
   const store = new ObjectStore();
   const last = store.put('leases', makeObject('a', { value: 1 }));
   const removed = store.remove('leases', 'a');
@@ -37,7 +37,7 @@ test('what is removed is returned as it last was, under the resourceVersion of i
   expect(() => store.remove('leases', 'a')).toThrow('there is no a in leases');
 });
 
-test('the history tells what each write was', () => {
+test('the history contains each write', () => {
   const store = new ObjectStore();
   const added = store.put('leases', makeObject('a', { value: 1 }));
   const modified = store.put('leases', makeObject('a', { value: 2 }));
@@ -46,7 +46,7 @@ test('the history tells what each write was', () => {
   expect(store.history('namespaces').at(0)).toBeUndefined();
 });
 
-test('listeners hear of each write to their kind of object until they unsubscribe', () => {
+test('listeners get each write of their kind of object until they unsubscribe', () => {
   const store = new ObjectStore();
   const heard: number[] = [];
   const unsubscribe = store.onChange('leases', () => heard.push(store.revision));
@@ -58,7 +58,7 @@ test('listeners hear of each write to their kind of object until they unsubscrib
   expect(heard).toEqual([2, 4]);
 });
 
-test('a state that was taken stays what it was', () => {
+test('a snapshot does not change', () => {
   const store = new ObjectStore();
   store.put('leases', makeObject('a'));
   const before = store.snapshot('leases');
@@ -66,7 +66,7 @@ test('a state that was taken stays what it was', () => {
   expect(before.chunks.flat().map(({ key }) => key)).toEqual(['a']);
 });
 
-/** Keeps nothing, and fails when told to. */
+/** Stores nothing, and fails on request. */
 class FailingJournal implements Journal {
   isFailing = false;
   isClosed = false;
@@ -88,7 +88,7 @@ class FailingJournal implements Journal {
   }
 }
 
-test('a write that cannot be kept changes nothing', () => {
+test('a write that cannot be stored changes nothing', () => {
   const journal = new FailingJournal();
   const store = new ObjectStore({ journal });
   const kept = store.put('leases', makeObject('a', { value: 1 }));
@@ -110,7 +110,7 @@ test('a write that cannot be kept changes nothing', () => {
   expect(journal.isClosed).toBe(true);
 });
 
-test('a store that is loaded goes on from the last revision, and knows nothing of what was before', () => {
+test('a loaded store continues from the last revision, without a history', () => {
   const stored = { key: 'n/a', revision: 7, object: makeObject('a', { namespace: 'n' }), characters: 100 };
   const journal: Journal = {
     load: () => ({ revision: 9, objects: [{ storage: 'leases', stored }] }),
@@ -135,7 +135,7 @@ const write = fc.record({
   name: fc.constantFrom('x', 'y', 'z'),
 });
 
-test('the list at a revision is what the list was at that revision, as long as the history reaches back to it', () => {
+test('a list at a revision is the list of that time, as long as the history reaches back', () => {
   fc.assert(
     fc.property(fc.array(write, { maxLength: 60 }), fc.integer({ min: 1, max: 12 }), (writes, limit) => {
       const store = new ObjectStore({ historyLimit: limit });

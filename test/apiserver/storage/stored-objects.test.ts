@@ -19,7 +19,7 @@ const namespace = fc.constantFrom('a', 'a-b', 'a.b', 'ab', 'b');
 const key = fc.tuple(namespace, fc.integer({ min: 0, max: 400 })).map(([a, n]) => `${a}/${n}`);
 const step = fc.record({ isRemoval: fc.integer({ min: 0, max: 3 }).map((n) => n === 0), key });
 
-test('whatever is put in and taken out, the objects are found by key and listed in order, by namespace too', () => {
+test('objects are found by key and listed in order, also by namespace, after any insertions and removals', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 3000, size: 'max' }), (steps) => {
       const model = new Map<string, StoredObject>();
@@ -45,19 +45,19 @@ test('whatever is put in and taken out, the objects are found by key and listed 
       expect(findObject(objects, 'a/missing')).toBeUndefined();
       expect(objects.chunks.every((chunk) => chunk.length > 0 && chunk.length <= 512)).toBe(true);
     }),
-    // A smaller counterexample would take minutes to find, and tell nothing more.
+    // The search for a smaller counterexample would take minutes, without a benefit.
     { seed: 4355, numRuns: 30, endOnFailure: true },
   );
 });
 
-test('a state stays what it was while others are made of it', () => {
+test('a state does not change when others are derived from it', () => {
   const before = withObject(withObject(noObjects, makeStored('a', 2)), makeStored('b', 3));
   const after = withoutKey(withObject(before, makeStored('a', 4)), 'b');
   expect(listObjects(before).map((stored) => stored.revision)).toEqual([2, 3]);
   expect(listObjects(after).map((stored) => stored.revision)).toEqual([4]);
 });
 
-test('taking out what is not there changes nothing, and the last one leaves nothing', () => {
+test('removing a missing object changes nothing, and removing the last leaves nothing', () => {
   const objects = withObject(noObjects, makeStored('a', 2));
   expect(withoutKey(objects, 'a')).toEqual(noObjects);
   expect(withoutKey(objects, 'b')).toBe(objects);

@@ -18,7 +18,7 @@ function makeEvent(): StoreEvent {
   return { type: 'MODIFIED', stored: makeStored(3, 'new'), previous: makeStored(2, 'old') };
 }
 
-/** An encoder, and how often it was asked to encode an object. */
+/** An encoder, with the number of its encodings. */
 function makeEncoder(cacheKey: string) {
   let count = 0;
   const encoder = createEventEncoder(
@@ -32,7 +32,7 @@ function makeEncoder(cacheKey: string) {
   return { encoder, count: () => count };
 }
 
-test('an event is encoded once for each view and type, however many ask', () => {
+test('an event is encoded once for each view and type, for any number of readers', () => {
   const event = makeEvent();
   const [first, again, other] = [makeEncoder('one'), makeEncoder('one'), makeEncoder('two')];
   const line = first.encoder.event(event, 'MODIFIED');
@@ -47,7 +47,7 @@ test('an event is encoded once for each view and type, however many ask', () => 
   expect(first.encoder.event(makeEvent(), 'MODIFIED')).not.toBe(line);
 });
 
-test('lines are kept up to a limit, the latest ones', () => {
+test('the latest lines are cached, up to a limit', () => {
   const lines = new SharedLines(1000);
   const events = Array.from({ length: 30 }, makeEvent);
   let count = 0;
@@ -73,14 +73,14 @@ test('lines are kept up to a limit, the latest ones', () => {
   expect(lines.bytes).toBeLessThanOrEqual(1000);
 });
 
-test('a line above the limit is written, but not kept', () => {
+test('a line above the limit is written, but not cached', () => {
   const lines = new SharedLines(10);
   const encoder = createEventEncoder('one', () => ({ value: 'x'.repeat(20) }), {}, lines);
   expect(encoder.event(makeEvent(), 'MODIFIED').toString()).toContain('xxx');
   expect(lines.bytes).toBe(0);
 });
 
-test('what goes is shown as it was before, under the resourceVersion of the event', () => {
+test('a deleted object has its previous state, with the resourceVersion of the event', () => {
   const line = makeEncoder('one').encoder.event(makeEvent(), 'DELETED').toString();
   expect(JSON.parse(line)).toEqual({
     type: 'DELETED',

@@ -3,7 +3,7 @@ import { LineBatches } from '../../../src/apiserver/watch/watch-rounds.ts';
 
 const [a, b, c] = [Buffer.from('a\n'), Buffer.from('b\n'), Buffer.from('c\n')];
 
-test('the same lines are joined once', () => {
+test('equal lines are joined once', () => {
   const batches = new LineBatches();
   const joined = batches.join([a, b]);
   expect(joined.toString()).toBe('a\nb\n');
@@ -24,7 +24,7 @@ test.each([
   },
 );
 
-test('what is forgotten is joined anew', () => {
+test('forgotten lines are joined again', () => {
   const batches = new LineBatches();
   const joined = batches.join([a, b]);
   batches.forget();

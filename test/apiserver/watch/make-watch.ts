@@ -10,7 +10,7 @@ export const plainEncoder = createEventEncoder('plain', (object) => object, {
   spec: {},
 });
 
-/** Even the shortest of its timers takes a millisecond, as the system's do: something can come before a round. */
+/** Even the shortest of its timers takes a millisecond, like the system's: other work can come before a round. */
 class CoarseClock extends VirtualClock {
   override setTimer(callback: () => void, delayMs: number): () => void {
     return super.setTimer(callback, Math.max(1, delayMs));
@@ -26,7 +26,7 @@ export class WatchedStore {
     this.store = new ObjectStore({ historyLimit });
   }
 
-  /** Everything from the present revision on, for an hour, without bookmarks, by a client that reads at once. */
+  /** All changes after the present revision, for an hour, without bookmarks, by a client that reads at once. */
   watch(options: Partial<Omit<WatchOptions, 'sink'>> = {}, sink = new PacedSink()): PacedSink {
     startWatch({
       store: this.store,
@@ -43,7 +43,7 @@ export class WatchedStore {
     return sink;
   }
 
-  /** Lets all be sent that can be sent. */
+  /** Sends everything that can be sent. */
   settle(): Promise<void> {
     return this.clock.advance(10);
   }

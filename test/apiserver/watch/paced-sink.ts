@@ -16,7 +16,7 @@ export interface WatchLine {
   };
 }
 
-/** A connection whose client reads when told to: it takes writes until `capacity` bytes are waiting. */
+/** A connection whose client reads on request. It accepts writes until `capacity` bytes are waiting. */
 export class PacedSink implements StreamSink {
   state: 'open' | 'ended' | 'destroyed' | 'closed' = 'open';
   readonly writes: Buffer[] = [];
@@ -55,7 +55,7 @@ export class PacedSink implements StreamSink {
     this.#onClose = callback;
   }
 
-  /** The client reads all that waits. */
+  /** The client reads all waiting bytes. */
   read(): void {
     this.#waiting = 0;
     if (!this.#isRefusing || this.state !== 'open') return;
@@ -69,7 +69,7 @@ export class PacedSink implements StreamSink {
     this.read();
   }
 
-  /** The client goes away. */
+  /** The client disconnects. */
   leave(): void {
     this.#close('closed');
   }
@@ -83,7 +83,7 @@ export class PacedSink implements StreamSink {
       .map((line) => JSON.parse(line) as WatchLine);
   }
 
-  /** The lines in short: `ADDED n/a@3`. */
+  /** The lines in short form: `ADDED n/a@3`. */
   get summary(): readonly string[] {
     return this.lines.map(({ type, object }) => {
       const { namespace, name, resourceVersion } = object.metadata;

@@ -4,7 +4,7 @@ import { makeObject } from '../storage/make-object.ts';
 import { plainEncoder, WatchedStore } from './make-watch.ts';
 import { PacedSink } from './paced-sink.ts';
 
-test('a watch from a revision in the future is silent until that has passed', async () => {
+test('a watch from a future revision is silent until that revision has passed', async () => {
   const watched = new WatchedStore();
   const sink = watched.watch({ from: { kind: 'revision', revision: 4 }, bookmarks: true });
   for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name));
@@ -15,7 +15,7 @@ test('a watch from a revision in the future is silent until that has passed', as
   expect(sink.summary).toEqual(['ADDED d@5']);
 });
 
-test('a state of a revision in the future cannot be had', () => {
+test('a list at a future revision fails', () => {
   const watched = new WatchedStore();
   const start = { kind: 'state', sendBookmark: true } as const;
   const sink = watched.watch({ from: { ...start, minimum: 2 } });
@@ -44,7 +44,7 @@ test('many writes in one turn are one write to the connection', async () => {
   expect(sink.summary).toHaveLength(3);
 });
 
-test('watchers of one view who are told the same share the bytes, and those of another view do not', async () => {
+test('watchers of the same view with the same lines share the bytes, and those of another view do not', async () => {
   const watched = new WatchedStore();
   const other = createEventEncoder('other', ({ metadata }) => ({ metadata }), {});
   const sinks = [
@@ -61,7 +61,7 @@ test('watchers of one view who are told the same share the bytes, and those of a
   expect(sinks[1]?.lines[0]?.object).toEqual({ metadata: { name: 'a', resourceVersion: '2' } });
 });
 
-test('what is much is sent in parts, between which others get their turn', async () => {
+test('large output is sent in parts, between which other watchers have their turn', async () => {
   const watched = new WatchedStore();
   for (let n = 0; n < 100; n++) watched.store.put('leases', makeObject(`a${n}`, { value: 'x'.repeat(4000) }));
   const long = watched.watch({ from: { kind: 'state', sendBookmark: true } });
@@ -75,7 +75,7 @@ test('what is much is sent in parts, between which others get their turn', async
   expect(Math.max(...long.writes.map(({ length }) => length))).toBeLessThan(70_000);
 });
 
-test('the initial state waits for the client too, and is that of one revision', async () => {
+test('the initial state also waits for the client, and has one revision', async () => {
   const watched = new WatchedStore();
   const big = 'x'.repeat(40_000);
   for (const name of ['a', 'b', 'c', 'd']) watched.store.put('leases', makeObject(name, { value: big }));
@@ -97,7 +97,7 @@ test('the initial state waits for the client too, and is that of one revision', 
   ]);
 });
 
-test('after its timeout a watch ends, and nothing of it is left', async () => {
+test('after its timeout, a watch ends and leaves nothing', async () => {
   const watched = new WatchedStore();
   const sink = watched.watch({ timeoutMs: 5000, bookmarks: true });
   await watched.clock.advance(4999);
@@ -110,14 +110,14 @@ test('after its timeout a watch ends, and nothing of it is left', async () => {
   expect(watched.clock.pendingTimers).toBe(0);
 });
 
-test('a timeout that is over already ends the watch at once', async () => {
+test('a timeout in the past ends the watch at once', async () => {
   const watched = new WatchedStore();
   const sink = watched.watch({ timeoutMs: -1000, bookmarks: true });
   await watched.settle();
   expect(sink.state).toBe('ended');
 });
 
-test('a slow client gets at its timeout what it was sent, and no more', async () => {
+test('at its timeout, a slow client gets only the lines that were sent', async () => {
   const watched = new WatchedStore();
   const sink = watched.watch({ timeoutMs: 5000 }, new PacedSink(1));
   watched.store.put('leases', makeObject('a'));
@@ -151,7 +151,7 @@ test('bookmarks come about every minute, and two seconds before the timeout', as
   expect(without.writes).toEqual([]);
 });
 
-test('clients that began together are not told together', async () => {
+test('clients that started together do not get bookmarks at the same time', async () => {
   const watched = new WatchedStore();
   const sinks = [watched.watch({ bookmarks: true }), watched.watch({ bookmarks: true })];
   watched.store.put('namespaces', makeObject('n'));
@@ -162,7 +162,7 @@ test('clients that began together are not told together', async () => {
   expect(watched.clock.now()).toBeGreaterThan(first);
 });
 
-test('no bookmark tells a client what it knows already', async () => {
+test('no bookmark repeats a known revision', async () => {
   const watched = new WatchedStore();
   watched.store.put('leases', makeObject('a'));
   const sink = watched.watch({ bookmarks: true });
@@ -172,7 +172,7 @@ test('no bookmark tells a client what it knows already', async () => {
   expect(fromState.summary).toEqual(['ADDED a@2', 'BOOKMARK @2']);
 });
 
-/** Starts a watch, and lets the bookmark that is its next timer fall due right after `act`. */
+/** Starts a watch, and makes its next timer, that of a bookmark, due right after `act`. */
 async function watchUntilBookmark(watched: WatchedStore, act: () => void, sink = new PacedSink()) {
   watched.watch({ bookmarks: true }, sink);
   const delay = (watched.clock.nextTimerAt ?? 0) - watched.clock.now();
@@ -188,7 +188,7 @@ test('a bookmark comes after all events before it', async () => {
   expect(sink.summary).toEqual(['ADDED a@2', 'BOOKMARK @2']);
 });
 
-test('a client that is slow gets no bookmark', async () => {
+test('a slow client gets no bookmark', async () => {
   const watched = new WatchedStore();
   const write = () => watched.store.put('leases', makeObject('a'));
   const sink = await watchUntilBookmark(watched, write, new PacedSink(1));
@@ -206,7 +206,7 @@ test('a client that is behind gets no bookmark', async () => {
   expect(sink.summary.slice(2)).toEqual(['ADDED c@4']);
 });
 
-test('a client that has not got all of the initial state gets no bookmark', async () => {
+test('a client without the complete initial state gets no bookmark', async () => {
   const watched = new WatchedStore();
   const value = 'x'.repeat(70_000);
   for (const name of ['a', 'b', 'c']) watched.store.put('leases', makeObject(name, { value }));
@@ -217,7 +217,7 @@ test('a client that has not got all of the initial state gets no bookmark', asyn
   expect(sink.summary).toEqual(['ADDED a@2', 'ADDED b@3', 'ADDED c@4']);
 });
 
-test('a client that is dropped when a bookmark is due leaves nothing behind', async () => {
+test('a client that is dropped when a bookmark is due leaves nothing', async () => {
   const watched = new WatchedStore(1);
   const sink = await watchUntilBookmark(watched, () => {
     for (const name of ['a', 'b']) watched.store.put('leases', makeObject(name));
@@ -227,7 +227,7 @@ test('a client that is dropped when a bookmark is due leaves nothing behind', as
   expect(watched.clock.pendingTimers).toBe(0);
 });
 
-test('the first line is encoded otherwise where that is wanted, whatever it is', async () => {
+test('the first line can have another encoding', async () => {
   const watched = new WatchedStore();
   const marked = createEventEncoder('first', (object) => ({ ...object, isFirst: true }), { kind: 'Lease' });
   const sink = watched.watch({ encode: plainEncoder, encodeFirst: marked });

@@ -41,7 +41,7 @@ const command = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('settle' as const) }) },
 );
 
-/** What one write did to one lease. */
+/** The effect of one write on a Lease. */
 interface Change {
   readonly revision: number;
   readonly key: string;
@@ -49,17 +49,17 @@ interface Change {
   readonly after: ApiObject | undefined;
 }
 
-/** A watch that was started, and after which revision it has to tell everything. */
+/** A started watch, with the revision after which it must report all changes. */
 interface Watch {
   readonly sink: PacedSink;
   readonly from: WatchStart;
   readonly since: number;
-  /** That of the store when it was started. */
+  /** The revision of the store at the start. */
   readonly startedAt: number;
   readonly selects: (object: ApiObject) => boolean;
 }
 
-/** What the client must be sent, if it reads to the end. */
+/** The events that the client must get if it reads to the end. */
 function oracle({ from, since, selects }: Watch, changes: readonly Change[]): readonly string[] {
   const lines: string[] = [];
   if (from.kind === 'state') {
@@ -84,13 +84,13 @@ function oracle({ from, since, selects }: Watch, changes: readonly Change[]): re
   return lines;
 }
 
-/** How many events the client had not been sent yet when it had got these lines. */
+/** The number of events that were not sent to the client when it had these lines. */
 function missed({ since, startedAt }: Watch, lines: readonly string[], changes: readonly Change[]): number {
   const sent = Number(lines.at(-1)?.split('@')[1] ?? 0);
   return changes.filter(({ revision }) => revision > Math.max(sent, Math.min(since, startedAt))).length;
 }
 
-test('a watcher gets exactly what it selects, whole and in order, or is told or dropped once that is not known any more', async () => {
+test('a watcher gets exactly its selected events, whole and in order, or gets an error or is dropped when they are forgotten', async () => {
   const fates = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

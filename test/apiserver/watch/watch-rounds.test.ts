@@ -4,7 +4,7 @@ import { watchRounds } from '../../../src/apiserver/watch/watch-rounds.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { makeObject } from '../storage/make-object.ts';
 
-/** Rounds for leases, with watchers that want to go on `more` times. */
+/** Rounds for leases, with watchers that need `more` more rounds. */
 function makeRounds() {
   const clock = new VirtualClock();
   const store = new ObjectStore();
@@ -24,7 +24,7 @@ function makeRounds() {
   return { clock, store, rounds, log, add };
 }
 
-test('all writes of one turn are one round, in which each watcher gets one turn', async () => {
+test('all writes of one turn are one round, in which each watcher has one turn', async () => {
   const { clock, store, log, add } = makeRounds();
   add('a');
   add('b');
@@ -38,7 +38,7 @@ test('all writes of one turn are one round, in which each watcher gets one turn'
   expect(log).toEqual(['a', 'b']);
 });
 
-test('whoever wants to go on gets another turn, after all others have had theirs', async () => {
+test('a watcher that needs another turn gets it after all others', async () => {
   const { clock, store, log, add } = makeRounds();
   add('a', 2);
   add('b');
@@ -47,7 +47,7 @@ test('whoever wants to go on gets another turn, after all others have had theirs
   expect(log).toEqual(['a', 'b', 'a', 'a']);
 });
 
-test('one who is woken goes alone, and whoever was removed is not called again', async () => {
+test('a watcher that was woken runs alone, and a removed watcher is not called again', async () => {
   const { clock, store, rounds, log, add } = makeRounds();
   const [a, b] = [add('a'), add('b')];
   rounds.wake(a);
@@ -62,7 +62,7 @@ test('one who is woken goes alone, and whoever was removed is not called again',
   expect(log).toEqual(['a', 'b', 'b']);
 });
 
-test('what the watchers of a round were sent is not kept beyond it', async () => {
+test('the output of a round is not kept after it', async () => {
   const { clock, rounds, add } = makeRounds();
   const [watcher, lines] = [add('a'), [Buffer.from('a\n'), Buffer.from('b\n')] as const];
   const first = rounds.batches.join([...lines]);
@@ -82,7 +82,7 @@ test('there is one for each kind of object in each store', () => {
   expect(watchRounds(new ObjectStore(), 'leases', clock)).not.toBe(rounds);
 });
 
-test('a round that takes long is cut off, and the next one begins with those that are left', async () => {
+test('a long round is interrupted, and the next one begins with the remaining watchers', async () => {
   class SlowClock extends VirtualClock {
     #ticks = 0;
     override readonly now = (): number => {
@@ -99,7 +99,7 @@ test('a round that takes long is cut off, and the next one begins with those tha
     rounds.add({
       advance() {
         turns.set(name, (turns.get(name) ?? 0) + 1);
-        // Somebody writes all the time: all are to be told anew.
+        // Another client writes all the time: all watchers need new rounds.
         if (turns.size < names.length) store.put('leases', makeObject('x'));
         return false;
       },

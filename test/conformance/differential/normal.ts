@@ -3,17 +3,17 @@ import { withoutProse } from '../expected.ts';
 import type { Answer, Body } from '../target.ts';
 import type { WatchedEvent } from '../watched-stream.ts';
 
-/** An answer without what a server may choose: uids, times and revisions have names that are the same on every server. */
+/** An answer with normalized values: uids, times and revisions get names that are the same on every server. */
 export interface NormalAnswer {
   readonly code: number;
   readonly type: string | undefined;
-  /** The fields that warnings call unknown. */
+  /** The fields that warnings report as unknown. */
   readonly unknownFields: readonly string[];
   /** Parsed. */
   readonly body: unknown;
 }
 
-/** The names that the values of one server were given, in the order in which they were first seen. */
+/** The names of one server's values, in the order of their first occurrence. */
 export interface Names {
   readonly uids: Map<string, string>;
   readonly revisions: Map<string, string>;
@@ -23,7 +23,7 @@ export function newNames(): Names {
   return { uids: new Map(), revisions: new Map() };
 }
 
-/** `listRevision` is that of the list which the request went on with or asked for. */
+/** `listRevision`: the revision of the list that the request continued or asked for. */
 export function normalAnswer(answer: Answer, names: Names, listRevision?: string): NormalAnswer {
   const type = answer.headers['content-type'];
   return {
@@ -42,7 +42,7 @@ function normalValue(value: unknown, names: Names, listRevision: string | undefi
   if (typeof value === 'string') return normalText(value, names);
   if (Array.isArray(value)) {
     const items = value.map((item) => normalValue(item, names, listRevision));
-    // Which of several managers comes first may depend on whether a second has passed between their requests.
+    // The order of several managers may depend on whether a second has passed between their requests.
     if (key === 'managedFields') return items.sort(byText);
     if (key === 'cells') return items.map((cell) => (isAge(cell) ? 'AGE' : cell));
     return items;
@@ -75,7 +75,7 @@ function normalMetadata(
   return normal;
 }
 
-/** Somebody else's writes may have moved a list's revision on, but never back. */
+/** Other writes may have increased a list's revision, but never decreased it. */
 function listName(revision: string, names: Names, listRevision: string | undefined): string {
   const known = [...names.revisions.keys()].map(Number).filter((each) => !Number.isNaN(each));
   if (Number(revision) >= Math.max(0, ...known)) return 'LATEST';
@@ -93,7 +93,7 @@ function withoutUids(text: string, names: Names): string {
   );
 }
 
-/** Those that steps set are of the year 2020. */
+/** Times in steps are in the year 2020. */
 function withoutTimes(text: string): string {
   return text.replaceAll(/20(?:2[1-9]|[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'NOW');
 }
@@ -119,7 +119,7 @@ function byText(a: unknown, b: unknown): number {
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
-/** Whatever order the fields are written in. */
+/** Independent of the order of the fields. */
 function textOf(value: unknown): string {
   return JSON.stringify(isFields(value) ? Object.entries(value).toSorted(byName) : value);
 }

@@ -4,16 +4,16 @@ import { mediaTypes } from '../workspace.ts';
 import { type Fields, type Revision, type Step, validCandidate } from './steps.ts';
 import type { Memory, World } from './world.ts';
 
-/** What is sent to one server for a step. */
+/** The request of a step to one server. */
 export interface Request {
   readonly method: string;
   readonly path: string;
   readonly options: RequestOptions;
   /** `leases.coordination.k8s.io`: the same in all versions. */
   readonly resource: string;
-  /** The revision of the list that this goes on with or asks for, if it does. */
+  /** The revision of the list that this continues or asks for, if any. */
   readonly listRevision?: string;
-  /** Where a server may answer from memory, as things were a moment ago. */
+  /** Whether a server may answer with a slightly old state from memory. */
   readonly isCached: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Type {
   readonly version: string;
 }
 
-/** The request that a step stands for on the server that `memory` is of. */
+/** Returns the request of a step to the server of `memory`. */
 export function requestFor(step: Step, world: World, memory: Memory): Request {
   const type = typeOf(step.resource, world);
   const collection = `/apis/${type.group}/${type.version}/namespaces/${world.namespace}/${type.resource}`;
@@ -127,7 +127,7 @@ function bodyOf(step: Step, type: Type, memory: Memory): RequestOptions {
     case 'delete all':
       return step.options === undefined ? {} : { body: step.options };
     case 'raw':
-      // What a server makes of text after a YAML document is one of the known differences.
+      // Text after a YAML document is one of the known differences.
       return {
         rawBody: step.contentType.endsWith('yaml') ? step.body.replace(/ x$/, '') : step.body,
         contentType: step.contentType,
@@ -146,7 +146,7 @@ function writtenObject(
   const base = step.isBased ? seen(step.name, type, memory).at(-1) : undefined;
   const spec = step.spec === undefined ? base?.spec : specOf(step.spec, type, base?.spec);
   const given = defined(step.metadata);
-  // Generated names come in any order, and with them the items of lists.
+  // Generated names have a random order, and so have the items of lists.
   const isNameless = given['name'] === '' || given['name'] === null;
   return {
     ...envelopeOf(step.envelope, type),
@@ -182,7 +182,7 @@ function envelopeOf(
   }
 }
 
-/** A whole spec: a candidate gets what it needs, unless the step says otherwise. */
+/** A complete spec: a candidate gets the required fields, unless the step says otherwise. */
 function specOf(spec: Fields, type: Type, base: Fields | undefined = undefined): Fields {
   if (type.kind === 'Lease') return { ...base, ...spec };
   const strategy = hasStrategyList(type)
@@ -191,7 +191,7 @@ function specOf(spec: Fields, type: Type, base: Fields | undefined = undefined):
   return fitting({ ...validCandidate, ...strategy, ...base, ...spec }, type) as Fields;
 }
 
-/** Without the fields of other versions: unknown fields have their own place in a step. */
+/** Without the fields of other versions: a step adds unknown fields separately. */
 function fitting(spec: unknown, type: Type): unknown {
   if (type.kind === 'Lease' || typeof spec !== 'object' || spec === null) return spec;
   const { strategy, preferredStrategies, priority, ...others } = spec as Fields;
@@ -231,7 +231,7 @@ function revisionField(
   return resourceVersion === undefined ? {} : { resourceVersion };
 }
 
-/** `name` undefined: of whatever object of the resource was seen last, or first. */
+/** `name` undefined: the last or first seen object of the resource. */
 function namedRevision(
   revision: Revision,
   name: string | undefined,

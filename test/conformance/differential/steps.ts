@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** One request over the small world of names below, as data: what it refers to is looked up when it is sent. */
+/** A request in the small world of the names below, as data. References are resolved when it is sent. */
 export type Step =
   | WriteStep
   | PatchStep
@@ -12,11 +12,14 @@ export type Step =
   | ListStep
   | RawStep;
 
-/** Fields of a body: `undefined` leaves one out. */
+/** Fields of a body; `undefined` omits one. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 interface About {
-  /** Leases, LeaseCandidates in one of the served versions, counted modulo their number, or those of this project's group. */
+  /**
+   * Leases, LeaseCandidates in one of the served versions (modulo their number), or LeaseCandidates of this project's
+   * group.
+   */
   readonly resource: 'leases' | 'custom' | number;
   readonly name: string;
 }
@@ -27,13 +30,13 @@ interface Asked {
   readonly accept?: string | undefined;
 }
 
-/** Which of the revisions that were seen a request names. */
+/** The seen revision that a request names. */
 export type Revision = 'none' | 'current' | 'old' | 'zero' | 'other';
 
 export interface WriteStep extends About, Asked {
   readonly kind: 'create' | 'replace';
   readonly envelope: 'full' | 'bare' | 'wrong kind' | 'wrong version';
-  /** Whether the rest of the body is the object as it was seen last. */
+  /** Whether the rest of the body is the last seen state of the object. */
   readonly isBased: boolean;
   readonly revision: Revision;
   readonly uid: 'none' | 'own' | 'other';
@@ -83,11 +86,11 @@ export interface ListStep extends Asked {
   readonly kind: 'list';
   readonly resource: About['resource'];
   readonly revision: Revision;
-  /** Goes on from the page that was seen this many pages ago; undefined: from the beginning. */
+  /** Continues the page that was seen this many pages ago; undefined: from the beginning. */
   readonly page: number | undefined;
 }
 
-/** A body that is not even an object. */
+/** A body that is not an object. */
 export interface RawStep extends About, Asked {
   readonly kind: 'raw';
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -98,7 +101,7 @@ export interface RawStep extends About, Asked {
 const names = ['a', 'b', 'c'] as const;
 const times = ['2020-01-01T00:00:00.000000Z', '2020-02-02T02:02:02.222222Z'] as const;
 
-/** Mostly `usual`, and now and then `odd`. */
+/** Mostly `usual`, sometimes `odd`. */
 function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, ratio = 12): fc.Arbitrary<T> {
   return fc.oneof({ arbitrary: usual, weight: ratio }, { arbitrary: odd, weight: 1 });
 }
@@ -135,7 +138,7 @@ const leaseSpec = some({
   preferredHolder: holder,
 });
 
-/** Fields of every version at once; {@link candidateFields} leaves those out that one does not have. */
+/** Fields of all versions; {@link candidateFields} removes those that a version does not have. */
 const candidateSpec = some({
   leaseName: mostly<unknown>(fc.constant('l1'), fc.constantFrom<unknown>('l2', '', null, 5)),
   pingTime: microTime,
@@ -147,7 +150,7 @@ const candidateSpec = some({
   priority: count(0, 1, 5),
 });
 
-/** What a LeaseCandidate needs, so that most of them can be created. */
+/** The required fields of a LeaseCandidate, so that most creations succeed. */
 export const validCandidate: Fields = {
   leaseName: 'l1',
   binaryVersion: '2.0.0',
@@ -276,7 +279,7 @@ const anyRevision = fc.constantFrom<Revision>('none', 'old', 'zero', 'other');
 const spec = (of: About['resource']) =>
   mostly<Fields | undefined>(of === 'leases' ? leaseSpec : candidateSpec, fc.constant(undefined), 5);
 
-/** Gives the fields that the resource has; the rest of a step does not depend on it. */
+/** Returns the fields that the resource has. The rest of a step does not depend on this. */
 function withSpec<T extends object>(
   fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> },
 ): fc.Arbitrary<T & About & { readonly spec: Fields | undefined }> {
@@ -408,7 +411,7 @@ const pointed = fc.constantFrom<unknown>(
 const operation: fc.Arbitrary<Fields> = fc.oneof(
   fc.record({ op: fc.constantFrom('add', 'replace', 'test'), path: pointer, value: pointed }),
   fc.record({ op: fc.constant('remove'), path: pointer }),
-  // A resourceVersion is another on every server, and is better not copied to where nobody knows it.
+  // Each server has its own resourceVersions, so they are not copied.
   fc.record({
     op: fc.constantFrom('copy', 'move'),
     from: pointer.filter((each) => each !== '/metadata/resourceVersion'),
@@ -506,7 +509,7 @@ const list = fc.record<ListStep>({
     includeObject: mostly<string | undefined>(fc.constant(undefined), fc.constantFrom('None', 'Object', 'x')),
   }),
   accept,
-  // Not 0: a server may answer that from memory, as it was a moment ago.
+  // Not 0, which allows a server to answer with a slightly old state from memory.
   revision: mostly<Revision>(fc.constant('none'), fc.constantFrom('current', 'old', 'other'), 1),
   page: mostly<number | undefined>(fc.constant(undefined), fc.nat({ max: 2 }), 3),
 });
@@ -546,7 +549,7 @@ const raw = fc.record<RawStep>({
   ),
 });
 
-/** A request of any kind, those that change something most. */
+/** A request of any kind, mostly writes. */
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: create, weight: 6 },
   { arbitrary: replace, weight: 4 },

@@ -1,20 +1,20 @@
 import type { Answer, Body } from '../target.ts';
 
-/** Where a sequence of steps takes place: the same names on both servers. */
+/** The scene of a sequence of steps: the same names on both servers. */
 export interface World {
   readonly namespace: string;
   readonly candidateVersions: readonly [string, ...string[]];
-  /** Whether LeaseCandidates of this project's group take part; where they do not, those of the first version stand in. */
+  /** Whether LeaseCandidates of this project's group are served. If not, those of the first version replace them. */
   readonly comparesCustom: boolean;
 }
 
-/** What one server has answered so far, for later requests to refer to. */
+/** The answers of one server so far, to which later requests refer. */
 export interface Memory {
-  /** Every state of each object that was seen, by resource and name. */
+  /** Every seen state of each object, by resource and name. */
   readonly objects: Map<string, Body[]>;
-  /** Pages that can be continued, the latest last. */
+  /** Pages that can be continued, latest last. */
   readonly pages: Page[];
-  /** The revision of the collection when the world was made. */
+  /** The revision of the collection at the start. */
   readonly start: string;
 }
 
@@ -28,9 +28,9 @@ export function newMemory(start: string): Memory {
   return { objects: new Map(), pages: [], start };
 }
 
-/** Remembers what a server answered to a request for a resource. */
+/** Remembers a server's answer to a request for a resource. */
 export function remember(memory: Memory, resource: string, path: string, answer: Answer): void {
-  // What a dry run shows has never been.
+  // The result of a dry run does not exist.
   if (answer.code < 200 || answer.code >= 300 || !answer.text.startsWith('{') || path.includes('dryRun='))
     return;
   const body = answer.json;

@@ -2,13 +2,13 @@ import { expect } from 'vitest';
 import { expectAnswer, failure } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
-/** What somebody without a token is told who lists Leases. */
+/** The answer to a list of Leases without a token. */
 const mayNotList = failure(403, 'Forbidden', { group: 'coordination.k8s.io', kind: 'leases' });
 
 export function describeAccess({ test }: Suite): void {
   const unauthorized = failure(401, 'Unauthorized');
 
-  test('knows nobody with a wrong token', async ({ leases, request }) => {
+  test('refuses a wrong token', async ({ leases, request }) => {
     const token = 'not-a-token';
     for (const path of [leases.path, '/api', '/apis', '/version', '/livez', '/openapi/v3', '/no-such-path']) {
       expectAnswer(await request('GET', path, { token }), 401, unauthorized);
@@ -16,12 +16,12 @@ export function describeAccess({ test }: Suite): void {
     expectAnswer(await leases.create({ metadata: { name: 'a' } }, { token }), 401, unauthorized);
   });
 
-  test('takes whoever shows something else than a bearer token for anybody', async ({ leases }) => {
+  test('treats other credentials than a bearer token as anonymous', async ({ leases }) => {
     const answer = await leases.list({ token: '', headers: { authorization: 'Basic YTpi' } });
     expectAnswer(answer, 403, mayNotList);
   });
 
-  test('tells anybody its version and health, and nothing else', async ({ leases, request }) => {
+  test('tells an anonymous user only its version and health', async ({ leases, request }) => {
     for (const path of ['/version', '/livez', '/readyz', '/healthz']) {
       expect((await request('GET', path, { token: '' })).code).toBe(200);
     }
@@ -50,7 +50,7 @@ export function describeAccess({ test }: Suite): void {
     watch.close();
   });
 
-  test('lets a reader change nothing, and says what was not allowed', async ({ leases, target }) => {
+  test('allows no changes by a reader, and names the missing permission', async ({ leases, target }) => {
     const { token } = target.reader;
     const made = await leases.make({ metadata: { name: 'a' } });
     const refused = (name = '') => {
@@ -69,7 +69,7 @@ export function describeAccess({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  test('lets an update or an apply create nothing without the right to create', async ({
+  test('creates nothing by an update or an apply without the permission to create', async ({
     leases,
     target,
   }) => {
@@ -82,7 +82,7 @@ export function describeAccess({ test }: Suite): void {
     expectAnswer(await leases.replace('a', object, { token, query }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token }), 403, refused);
     expectAnswer(await leases.apply('a', 'm', object, { token, query }), 403, refused);
-    // What is wrong with the object comes first.
+    // The validation of the object comes first.
     const wrong = { ...object, spec: { leaseDurationSeconds: -1 } };
     expect((await leases.replace('a', wrong, { token })).code).toBe(422);
     expect((await leases.get('a')).code).toBe(404);
@@ -91,7 +91,7 @@ export function describeAccess({ test }: Suite): void {
     expect((await leases.mergePatch('a', { spec: { holderIdentity: 'x' } }, { token })).code).toBe(200);
   });
 
-  test('gives nobody the rights of the administrator who impersonates them', async ({ leases }) => {
+  test('gives an impersonated user no administrator permissions', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const headers = { 'impersonate-user': 'nobody' };
     expect((await leases.delete('a', undefined, { headers })).code).toBe(403);
@@ -100,7 +100,7 @@ export function describeAccess({ test }: Suite): void {
     expectAnswer(await leases.get('a'), 200, made);
   });
 
-  test('says what was not allowed where there is no namespace', async ({ request, target }) => {
+  test('names the missing permission without a namespace', async ({ request, target }) => {
     const { token } = target.reader;
     expectAnswer(
       await request('POST', '/api/v1/namespaces', { token, body: { metadata: { name: 'not-made' } } }),
@@ -109,7 +109,7 @@ export function describeAccess({ test }: Suite): void {
     );
   });
 
-  test('does not look at a body that it would not take anyway', async ({ leases, target }) => {
+  test('does not read a body that it refuses anyway', async ({ leases, target }) => {
     const asked = { token: target.reader.token, rawBody: '{' };
     expect((await leases.create(undefined, asked)).code).toBe(403);
   });

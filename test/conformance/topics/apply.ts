@@ -36,7 +36,7 @@ export function describeApply({ test }: Suite): void {
     expectAnswer(await leases.apply('a', 'm1', { spec: object.spec }), 200, created.json);
   });
 
-  test('takes YAML', async ({ namespace, leases, request }) => {
+  test('accepts YAML', async ({ namespace, leases, request }) => {
     const asked = {
       rawBody:
         'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: a\nspec:\n  holderIdentity: "y"\n  leaseTransitions: 3\n',
@@ -54,7 +54,7 @@ export function describeApply({ test }: Suite): void {
     );
   });
 
-  test('needs a name to create, but none to change', async ({ leases }) => {
+  test('needs a name for a creation, but not for a change', async ({ leases }) => {
     const spec = { holderIdentity: 'h' };
     expectAnswer(await leases.apply('a', 'm1', { spec }), 400, badRequest());
     await leases.make(named);
@@ -82,7 +82,7 @@ export function describeApply({ test }: Suite): void {
     expectAnswer(answer, 409, applyConflict(fields));
   });
 
-  test('takes the fields over when it is forced', async ({ leases }) => {
+  test('takes the fields over if forced', async ({ leases }) => {
     await leases.apply('a', 'm1', { ...named, spec: { holderIdentity: 'h' } });
     await leases.mergePatch('a', { spec: { leaseTransitions: 1 } });
     const object = { ...named, spec: { holderIdentity: 'q', leaseTransitions: 2 } };
@@ -105,7 +105,7 @@ export function describeApply({ test }: Suite): void {
     { apiVersion: 'v1', kind: 'Namespace' },
   ];
   for (const type of typeless) {
-    test(`needs the kind and the version of the path, not ${JSON.stringify(type)}`, async ({
+    test(`requires the kind and the version of the path, not ${JSON.stringify(type)}`, async ({
       leases,
       request,
     }) => {
@@ -128,7 +128,7 @@ export function describeApply({ test }: Suite): void {
     });
   }
 
-  test('does not create an object whose uid is known already', async ({ leases }) => {
+  test('does not create an object with a given uid', async ({ leases }) => {
     expectAnswer(
       await leases.apply('a', 'm', { metadata: { name: 'a', uid: 'abc' } }),
       409,
@@ -136,7 +136,7 @@ export function describeApply({ test }: Suite): void {
     );
   });
 
-  test('creates even where the body has a resourceVersion', async ({ namespace, leases }) => {
+  test('creates even if the body has a resourceVersion', async ({ namespace, leases }) => {
     const answer = await leases.apply('a', 'm', { metadata: { name: 'a', resourceVersion: '1' } });
     expectAnswer(answer, 201, lease(namespace, 'a'));
   });
@@ -158,7 +158,7 @@ export function describeApply({ test }: Suite): void {
     expectAnswer(await request('PATCH', path, asked), 404, notFound(namespaces, 'does-not-exist'));
   });
 
-  test('answers a dry run with what would be', async ({ leases }) => {
+  test('returns the result of a dry run', async ({ leases }) => {
     const query = { dryRun: 'All' };
     const object = { ...named, spec: { holderIdentity: 'h' } };
     const created = await leases.apply('a', 'm', object, { query });
@@ -176,7 +176,7 @@ export function describeApply({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  test('refuses what is not YAML, or no object', async ({ leases, request }) => {
+  test('refuses a body that is not YAML, or not an object', async ({ leases, request }) => {
     for (const rawBody of ['{', '[]', ''] as const) {
       const asked = { rawBody, contentType: mediaTypes.apply, query: { fieldManager: 'm' } };
       expectAnswer(await request('PATCH', `${leases.path}/a`, asked), 400, badRequest());

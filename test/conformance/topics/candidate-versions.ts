@@ -9,11 +9,11 @@ const spec = {
   strategy: 'OldestEmulationVersion',
 };
 
-/** What several served versions of LeaseCandidate have to do with each other; nothing where only one is served. */
+/** The relations between several served versions of LeaseCandidate; no tests if only one is served. */
 export function describeCandidateVersions({ test, candidateVersions }: Suite): void {
   const [newer, older] = candidateVersions.filter((version) => version !== 'v1alpha1');
   if (newer === undefined || older === undefined) {
-    test('serves one version alone', async ({ request }) => {
+    test('serves a single version', async ({ request }) => {
       const { json } = await request('GET', '/apis/coordination.k8s.io');
       expect(json['versions']).toHaveLength(1 + candidateVersions.length);
     });
@@ -29,7 +29,7 @@ export function describeCandidateVersions({ test, candidateVersions }: Suite): v
     expect(listed.json).toMatchObject({ apiVersion: versionOf(older), items: [item] });
   });
 
-  test('tells watchers of every version', async ({ candidatesIn }) => {
+  test('sends all versions to watchers', async ({ candidatesIn }) => {
     const query = { resourceVersion: await candidatesIn(newer).revision() };
     const [newest, oldest] = [
       await candidatesIn(newer).watch({ query }),
@@ -45,7 +45,7 @@ export function describeCandidateVersions({ test, candidateVersions }: Suite): v
     oldest.close();
   });
 
-  test('takes no body of another version', async ({ candidatesIn }) => {
+  test('refuses a body in another version', async ({ candidatesIn }) => {
     const body = { apiVersion: versionOf(newer), kind: 'LeaseCandidate', metadata: { name: 'a' }, spec };
 
     expectAnswer(await candidatesIn(older).create(body), 400, badRequest());
@@ -75,7 +75,7 @@ export function describeCandidateVersions({ test, candidateVersions }: Suite): v
     );
   });
 
-  test('lets a manager go on applying in another version', async ({ candidatesIn }) => {
+  test('lets a manager continue to apply in another version', async ({ candidatesIn }) => {
     await candidatesIn(older).apply('a', 'm', { metadata: { name: 'a', labels: { x: 'y' } }, spec });
     const { code, json } = await candidatesIn(newer).apply('a', 'm', { metadata: { name: 'a' }, spec });
     expect({ code, labels: json.metadata.labels }).toEqual({ code: 200, labels: undefined });

@@ -21,7 +21,7 @@ import {
 import type { Suite } from '../suite.ts';
 import { expectGone } from '../workspace.ts';
 
-/** What a server says of the age of a version of LeaseCandidate, with every answer. */
+/** The deprecation warning of a version of LeaseCandidate, which comes with every answer. */
 export function deprecations(minor: number, version: string): readonly string[] {
   if (minor < 36) return [];
   const ages: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ export function deprecations(minor: number, version: string): readonly string[] 
   return age === undefined ? [] : [`coordination.k8s.io/${version} LeaseCandidate is ${age}`];
 }
 
-/** What a candidate's strategy is in a version of the API. */
+/** A candidate's strategy in a version of the API. */
 export function strategyField(version: string, strategy: string): object {
   return version === 'v1alpha1' ? { preferredStrategies: [strategy] } : { strategy };
 }
@@ -53,7 +53,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
   const spec = { leaseName: 'l', binaryVersion: '1.36.0', emulationVersion: '1.36.0', ...strategy };
   const candidate = (more: object = {}) => ({ metadata: { name: 'a' }, spec: { ...spec, ...more } });
 
-  test('answers with the object', async ({ namespace, candidates }) => {
+  test('returns the object', async ({ namespace, candidates }) => {
     const full = {
       ...spec,
       pingTime: '2026-01-01T00:00:00.000001Z',
@@ -88,13 +88,13 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     });
   });
 
-  test('says with every answer how old it is', async ({ candidates }) => {
+  test('has a deprecation warning with every answer', async ({ candidates }) => {
     for (const answer of [await candidates.list(), await candidates.get('a'), await candidates.delete('a')]) {
       expect(answer.warnings).toEqual(deprecations(minor, version));
     }
   });
 
-  // v1alpha1 needs a binary version only for the strategy that compares them, and says so.
+  // v1alpha1 requires a binary version only for the strategy that compares versions.
   const binaryRequired = required('spec.binaryVersion');
   const emulationRequired = required('spec.emulationVersion');
   const semver = (field: string) => invalid(`spec.${field}`);
@@ -176,7 +176,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
       : []),
   ];
   for (const [what, more] of fine) {
-    test(`takes ${what}`, async ({ candidates }) => {
+    test(`accepts ${what}`, async ({ candidates }) => {
       const made = await candidates.make(candidate(more));
       const given = Object.fromEntries(
         Object.entries({ ...spec, ...more }).filter(([, value]) => value !== undefined),
@@ -203,12 +203,12 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     );
   });
 
-  test('warns of unknown fields after it has said how old it is', async ({ candidates }) => {
+  test('warns of unknown fields after the deprecation warning', async ({ candidates }) => {
     const answer = await candidates.create(candidate({ other: 1 }));
     expect(answer.warnings).toEqual([...deprecations(minor, version), 'unknown field "spec.other"']);
   });
 
-  test('never lets go of a lease', async ({ candidates }) => {
+  test('never changes its Lease', async ({ candidates }) => {
     const made = await candidates.make(candidate());
     const immutable = invalid('spec.leaseName');
     expectAnswer(
@@ -248,7 +248,7 @@ function describeVersion({ test: testIn, minor }: Suite, version: string): void 
     );
   });
 
-  test('is selected by no more than its name and namespace', async ({ candidates }) => {
+  test('is selected only by its name and namespace', async ({ candidates }) => {
     await candidates.make(candidate());
     await candidates.make({ ...candidate(), metadata: { name: 'b' } });
     const { json } = await candidates.list({ query: { fieldSelector: 'metadata.name=b' } });

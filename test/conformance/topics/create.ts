@@ -24,14 +24,11 @@ const fullSpec = {
 };
 
 export function describeCreate({ test }: Suite): void {
-  test('answers with the object, which is owned by nobody while nothing is set', async ({
-    namespace,
-    leases,
-  }) => {
+  test('returns the object, without owners while no field is set', async ({ namespace, leases }) => {
     expectAnswer(await leases.create({ metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
   });
 
-  test('answers with everything that was set, and who set it', async ({ namespace, leases }) => {
+  test('returns all set fields, and their managers', async ({ namespace, leases }) => {
     const answer = await leases.create({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -53,7 +50,7 @@ export function describeCreate({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  test('needs neither kind nor apiVersion, and takes either alone', async ({ namespace, leases }) => {
+  test('needs no kind and no apiVersion, and accepts either alone', async ({ namespace, leases }) => {
     expectAnswer(await leases.create({ kind: 'Lease', metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
     expectAnswer(
       await leases.create({ apiVersion: 'coordination.k8s.io/v1', metadata: { name: 'b' } }),
@@ -62,12 +59,12 @@ export function describeCreate({ test }: Suite): void {
     );
   });
 
-  test('refuses a name that exists', async ({ leases }) => {
+  test('refuses an existing name', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.create({ metadata: { name: 'a' } }), 409, alreadyExists(leaseResource, 'a'));
   });
 
-  test('looks at the object before it looks whether the name exists', async ({ leases }) => {
+  test('validates the object before it checks whether the name exists', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const answer = await leases.create({ metadata: { name: 'a' }, spec: { leaseTransitions: -1 } });
     expect(answer.code).toBe(422);
@@ -83,11 +80,11 @@ export function describeCreate({ test }: Suite): void {
     expectAnswer(await leases.create({ metadata: { name: 'a', namespace: 'other' } }), 400, badRequest());
   });
 
-  test('takes an object that names its namespace', async ({ namespace, leases }) => {
+  test('accepts an object with its own namespace', async ({ namespace, leases }) => {
     expectAnswer(await leases.create({ metadata: { name: 'a', namespace } }), 201, lease(namespace, 'a'));
   });
 
-  test('refuses an object that has been stored already', async ({ leases }) => {
+  test('refuses an object that was already stored', async ({ leases }) => {
     expectAnswer(
       await leases.create({ metadata: { name: 'a', resourceVersion: '5' } }),
       500,
@@ -95,7 +92,7 @@ export function describeCreate({ test }: Suite): void {
     );
   });
 
-  test('sets itself what only a server may set, but keeps a generation', async ({ namespace, leases }) => {
+  test('sets the server’s own fields, but keeps a generation', async ({ namespace, leases }) => {
     const answer = await leases.create({
       metadata: {
         name: 'a',
@@ -111,7 +108,7 @@ export function describeCreate({ test }: Suite): void {
     expect(answer.json.metadata.creationTimestamp).not.toBe('2020-01-01T00:00:00Z');
   });
 
-  test('gives every object another uid and a later revision', async ({ leases }) => {
+  test('gives every object a new uid and a later revision', async ({ leases }) => {
     const first = await leases.make({ metadata: { name: 'a' } });
     await leases.delete('a');
     const second = await leases.make({ metadata: { name: 'a' } });
@@ -119,10 +116,7 @@ export function describeCreate({ test }: Suite): void {
     expect(BigInt(second.metadata.resourceVersion)).toBeGreaterThan(BigInt(first.metadata.resourceVersion));
   });
 
-  test('takes over managedFields that are valid, and drops those that are not', async ({
-    namespace,
-    leases,
-  }) => {
+  test('keeps valid managedFields, and drops invalid ones', async ({ namespace, leases }) => {
     const entry = {
       manager: 'm',
       operation: 'Update',

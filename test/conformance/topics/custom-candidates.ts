@@ -33,7 +33,7 @@ const defaults = { binaryVersion: '0.0.0', strategy: 'OldestEmulationVersion' };
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
-/** What is added where something keeps a server from looking at rules. */
+/** An additional cause if a problem prevents the server from checking rules. */
 const notChecked: Cause = ['<nil>', 'FieldValueInvalid'];
 const wrongType = (field: string): Cause => [field, 'FieldValueTypeInvalid'];
 
@@ -41,7 +41,7 @@ function candidate(name: string, spec: unknown = { leaseName: 'web' }) {
   return { ...type, metadata: { name }, spec };
 }
 
-/** LeaseCandidates of this project's group, which are custom resources; nothing where they are not served. */
+/** LeaseCandidates of this project's group, which are custom resources; no tests if they are not served. */
 export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: Suite): void {
   if (!hasCustomCandidates) {
     testIn('are not served', async ({ request }) => {
@@ -104,7 +104,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     ]);
   });
 
-  test('have defaults and a generation, and say in lists what they are', async (own, { namespace }) => {
+  test('have defaults and a generation, and contain their kind in lists', async (own, { namespace }) => {
     const fields = { '.': {}, 'f:binaryVersion': {}, 'f:leaseName': {}, 'f:strategy': {} };
     const body = {
       ...type,
@@ -131,7 +131,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     });
   });
 
-  test('count the states of their spec, and of nothing else', async (own) => {
+  test('count only changes of their spec', async (own) => {
     await own.make(candidate('a'));
     const generations: unknown[] = [];
     for (const patch of [
@@ -181,7 +181,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     });
   }
 
-  test('have to say what they are', async (own) => {
+  test('must contain their kind and version', async (own) => {
     expectAnswer(await own.create({ metadata: { name: 'a' }, spec: {} }), 400, badRequest());
     expectAnswer(
       await own.create({ ...candidate('a'), kind: 'Lease' }),
@@ -190,7 +190,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     );
   });
 
-  test('lose fields that are unknown, with a warning or a refusal', async (own) => {
+  test('lose unknown fields, with a warning or a refusal', async (own) => {
     const body = { ...candidate('a', { leaseName: 'web', other: 1 }), status: {} };
     const metadata = { name: 'a', more: 1 };
     const unknown = ['metadata.more', 'spec.other', 'status'].map((path) => `unknown field "${path}"`);
@@ -225,7 +225,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     expectAnswer(await own.replace('a', made), 409, conflict(candidates, 'a'));
   });
 
-  test('are changed by every kind of patch but the strategic merge patch', async (own) => {
+  test('are changed by every kind of patch except the strategic merge patch', async (own) => {
     await own.make(candidate('a'));
     const added = await own.jsonPatch('a', [{ op: 'add', path: '/spec/priority', value: 3 }]);
     expect(added.json.spec).toEqual({ leaseName: 'web', priority: 3, ...defaults });
@@ -258,7 +258,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     );
   });
 
-  test('are shown as rows with all that decides', async (own) => {
+  test('are shown as rows with their deciding fields', async (own) => {
     await own.make(candidate('a'));
     await own.make(
       candidate('b', { leaseName: 'db', binaryVersion: '2.0.0', emulationVersion: '1.0.0', priority: -1 }),
@@ -301,7 +301,7 @@ export function describeCustomCandidates({ test: testIn, hasCustomCandidates }: 
     expectAnswer(await own.list({ query: { fieldSelector: 'spec.priority=1' } }), 400, badRequest());
   });
 
-  test('are deleted by options in protobuf, which typed clients send', async (own) => {
+  test('are deleted by options in protobuf, as typed clients send them', async (own) => {
     const made = await own.make(candidate('a'));
     const rawBody = Buffer.from('6b3873000a130a027631120d44656c6574654f7074696f6e73120208001a002200', 'hex');
     const contentType = 'application/vnd.kubernetes.protobuf';

@@ -32,7 +32,7 @@ export function describeDecoding({ test, minor }: Suite): void {
 
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
-  test('reads a body that is nested a thousand levels deep', async ({ leases, request }) => {
+  test('reads a body with a thousand levels', async ({ leases, request }) => {
     const rawBody = `{"metadata":{"name":"a"},"other":${nested(999)}}`;
     const answer = await request('POST', leases.path, { rawBody });
     expect({ code: answer.code, warnings: answer.warnings }).toEqual({
@@ -42,7 +42,7 @@ export function describeDecoding({ test, minor }: Suite): void {
   });
 
   for (const levels of [10_000, 12_000]) {
-    test(`refuses a body that is nested ${levels + 1} levels deep`, async ({ leases, request }) => {
+    test(`refuses a body with ${levels + 1} levels`, async ({ leases, request }) => {
       const rawBody = `{"metadata":{"name":"a"},"other":${nested(levels)}}`;
 
       expectAnswer(await request('POST', leases.path, { rawBody }), 400, unrecognized);
@@ -57,7 +57,7 @@ export function describeDecoding({ test, minor }: Suite): void {
   }
 
   for (const rawBody of ['null', '{}', '{"metadata":null}']) {
-    test(`takes the body ${rawBody} for an object without a name`, async ({ leases, request }) => {
+    test(`reads the body ${rawBody} as an object without a name`, async ({ leases, request }) => {
       expectAnswer(
         await request('POST', leases.path, { rawBody }),
         422,
@@ -119,7 +119,7 @@ export function describeDecoding({ test, minor }: Suite): void {
     });
   }
 
-  test('takes null for nothing', async ({ namespace, leases }) => {
+  test('reads null as unset', async ({ namespace, leases }) => {
     expectAnswer(
       await leases.create({
         metadata: { name: 'a', labels: null, generation: null },
@@ -131,7 +131,7 @@ export function describeDecoding({ test, minor }: Suite): void {
     expectAnswer(await leases.create({ metadata: { name: 'b' }, spec: null }), 201, lease(namespace, 'b'));
   });
 
-  test('takes null in a map for an empty text', async ({ namespace, leases }) => {
+  test('reads null in a map as an empty text', async ({ namespace, leases }) => {
     const managedFields = [updated('conformance', { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } })];
     expectAnswer(
       await leases.create({ metadata: { name: 'a', labels: { a: null } } }),
@@ -175,7 +175,7 @@ export function describeDecoding({ test, minor }: Suite): void {
     });
   }
 
-  test('says nothing of unknown and duplicate fields with fieldValidation=Ignore', async ({
+  test('does not report unknown and duplicate fields with fieldValidation=Ignore', async ({
     namespace,
     leases,
     request,
@@ -217,7 +217,7 @@ export function describeDecoding({ test, minor }: Suite): void {
     });
   });
 
-  test('names no more than a hundred fields that a patch has twice', async ({ leases, request }) => {
+  test('names at most a hundred duplicate fields of a patch', async ({ leases, request }) => {
     const at = `${leases.path}/a`;
     await leases.make({ metadata: { name: 'a' } });
     const fields = Array.from({ length: 120 }, (_, index) => `"f${index}":1,"f${index}":1`);

@@ -14,7 +14,7 @@ async function makeFour(leases: Collection): Promise<void> {
 }
 
 export function describeDeleteCollection({ test }: Suite): void {
-  test('answers with the objects as they were, and deletes them', async ({ leases }) => {
+  test('returns and deletes the objects', async ({ leases }) => {
     await makeFour(leases);
     const before = (await leases.list()).json;
     const answer = await leases.deleteAll();
@@ -24,7 +24,7 @@ export function describeDeleteCollection({ test }: Suite): void {
     expect(after.items[0]?.metadata['deletionTimestamp']).toBeDefined();
   });
 
-  test('deletes what the selectors select', async ({ leases }) => {
+  test('deletes the selected objects', async ({ leases }) => {
     await makeFour(leases);
     expect(
       names((await leases.deleteAll(undefined, { query: { labelSelector: 'x in (1,3)' } })).json),
@@ -34,7 +34,7 @@ export function describeDeleteCollection({ test }: Suite): void {
     expect(names((await leases.list()).json)).toEqual(['b', 'c']);
   });
 
-  test('deletes nothing where nothing is', async ({ leases, request }) => {
+  test('deletes nothing in an empty collection', async ({ leases, request }) => {
     const empty = {
       kind: 'LeaseList',
       apiVersion: 'coordination.k8s.io/v1',
@@ -61,7 +61,7 @@ export function describeDeleteCollection({ test }: Suite): void {
     expect((await leases.list()).json.items).toEqual(before.items);
   });
 
-  test('deletes the page that is asked for', async ({ leases }) => {
+  test('deletes the requested page', async ({ leases }) => {
     await makeFour(leases);
     const answer = await leases.deleteAll(undefined, { query: { limit: 2 } });
     expect(names(answer.json)).toEqual(['a', 'b']);
@@ -69,13 +69,13 @@ export function describeDeleteCollection({ test }: Suite): void {
     expect(names((await leases.list()).json)).toEqual(['c', 'd']);
   });
 
-  test('asks each object for the preconditions', async ({ leases }) => {
+  test('checks the preconditions for each object', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.deleteAll({ preconditions: { uid: 'x' } }), 409, conflict(leaseKind, 'a'));
     expect(names((await leases.list()).json)).toEqual(['a']);
   });
 
-  test('leaves it to a garbage collector where the policy says so', async ({ leases }) => {
+  test('leaves the deletion to a garbage collector if the policy requires that', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expect((await leases.deleteAll({ propagationPolicy: 'Orphan' })).code).toBe(200);
     expect((await leases.get('a')).json.metadata.finalizers).toEqual(['orphan']);

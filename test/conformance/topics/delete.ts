@@ -16,27 +16,27 @@ import { expectGone, mediaTypes } from '../workspace.ts';
 const gone = notFound(leaseResource, 'a');
 
 export function describeDelete({ test, minor }: Suite): void {
-  test('answers with what was deleted', async ({ leases }) => {
+  test('returns the deleted object', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.delete('a'), 200, deletedStatus(leaseResource, 'a', metadata.uid));
     await expectGone(leases, 'a', gone);
     expectAnswer(await leases.delete('a'), 404, gone);
   });
 
-  test('answers with a Status whatever the client would rather see', async ({ leases }) => {
+  test('returns a Status, whatever the client accepts', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     const answer = await leases.delete('a', undefined, { accept: mediaTypes.table });
     expectAnswer(answer, 200, deletedStatus(leaseResource, 'a', metadata.uid));
   });
 
-  test('refuses what does not exist', async ({ leases, request }) => {
+  test('refuses a missing object', async ({ leases, request }) => {
     expectAnswer(await leases.delete('Bad_Name'), 404, notFound(leaseResource, 'Bad_Name'));
     const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
     expectAnswer(await request('DELETE', path), 404, gone);
   });
 
   for (const apiVersion of [undefined, 'v1', 'meta.k8s.io/v1', 'coordination.k8s.io/v1', 'example.com/v1']) {
-    test(`takes DeleteOptions of the version ${apiVersion ?? 'none'}`, async ({ leases }) => {
+    test(`accepts DeleteOptions of the version ${apiVersion ?? 'none'}`, async ({ leases }) => {
       const { metadata } = await leases.make({ metadata: { name: 'a' } });
       const options = apiVersion === undefined ? { other: 1 } : { kind: 'DeleteOptions', apiVersion };
       expectAnswer(await leases.delete('a', options), 200, deletedStatus(leaseResource, 'a', metadata.uid));
@@ -53,7 +53,7 @@ export function describeDelete({ test, minor }: Suite): void {
     });
   }
 
-  test('takes options in YAML', async ({ leases }) => {
+  test('accepts options in YAML', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     const asked = { rawBody: 'gracePeriodSeconds: 0\n', contentType: 'application/yaml' };
     expectAnswer(
@@ -80,7 +80,7 @@ export function describeDelete({ test, minor }: Suite): void {
     }
   });
 
-  test('refuses a grace period that is no number', async ({ leases }) => {
+  test('refuses a grace period that is not a number', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.delete('a', undefined, { query: { gracePeriodSeconds: 'x' } }),
@@ -97,7 +97,7 @@ export function describeDelete({ test, minor }: Suite): void {
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  test('does not look at parameters where there is a body', async ({ leases }) => {
+  test('ignores parameters if there is a body', async ({ leases }) => {
     for (const options of [{}, null]) {
       await leases.make({ metadata: { name: 'a' } });
       const query = { dryRun: 'All', propagationPolicy: 'Other' };
@@ -108,7 +108,7 @@ export function describeDelete({ test, minor }: Suite): void {
     }
   });
 
-  test('deletes only the object of the uid and resourceVersion that are asked for', async ({ leases }) => {
+  test('deletes only the object with the required uid and resourceVersion', async ({ leases }) => {
     const { metadata } = await leases.make({ metadata: { name: 'a' } });
     const { uid, resourceVersion } = metadata;
     const wrongUid = conflict(leaseKind, 'a');
@@ -170,7 +170,7 @@ export function describeDelete({ test, minor }: Suite): void {
     });
   }
 
-  test('takes a policy from the parameters too', async ({ leases }) => {
+  test('accepts a policy in the parameters, too', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const query = { propagationPolicy: 'Orphan', dryRun: 'All' };
     const answer = await leases.delete('a', undefined, { query });

@@ -13,7 +13,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Without the storageVersionHash, which is for migrations of a real server's storage. */
+/** Without the storageVersionHash, which is for storage migrations of a real server. */
 export function withoutStorageHash(answer: Answer): Answer {
   return { ...answer, text: answer.text.replaceAll(/,"storageVersionHash":"[^"]*"/g, '') };
 }
@@ -29,7 +29,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     preferredVersion: { groupVersion: 'coordination.k8s.io/v1', version: 'v1' },
   };
 
-  test('names the versions of the core group', async ({ request }) => {
+  test('returns the versions of the core group', async ({ request }) => {
     expectAnswer(await request('GET', '/api'), 200, {
       kind: 'APIVersions',
       versions: ['v1'],
@@ -37,7 +37,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     });
   });
 
-  test('names the groups', async ({ request }) => {
+  test('returns the groups', async ({ request }) => {
     const { code, json } = await request('GET', '/apis');
     expect({ code, kind: json['kind'], apiVersion: json['apiVersion'] }).toEqual({
       code: 200,
@@ -56,10 +56,10 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     });
   });
 
-  test('names the resources of each version', async ({ request }) => {
+  test('returns the resources of each version', async ({ request }) => {
     const resources = (groupVersion: string, list: readonly object[]) => ({
       kind: 'APIResourceList',
-      // Older than the other kinds, the core group's list says so.
+      // The core group's list is older than the other kinds.
       ...(groupVersion !== 'v1' && { apiVersion: 'v1' }),
       groupVersion,
       resources: list,
@@ -103,14 +103,14 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     );
   });
 
-  test('knows no other versions', async ({ request }) => {
+  test('has no other versions', async ({ request }) => {
     for (const version of ['v1beta1', 'v1alpha2', 'v1alpha1', 'v2']) {
       if (candidateVersions.includes(version)) continue;
       expectAnswer(await request('GET', `/apis/coordination.k8s.io/${version}`), 404, noSuchPath);
     }
   });
 
-  test('gives everything at once to clients that ask for it', async ({ request }) => {
+  test('returns everything in one request to clients that ask for it', async ({ request }) => {
     const answer = await request('GET', '/apis', { accept: aggregated });
     const responseKind = (kind: string) => ({ group: '', version: '', kind });
     const resource = (name: string, singularResource: string, kind: string, more: object = {}) => ({
@@ -121,7 +121,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
       verbs,
       ...more,
     });
-    // Up to 1.33, an empty creationTimestamp is written out.
+    // Up to 1.33, servers write an empty creationTimestamp.
     const empty = minor >= 34 ? {} : { creationTimestamp: null };
     const groups = answer.json.items.filter(({ metadata }) => metadata.name === 'coordination.k8s.io');
     expect({ ...answer.json, items: groups }).toEqual({
@@ -150,7 +150,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     });
   });
 
-  test('gives the core group at once too', async ({ request }) => {
+  test('returns the core group in one request, too', async ({ request }) => {
     const { json } = await request('GET', '/api', { accept: aggregated });
     expect(json).toMatchObject({ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2' });
     const versions = (json.items[0]?.['versions'] ?? []) as readonly {
@@ -168,7 +168,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     });
   });
 
-  test('answers 304 to clients that have it already', async ({ request }) => {
+  test('answers 304 to clients with the same version', async ({ request }) => {
     for (const path of ['/apis', '/api']) {
       const { headers } = await request('GET', path, { accept: aggregated });
       const asked = { accept: aggregated, headers: { 'if-none-match': headers['etag'] ?? '' } };
@@ -177,14 +177,14 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     }
   });
 
-  test('is only read', async ({ request }) => {
+  test('is read-only', async ({ request }) => {
     for (const version of ['v1', ...candidateVersions]) {
       const path = `/apis/coordination.k8s.io/${version}`;
       expectAnswer(await request('POST', path, { body: {} }), 405, methodNotAllowed);
     }
   });
 
-  test('says which version it is', async ({ request }) => {
+  test('returns its version', async ({ request }) => {
     const { code, json, text } = await request('GET', '/version');
     expect(code).toBe(200);
     expect(json).toMatchObject({
@@ -201,7 +201,7 @@ export function describeDiscovery({ test, minor, candidateVersions }: Suite): vo
     expect(text.startsWith('{\n  "major": "1",\n')).toBe(true);
   });
 
-  test('says that it is alive and ready', async ({ request }) => {
+  test('reports that it is alive and ready', async ({ request }) => {
     for (const path of ['/livez', '/readyz', '/healthz']) {
       const { code, headers, text } = await request('GET', path);
       expect({ code, text, type: headers['content-type'] }).toEqual({

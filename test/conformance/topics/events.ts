@@ -46,7 +46,7 @@ const someMetadata = (namespace: string) => ({
 });
 
 export function describeEvents({ test }: Suite): void {
-  test('show every field that there once was', async (workspace) => {
+  test('return all their fields', async (workspace) => {
     const { namespace } = workspace;
     const body = {
       kind: 'Event',
@@ -104,7 +104,7 @@ export function describeEvents({ test }: Suite): void {
     expect(json).toMatchObject({ ...coreEvent(namespace), ...seen, ...again, metadata: { name: 'a' } });
   });
 
-  test('are selected by what they are about', async (workspace) => {
+  test('are selected by their subject', async (workspace) => {
     const { namespace } = workspace;
     await coreEvents(workspace).make(coreEvent(namespace, { source: { component: 'c' } }));
     const names = async (fieldSelector: string) =>
@@ -178,7 +178,7 @@ export function describeEvents({ test }: Suite): void {
     expect((await coreEvents(workspace).list()).json.items).toEqual([]);
   });
 
-  test('are listed page by page from any resourceVersion too, as no cache has them', async (workspace) => {
+  test('are listed in pages from any resourceVersion, because they are not cached', async (workspace) => {
     const list = coreEvents(workspace);
     for (const name of ['a', 'b', 'c'])
       await list.make(coreEvent(workspace.namespace, { metadata: { name } }));

@@ -40,18 +40,18 @@ export function describeFinalizers({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  test('let a deletion be repeated without a change', async ({ leases }) => {
+  test('allow a deletion to be repeated without a change', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     expectAnswer(await leases.delete('a'), 200, deleting);
     expectAnswer(await leases.delete('a', { gracePeriodSeconds: 5 }), 200, deleting);
     expect((await leases.get('a')).json).toEqual(deleting);
   });
 
-  test('count the deletion as a change of a generation that is known', async ({ leases }) => {
+  test('count the deletion as a new generation if there is one', async ({ leases }) => {
     expect((await makeDeleting(leases, { generation: 3 })).metadata['generation']).toBe(4);
   });
 
-  test('are joined by those of the policies, and left by them', async ({ leases }) => {
+  test('are added and removed by the propagation policies', async ({ leases }) => {
     await makeDeleting(leases);
     const deleted = async (propagationPolicy: string) =>
       (await leases.delete('a', { propagationPolicy })).json.metadata.finalizers;
@@ -60,7 +60,7 @@ export function describeFinalizers({ test }: Suite): void {
     expect(await deleted('Background')).toEqual(['a/b', 'c/d']);
   });
 
-  test('cannot be added to an object that is being deleted', async ({ leases }) => {
+  test('cannot be added to a deleting object', async ({ leases }) => {
     const { metadata } = await makeDeleting(leases);
     const cause = forbidden('metadata.finalizers');
     expectAnswer(
@@ -70,7 +70,7 @@ export function describeFinalizers({ test }: Suite): void {
     );
   });
 
-  test('let an object that is being deleted be changed, but not saved', async ({ leases }) => {
+  test('allow changes of a deleting object, but not its rescue', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     const { deletionTimestamp: _, ...metadata } = deleting.metadata;
     const answer = await leases.replace('a', { ...deleting, metadata: { ...metadata, labels: { x: 'y' } } });
@@ -85,7 +85,7 @@ export function describeFinalizers({ test }: Suite): void {
     });
   });
 
-  test('hold the object until the last is removed', async ({ leases }) => {
+  test('keep the object until the last is removed', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     const first = await leases.jsonPatch('a', [{ op: 'remove', path: '/metadata/finalizers/0' }]);
     expect({ code: first.code, finalizers: first.json.metadata.finalizers }).toEqual({
@@ -103,14 +103,14 @@ export function describeFinalizers({ test }: Suite): void {
     await expectGone(leases, 'a', gone);
   });
 
-  test('hold the object in a dry run', async ({ leases }) => {
+  test('keep the object in a dry run', async ({ leases }) => {
     const deleting = await makeDeleting(leases);
     const query = { dryRun: 'All' };
     expect((await leases.mergePatch('a', { metadata: { finalizers: null } }, { query })).code).toBe(200);
     expect((await leases.get('a')).json).toEqual(deleting);
   });
 
-  test('are only what delays a deletion, not what prevents changes', async ({ leases }) => {
+  test('only delay a deletion, and do not prevent changes', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', finalizers: ['a/b'] } });
     const emptied = await leases.mergePatch('a', { metadata: { finalizers: [] } });
     expect({ code: emptied.code, finalizers: emptied.json.metadata.finalizers }).toEqual({

@@ -15,19 +15,19 @@ export function describeGenerateName({ test }: Suite): void {
     expectAnswer(await leases.get(name), 200, lease(namespace, name, { metadata }));
   });
 
-  test('gives every object another name', async ({ leases }) => {
+  test('gives every object a different name', async ({ leases }) => {
     const made = await Promise.all(
       Array.from({ length: 10 }, () => leases.make({ metadata: { generateName: 'g' } })),
     );
     expect(new Set(made.map(({ metadata }) => metadata.name)).size).toBe(10);
   });
 
-  test('shortens a long beginning so that the name has 63 characters', async ({ leases }) => {
+  test('shortens a long prefix so that the name has 63 characters', async ({ leases }) => {
     const made = await leases.make({ metadata: { generateName: 'x'.repeat(100) } });
     expect(made.metadata.name).toMatch(new RegExp(`^x{58}${suffix}$`));
   });
 
-  test('gives way to a name, but is kept', async ({ namespace, leases }) => {
+  test('is ignored if there is a name, but stored', async ({ namespace, leases }) => {
     const managedFields = [updated('conformance', { 'f:metadata': { 'f:generateName': {} } })];
     expectAnswer(
       await leases.create({ metadata: { name: 'a', generateName: 'gen-' } }),
@@ -36,7 +36,7 @@ export function describeGenerateName({ test }: Suite): void {
     );
   });
 
-  test('is judged like a name, and so is what comes of it', async ({ leases }) => {
+  test('is validated like a name, and so is the result', async ({ leases }) => {
     const answer = await leases.create({ metadata: { generateName: 'Gen_' } });
     const { name } = answer.json['details'] as { readonly name: string };
     expect(name).toMatch(/^Gen_.{5}$/);
@@ -47,7 +47,7 @@ export function describeGenerateName({ test }: Suite): void {
     );
   });
 
-  test('is no use when it is empty', async ({ leases }) => {
+  test('has no effect if it is empty', async ({ leases }) => {
     expectAnswer(
       await leases.create({ metadata: { generateName: '' } }),
       422,

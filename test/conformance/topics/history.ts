@@ -2,9 +2,9 @@ import { expect } from 'vitest';
 import { failure, withoutProse } from '../expected.ts';
 import type { Suite } from '../suite.ts';
 
-/** What becomes of those who come too late. Last of all, as it makes the server forget for everybody. */
+/** Requests for forgotten revisions. This topic runs last, because it makes the server forget for all tests. */
 export function describeHistory({ test }: Suite): void {
-  test('is forgotten, and each is told how to go on', async ({ leases, request, target }) => {
+  test('is forgotten, and each error says how to continue', async ({ leases, request, target }) => {
     const names = ['a', 'b', 'c', 'd'];
     for (const name of names) await leases.make({ metadata: { name } });
     const first = await leases.list({ query: { limit: 1 } });
@@ -44,7 +44,7 @@ export function describeHistory({ test }: Suite): void {
     expect(events.map(({ type, object }) => ({ type, object: withoutProse(object) }))).toEqual([
       { type: 'ERROR', object: failure(410, 'Expired') },
     ]);
-    // Any value but 0 and false is a wish to watch.
+    // Any value except 0 and false requests a watch.
     for (const value of ['1', 'true', 'yes', '']) {
       const { json } = await request(
         'GET',
@@ -52,7 +52,7 @@ export function describeHistory({ test }: Suite): void {
       );
       expect([value, json['type']]).toEqual([value, 'ERROR']);
     }
-    // Who lists anew can go on.
+    // After a new list, the client can continue.
     const latest = await leases.list({ query: { resourceVersion: after } });
     expect(latest.json.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'c', 'd', 'e']);
     const current = await leases.watch({

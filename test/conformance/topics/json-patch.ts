@@ -18,7 +18,7 @@ const object = {
 };
 
 export function describeJsonPatch({ test }: Suite): void {
-  test('carries out every operation in turn', async ({ leases }) => {
+  test('executes all operations in order', async ({ leases }) => {
     await leases.make(object);
     const { code, json } = await leases.jsonPatch('a', [
       { op: 'test', path: '/spec/holderIdentity', value: 'h' },
@@ -47,7 +47,7 @@ export function describeJsonPatch({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(json);
   });
 
-  test('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing without a change', async ({ leases }) => {
     const made = await leases.make(object);
     for (const patch of [[], [{ op: 'replace', path: '/spec/holderIdentity', value: 'h' }]]) {
       expectAnswer(await leases.jsonPatch('a', patch), 200, made);
@@ -63,7 +63,7 @@ export function describeJsonPatch({ test }: Suite): void {
     });
   }
 
-  test('warns of members of an operation that it does not know', async ({ leases }) => {
+  test('warns of unknown members of an operation', async ({ leases }) => {
     await leases.make(object);
     const answer = await leases.jsonPatch('a', [
       { op: 'add', path: '/spec/holderIdentity', value: 'z', other: 1 },
@@ -74,7 +74,7 @@ export function describeJsonPatch({ test }: Suite): void {
     });
   });
 
-  test('warns of unknown fields that it adds', async ({ leases }) => {
+  test('warns of the unknown fields that it adds', async ({ leases }) => {
     const made = await leases.make(object);
     const answer = await leases.jsonPatch('a', [{ op: 'add', path: '/metadata/other', value: 'x' }]);
     expect(answer.warnings).toEqual(['unknown field "metadata.other"']);

@@ -19,13 +19,13 @@ const version = 'meta.k8s.io/v1';
 
 async function makeFive(leases: Collection): Promise<readonly Body[]> {
   const made: Body[] = [];
-  // Not in the order of their names.
+  // Not in alphabetical order.
   for (const name of ['c', 'a', 'e', 'b', 'd']) made.push(await leases.make({ metadata: { name } }));
   return made;
 }
 
 export function describeList({ test, minor }: Suite): void {
-  test('answers with the objects in the order of their names', async ({ namespace, leases }) => {
+  test('returns the objects in the order of their names', async ({ namespace, leases }) => {
     await makeFive(leases);
     const answer = await leases.list();
     expectAnswer(answer, 200, {
@@ -38,7 +38,7 @@ export function describeList({ test, minor }: Suite): void {
     expect(Number(answer.json.metadata.resourceVersion)).toBeGreaterThanOrEqual(latest);
   });
 
-  test('answers with an empty list where nothing is', async ({ leases, request }) => {
+  test('returns an empty list if there are no objects', async ({ leases, request }) => {
     const empty = {
       kind: 'LeaseList',
       apiVersion: 'coordination.k8s.io/v1',
@@ -61,7 +61,7 @@ export function describeList({ test, minor }: Suite): void {
     expect(namespacesInOrder).toEqual([...namespacesInOrder].sort());
   });
 
-  test('gives pages that make up the list as it was at first', async ({ leases }) => {
+  test('returns pages that make up the list at its start', async ({ leases }) => {
     const made = await makeFive(leases);
     const first = await leases.list({ query: { limit: 2 } });
     expect({ code: first.code, names: names(first.json) }).toEqual({ code: 200, names: ['a', 'b'] });
@@ -92,7 +92,7 @@ export function describeList({ test, minor }: Suite): void {
     });
   });
 
-  test('does not need a limit to go on', async ({ leases }) => {
+  test('does not need a limit to continue', async ({ leases }) => {
     await makeFive(leases);
     const { json } = await leases.list({ query: { limit: 2 } });
     const rest = await leases.list({ query: { continue: json.metadata.continue ?? '' } });
@@ -100,7 +100,7 @@ export function describeList({ test, minor }: Suite): void {
     expect(rest.json.metadata).toEqual({ resourceVersion: json.metadata.resourceVersion });
   });
 
-  test('gives no other page where all fits', async ({ leases }) => {
+  test('has no further page if all objects fit', async ({ leases }) => {
     await makeFive(leases);
     for (const limit of [5, 6, 0, -1]) {
       const { json } = await leases.list({ query: { limit } });
@@ -112,7 +112,7 @@ export function describeList({ test, minor }: Suite): void {
     }
   });
 
-  test('goes on over all namespaces', async ({ namespace, leases, request }) => {
+  test('continues over all namespaces', async ({ namespace, leases, request }) => {
     await makeFive(leases);
     const path = '/apis/coordination.k8s.io/v1/leases';
     const seen: string[] = [];
@@ -127,7 +127,7 @@ export function describeList({ test, minor }: Suite): void {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  test('counts what remains only where nothing is selected', async ({ leases }) => {
+  test('counts the remaining objects only without selectors', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', labels: { x: 'y' } } });
     await leases.make({ metadata: { name: 'b' } });
     await leases.make({ metadata: { name: 'c', labels: { x: 'y' } } });
@@ -147,7 +147,7 @@ export function describeList({ test, minor }: Suite): void {
     token({ v: version, rv: 5, start: '../x' }),
   ];
   for (const text of wrongTokens) {
-    test(`refuses to go on from ${text}`, async ({ leases }) => {
+    test(`refuses to continue from ${text}`, async ({ leases }) => {
       expectAnswer(await leases.list({ query: { limit: 2, continue: text } }), 400, badRequest());
     });
   }
@@ -170,32 +170,33 @@ export function describeList({ test, minor }: Suite): void {
   }
 
   for (const name of ['limit', 'timeoutSeconds']) {
-    test(`refuses a ${name} that is no number`, async ({ leases }) => {
+    test(`refuses a ${name} that is not a number`, async ({ leases }) => {
       expectAnswer(await leases.list({ query: { [name]: 'x' } }), 400, badRequest());
     });
   }
 
-  test('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses an invalid resourceVersion', async ({ leases }) => {
     const answer = await leases.list({ query: { resourceVersion: 'abc' } });
-    // Up to 1.32, the server takes it for an error of its own.
+    // Up to 1.32, the server answers with an internal error.
     expect(answer.code).toBe(minor >= 33 ? 400 : 500);
   });
 
-  test('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
+  test('cannot wait for a resourceVersion in the far future', async ({ leases }) => {
     const resourceVersion = '987654321';
     for (const more of [{}, { resourceVersionMatch: 'NotOlderThan' }]) {
       expectAnswer(await leases.list({ query: { resourceVersion, ...more } }), 504, revisionTooNew);
     }
   });
 
-  test('answers with the latest, or what was at a resourceVersion', async ({ leases }) => {
+  test('returns the latest state, or the state at a resourceVersion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const { resourceVersion } = (await leases.make({ metadata: { name: 'b' } })).metadata;
     await leases.make({ metadata: { name: 'c' } });
     await leases.delete('a');
     const listed = async (query: NonNullable<Asked['query']>) => names((await leases.list({ query })).json);
     const latest = ['b', 'c'];
-    // A server may answer what is asked for "0" from memory, as it was a moment ago; not after it has told the latest.
+    // A server may answer a request for "0" with a slightly old state from memory, but not after it has returned the
+    // latest state.
     expect(await listed({})).toEqual(latest);
     expect(await listed({ resourceVersion: '' })).toEqual(latest);
     expect(await listed({ resourceVersion: '0' })).toEqual(latest);
@@ -206,7 +207,7 @@ export function describeList({ test, minor }: Suite): void {
     expect(await listed({ resourceVersion, limit: 1 })).toEqual(['a']);
   });
 
-  test('goes on at the resourceVersion that was asked for', async ({ leases }) => {
+  test('continues at the requested resourceVersion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const { resourceVersion } = (await leases.make({ metadata: { name: 'b' } })).metadata;
     await leases.delete('b');

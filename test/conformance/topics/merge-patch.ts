@@ -33,7 +33,7 @@ export function describeMergePatch({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  test('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing without a change', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     for (const patch of [
       {},
@@ -57,7 +57,7 @@ export function describeMergePatch({ test }: Suite): void {
     expect((await leases.mergePatch('a', { spec: null })).json.spec).toEqual({});
   });
 
-  test('refuses what does not exist', async ({ leases, request }) => {
+  test('refuses a missing object', async ({ leases, request }) => {
     expectAnswer(await leases.mergePatch('a', {}), 404, notFound(leaseResource, 'a'));
     expectAnswer(await leases.mergePatch('Bad_Name', {}), 404, notFound(leaseResource, 'Bad_Name'));
     const path = '/apis/coordination.k8s.io/v1/namespaces/does-not-exist/leases/a';
@@ -65,7 +65,7 @@ export function describeMergePatch({ test }: Suite): void {
     expectAnswer(await request('PATCH', path, asked), 404, notFound(leaseResource, 'a'));
   });
 
-  test('is made on the latest version unless it names one', async ({ leases }) => {
+  test('applies to the latest version unless it contains one', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const { resourceVersion } = made.metadata;
     const patch = { metadata: { resourceVersion }, spec: { leaseTransitions: 1 } };
@@ -80,7 +80,7 @@ export function describeMergePatch({ test }: Suite): void {
     });
   });
 
-  test('must not take the resourceVersion away', async ({ leases }) => {
+  test('must not remove the resourceVersion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     for (const resourceVersion of [null, '', '0']) {
       expectAnswer(
@@ -145,7 +145,7 @@ export function describeMergePatch({ test }: Suite): void {
     });
   }
 
-  test('warns of unknown and duplicate fields, says nothing of them, or refuses them', async ({
+  test('warns of unknown and duplicate fields, ignores them, or refuses them', async ({
     leases,
     request,
   }) => {
@@ -165,7 +165,7 @@ export function describeMergePatch({ test }: Suite): void {
     expectAnswer(await patched('Strict'), 422, unreadable);
   });
 
-  test('answers a dry run with what would be, under the old revision', async ({ leases }) => {
+  test('returns the result of a dry run, with the old revision', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.mergePatch('a', { spec: { leaseTransitions: 9 } }, { query: { dryRun: 'All' } }),

@@ -79,7 +79,7 @@ export function describeNamespaces({ test }: Suite): void {
     watch.close();
   });
 
-  test('are there from the beginning', async (workspace) => {
+  test('exist from the beginning', async (workspace) => {
     for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
       const { code, json } = await namespacesOf(workspace).get(name);
       expect({ code, name: json.metadata.name, status: json['status'] }).toEqual({
@@ -113,7 +113,7 @@ export function describeNamespaces({ test }: Suite): void {
     });
   }
 
-  test('refuse finalizers that are no names', async (workspace) => {
+  test('refuse invalid finalizers', async (workspace) => {
     const name = uniqueName('refused');
 
     expectAnswer(
@@ -123,7 +123,7 @@ export function describeNamespaces({ test }: Suite): void {
     );
   });
 
-  test('never lose their label, nor their finalizer', async (workspace) => {
+  test('never lose their label and finalizer', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const { namespace } = workspace;
     const made = (await namespaces.get(namespace)).json;
@@ -140,7 +140,7 @@ export function describeNamespaces({ test }: Suite): void {
     expect(wrong.metadata.labels).toEqual({ [nameLabel]: labelled, a: 'b' });
   });
 
-  test('are updated without a resourceVersion too, but not created by PUT', async (workspace) => {
+  test('are updated without a resourceVersion, too, but not created by PUT', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const { namespace } = workspace;
     const { code, json } = await namespaces.replace(namespace, {
@@ -166,7 +166,7 @@ export function describeNamespaces({ test }: Suite): void {
     );
   });
 
-  test('are emptied before they go', async (workspace) => {
+  test('are emptied before their deletion', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const { namespace, leases } = workspace;
     const made = (await namespaces.get(namespace)).json;
@@ -199,7 +199,7 @@ export function describeNamespaces({ test }: Suite): void {
     );
   });
 
-  test('stay while they are being emptied, whatever else of them is changed', async (workspace) => {
+  test('stay while they are emptied, whatever else is changed', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const { leases } = workspace;
     const name = workspace.namespace;
@@ -220,7 +220,7 @@ export function describeNamespaces({ test }: Suite): void {
     expect((await leases.delete('held')).code).toBe(200);
   });
 
-  test('are freed by the subresource finalize of what holds them', async (workspace) => {
+  test('lose their finalizers through the subresource finalize', async (workspace) => {
     const namespaces = namespacesOf(workspace);
     const name = uniqueName('finalized');
     const path = `/api/v1/namespaces/${name}/finalize`;
@@ -272,7 +272,7 @@ export function describeNamespaces({ test }: Suite): void {
     });
   }
 
-  test('can be needed too much to be deleted', async (workspace) => {
+  test('can be protected from deletion', async (workspace) => {
     for (const name of ['default', 'kube-system', 'kube-public']) {
       expectAnswer(
         await namespacesOf(workspace).delete(name),

@@ -11,12 +11,15 @@ export function describeNegotiation({ test }: Suite): void {
   const unknownFormat = failure(415, 'UnsupportedMediaType');
 
   for (const contentType of ['', 'application/json; charset=utf-8', 'Application/JSON']) {
-    test(`takes JSON with the content type ${JSON.stringify(contentType)}`, async ({ namespace, leases }) => {
+    test(`accepts JSON with the content type ${JSON.stringify(contentType)}`, async ({
+      namespace,
+      leases,
+    }) => {
       expectAnswer(await leases.create(object, { contentType }), 201, lease(namespace, 'a'));
     });
   }
 
-  test('takes YAML', async ({ namespace, leases, request }) => {
+  test('accepts YAML', async ({ namespace, leases, request }) => {
     const asked = { contentType: 'application/yaml', rawBody: yaml };
     const managedFields = [updated('conformance', { 'f:spec': { 'f:leaseTransitions': {} } })];
     expectAnswer(
@@ -33,7 +36,7 @@ export function describeNegotiation({ test }: Suite): void {
     expect(answer.json.metadata.name).toBe('b');
   });
 
-  test('refuses YAML that is none', async ({ leases, request }) => {
+  test('refuses invalid YAML', async ({ leases, request }) => {
     const asked = { contentType: 'application/yaml', rawBody: 'metadata: [' };
     expectAnswer(await request('POST', leases.path, asked), 400, failure(400, 'BadRequest'));
   });
@@ -59,17 +62,14 @@ export function describeNegotiation({ test }: Suite): void {
   }
 
   for (const accept of ['', '*/*', 'text/html, application/json', 'application/json;q=0.1']) {
-    test(`answers in JSON where the client accepts ${JSON.stringify(accept)}`, async ({
-      namespace,
-      leases,
-    }) => {
+    test(`answers in JSON if the client accepts ${JSON.stringify(accept)}`, async ({ namespace, leases }) => {
       const answer = await leases.create(object, { accept });
       expectAnswer(answer, 201, lease(namespace, 'a'));
       expect(answer.headers['content-type']).toBe('application/json');
     });
   }
 
-  test('takes protobuf', async ({ namespace, leases }) => {
+  test('accepts protobuf', async ({ namespace, leases }) => {
     const message = (...fields: readonly (readonly [number, string | Buffer])[]) =>
       Buffer.concat(
         fields.map(([number, value]) => {
@@ -123,7 +123,7 @@ spec: {}
   });
 
   for (const accept of ['text/html', 'application/cbor', 'application/*', 'text/html,application/*;q=0.5']) {
-    test(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
+    test(`cannot answer a client that only accepts ${accept}`, async ({ leases }) => {
       await leases.make(object);
       expectAnswer(await leases.get('a', { accept }), 406, failure(406, 'NotAcceptable', {}));
     });
@@ -134,13 +134,13 @@ spec: {}
     'application/json;as=Table;v=v2;g=meta.k8s.io',
     'application/json;as=Table;v=v1;g=other',
   ]) {
-    test(`cannot answer a client that accepts ${accept} only`, async ({ leases }) => {
+    test(`cannot answer a client that only accepts ${accept}`, async ({ leases }) => {
       await leases.make(object);
       expectAnswer(await leases.get('a', { accept }), 406, failure(406, 'NotAcceptable'));
     });
   }
 
-  test('shows metadata alone', async ({ leases }) => {
+  test('returns metadata alone', async ({ leases }) => {
     const made = await leases.make({ ...object, spec: { holderIdentity: 'h' } });
     const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: made.metadata };
     expectAnswer(await leases.get('a', { accept: mediaTypes.metadata }), 200, partial);
@@ -160,7 +160,7 @@ spec: {}
 
   const isPretty = (text: string) => text.startsWith('{\n  "kind": ');
 
-  test('prints for people when it is asked to, or when they seem to look', async ({ leases }) => {
+  test('indents its answer on request, or for browsers and curl', async ({ leases }) => {
     await leases.make(object);
     for (const asked of [
       { query: { pretty: 'true' } },
@@ -182,19 +182,19 @@ spec: {}
     }
   });
 
-  test('prints errors for people too', async ({ leases }) => {
+  test('indents errors, too', async ({ leases }) => {
     const answer = await leases.get('a', { query: { pretty: 'true' } });
     expectAnswer(answer, 404, notFound(leaseResource, 'a'));
     expect(isPretty(answer.text)).toBe(true);
   });
 
-  test('prints errors for people where the client wants no plain JSON', async ({ leases }) => {
+  test('indents errors if the client does not want plain JSON', async ({ leases }) => {
     const { table } = mediaTypes;
     expect(isPretty((await leases.get('a', { accept: table })).text)).toBe(true);
     expect(isPretty((await leases.get('a', { accept: `${table},application/json` })).text)).toBe(false);
   });
 
-  test('ends every line of JSON that answers a request', async ({ leases }) => {
+  test('ends every JSON answer with a line break', async ({ leases }) => {
     await leases.make(object);
     expect((await leases.get('a')).text.endsWith('}\n')).toBe(true);
     expect((await leases.get('b')).text.endsWith('}\n')).toBe(true);

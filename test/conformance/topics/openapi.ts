@@ -17,7 +17,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** The document of a group and version, by way of the index. */
+/** Returns the document of a group and version, through the index. */
 async function documentOf({ request }: Workspace, groupVersion: string): Promise<Document> {
   const index = await request('GET', '/openapi/v3');
   const paths = index.json['paths'] as Readonly<Record<string, { readonly serverRelativeURL: string }>>;
@@ -31,7 +31,7 @@ const ref = (name: string) => [{ $ref: `#/components/schemas/${name}` }];
 const microTime = 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime';
 
 export function describeOpenApi({ test, candidateVersions }: Suite): void {
-  test('has a document for each version, which may be kept for ever', async ({ request }) => {
+  test('has a document for each version, which clients may cache for ever', async ({ request }) => {
     const index = await request('GET', '/openapi/v3');
     const paths = index.json['paths'] as Readonly<Record<string, { readonly serverRelativeURL: string }>>;
     for (const groupVersion of [
@@ -62,7 +62,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     }
   });
 
-  test('has no documents of others', async ({ request }) => {
+  test('has no other documents', async ({ request }) => {
     expect((await request('GET', '/openapi/v3/apis/no-such-group/v1')).code).toBe(404);
   });
 
@@ -118,7 +118,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     }
   });
 
-  test('says how lists and maps of the metadata are merged', async (workspace) => {
+  test('describes how lists and maps of the metadata are merged', async (workspace) => {
     const { components } = await documentOf(workspace, 'apis/coordination.k8s.io/v1');
     const { properties = {} } = components.schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'] ?? {};
     expect(properties['finalizers']).toMatchObject({
@@ -144,7 +144,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     });
   });
 
-  test('says what can be done with each path', async (workspace) => {
+  test('describes the operations of each path', async (workspace) => {
     const { paths } = await documentOf(workspace, 'apis/coordination.k8s.io/v1');
     const group = { group: 'coordination.k8s.io', kind: 'Lease', version: 'v1' };
     const root = '/apis/coordination.k8s.io/v1';
@@ -168,7 +168,7 @@ export function describeOpenApi({ test, candidateVersions }: Suite): void {
     });
     const patch = paths[`${root}/namespaces/{namespace}/leases/{name}`]?.['patch'];
     expect(patch?.['x-kubernetes-group-version-kind']).toEqual(group);
-    // kubectl asks here whether it may leave the validation of fields to the server.
+    // kubectl reads here whether the server validates fields.
     const parameters = patch?.['parameters'] as readonly { readonly name: string }[];
     expect(parameters.map(({ name }) => name).sort()).toEqual([
       'dryRun',

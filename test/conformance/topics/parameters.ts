@@ -12,7 +12,7 @@ import type { Suite } from '../suite.ts';
 import type { Answer } from '../target.ts';
 import type { Asked, Workspace } from '../workspace.ts';
 
-/** A write with these parameters, to an object that exists already unless the write creates it. */
+/** A write with these parameters. The object exists already unless the write creates it. */
 type Write = (workspace: Workspace, query: NonNullable<Asked['query']>) => Promise<Answer>;
 
 const writes: readonly (readonly [options: string, verb: string, write: Write])[] = [
@@ -44,7 +44,7 @@ export function describeParameters({ test }: Suite): void {
     ],
   ];
   for (const [options, verb, write] of writes) {
-    test(`refuses a ${verb} with parameters that are not valid`, async (workspace) => {
+    test(`refuses a ${verb} with invalid parameters`, async (workspace) => {
       await workspace.leases.make({ metadata: { name: 'a' } });
       for (const [query, causes] of wrong) {
         expectAnswer(await write(workspace, query), 422, invalidOptions(options, causes));
@@ -52,9 +52,7 @@ export function describeParameters({ test }: Suite): void {
     });
   }
 
-  test('refuses an apply with parameters that are not valid, or without a field manager', async ({
-    leases,
-  }) => {
+  test('refuses an apply with invalid parameters, or without a field manager', async ({ leases }) => {
     const noManager = required('fieldManager');
     for (const [query, causes] of [
       [{}, [noManager]],
@@ -71,7 +69,7 @@ export function describeParameters({ test }: Suite): void {
     }
   });
 
-  test('lets nothing but an apply be forced', async ({ leases }) => {
+  test('allows only an apply to be forced', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     for (const force of ['true', 'false']) {
       for (const patch of [leases.mergePatch, leases.strategicPatch]) {
@@ -84,7 +82,7 @@ export function describeParameters({ test }: Suite): void {
     }
   });
 
-  test('refuses a deletion with parameters that are not valid', async ({ leases }) => {
+  test('refuses a deletion with invalid parameters', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const policy = notSupported('propagationPolicy');
     for (const remove of [

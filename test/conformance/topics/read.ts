@@ -12,7 +12,7 @@ import {
 import type { Suite } from '../suite.ts';
 
 export function describeRead({ test }: Suite): void {
-  test('answers with the object', async ({ namespace, leases }) => {
+  test('returns the object', async ({ namespace, leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const answer = await leases.get('a');
     expectAnswer(answer, 200, lease(namespace, 'a'));
@@ -21,27 +21,27 @@ export function describeRead({ test }: Suite): void {
     expect(answer.headers['cache-control']).toBe('no-cache, private');
   });
 
-  test('says what is not there', async ({ leases }) => {
+  test('names the missing object', async ({ leases }) => {
     expectAnswer(await leases.get('a'), 404, notFound(leaseResource, 'a'));
     expectAnswer(await leases.get('Not_A_Name'), 404, notFound(leaseResource, 'Not_A_Name'));
   });
 
-  test('takes any resourceVersion that has been', async ({ leases }) => {
+  test('accepts any past resourceVersion', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
-    // The last one first: what is there by then is what the others, which any state will do for, are answered with.
+    // The last object first: any state may answer the other reads, and by then that state includes all objects.
     for (const resourceVersion of [made.metadata.resourceVersion, '0', '1', '']) {
       const answer = await leases.get('a', { query: { resourceVersion } });
       expect({ code: answer.code, body: answer.json }).toEqual({ code: 200, body: made });
     }
   });
 
-  test('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses an invalid resourceVersion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
 
     expectAnswer(await leases.get('a', { query: { resourceVersion: 'abc' } }), 500, failure(500, ''));
   });
 
-  test('cannot wait for a resourceVersion that is far away', async ({ leases }) => {
+  test('cannot wait for a resourceVersion in the far future', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const resourceVersion = '987654321';
     const answer = await leases.get('a', { query: { resourceVersion } });
@@ -49,7 +49,7 @@ export function describeRead({ test }: Suite): void {
     expect(answer.headers['retry-after']).toBe('1');
   });
 
-  test('ignores parameters that are for lists', async ({ leases }) => {
+  test('ignores parameters of lists', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     for (const query of [{ watch: true }, { fieldSelector: 'nonsense' }, { limit: '1' }, { unknown: '1' }]) {
       const answer = await leases.get('a', { query });
@@ -57,13 +57,13 @@ export function describeRead({ test }: Suite): void {
     }
   });
 
-  test('does not mind a slash at the end', async ({ namespace, leases, request }) => {
+  test('accepts a trailing slash', async ({ namespace, leases, request }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await request('GET', `${leases.path}/a/`), 200, lease(namespace, 'a'));
     expect((await request('GET', `${leases.path}/`)).json['kind']).toBe('LeaseList');
   });
 
-  test('knows no other paths', async ({ leases, request }) => {
+  test('has no other paths', async ({ leases, request }) => {
     for (const path of [
       `${leases.path}/a/status`,
       `${leases.path}//a`,
@@ -79,7 +79,7 @@ export function describeRead({ test }: Suite): void {
     }
   });
 
-  test('answers paths that are no API in plain text', async ({ request }) => {
+  test('answers paths outside of the API in plain text', async ({ request }) => {
     for (const path of ['/no-such-path', '/apis/no-such-group/v1/things']) {
       const { code, headers, text } = await request('GET', path);
       expect({ code, text, type: headers['content-type'] }).toEqual({
@@ -90,7 +90,7 @@ export function describeRead({ test }: Suite): void {
     }
   });
 
-  test('refuses methods that a path does not have', async ({ leases, request }) => {
+  test('refuses unsupported methods of a path', async ({ leases, request }) => {
     const body = { metadata: { name: 'a' } };
     for (const [method, path] of [
       ['POST', `${leases.path}/a`],

@@ -49,17 +49,17 @@ export function describeReplace({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(answer.json);
   });
 
-  test('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing without a change', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     expectAnswer(await leases.replace('a', made), 200, made);
     expect((await leases.get('a')).json).toEqual(made);
   });
 
-  test('creates what does not exist', async ({ namespace, leases }) => {
+  test('creates a missing object', async ({ namespace, leases }) => {
     expectAnswer(await leases.replace('a', { metadata: { name: 'a' } }), 201, lease(namespace, 'a'));
   });
 
-  test('creates even where the body has a resourceVersion, but not where it has a uid', async ({
+  test('creates even if the body has a resourceVersion, but not if it has a uid', async ({
     namespace,
     leases,
   }) => {
@@ -76,7 +76,7 @@ export function describeReplace({ test }: Suite): void {
     await expectGone(leases, 'b', notFound(leaseResource, 'b'));
   });
 
-  test('validates what it creates', async ({ leases }) => {
+  test('validates a new object', async ({ leases }) => {
     expectAnswer(
       await leases.replace('Bad_Name', { metadata: { name: 'Bad_Name' } }),
       422,
@@ -103,7 +103,7 @@ export function describeReplace({ test }: Suite): void {
     });
   }
 
-  test('refuses an update that was made on an older version', async ({ leases }) => {
+  test('refuses an update of an older version', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const next = await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } });
     const answer = await leases.replace('a', { ...made, spec: { leaseTransitions: 2 } });
@@ -111,7 +111,7 @@ export function describeReplace({ test }: Suite): void {
     expect((await leases.get('a')).json).toEqual(next.json);
   });
 
-  test('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses an invalid resourceVersion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     expectAnswer(
       await leases.replace('a', { metadata: { name: 'a', resourceVersion: 'abc' } }),
@@ -135,7 +135,7 @@ export function describeReplace({ test }: Suite): void {
     }
   });
 
-  test('refuses another kind, and what is not valid', async ({ leases }) => {
+  test('refuses another kind, and an invalid object', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     expectAnswer(await leases.replace('a', { ...made, kind: 'Other' }), 400, badRequest());
     expectAnswer(
@@ -152,7 +152,7 @@ export function describeReplace({ test }: Suite): void {
     expect({ code, warnings }).toEqual({ code: 200, warnings: ['unknown field "other"'] });
   });
 
-  test('refuses a deletionTimestamp that a client sets', async ({ leases }) => {
+  test('refuses a deletionTimestamp from a client', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const deletionTimestamp = '2020-01-01T00:00:00Z';
     const immutableTime = invalid('metadata.deletionTimestamp');
@@ -163,7 +163,7 @@ export function describeReplace({ test }: Suite): void {
     );
   });
 
-  test('keeps what only a server may set', async ({ leases }) => {
+  test('keeps the fields that only a server may set', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a', generation: 3 } });
     const metadata = { name: 'a', resourceVersion: made.metadata.resourceVersion };
     const answer = await leases.replace('a', {
@@ -172,7 +172,7 @@ export function describeReplace({ test }: Suite): void {
     expectAnswer(answer, 200, made);
   });
 
-  test('lets generateName be changed', async ({ leases }) => {
+  test('allows changes of generateName', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const answer = await leases.replace('a', {
       ...made,
@@ -182,7 +182,7 @@ export function describeReplace({ test }: Suite): void {
     expect(answer.json.metadata['generateName']).toBe('gen-');
   });
 
-  test('answers a dry run with what would be, under the old revision', async ({ leases }) => {
+  test('returns the result of a dry run, with the old revision', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const query = { dryRun: 'All' };
     expectAnswer(await leases.replace('a', { ...made, spec: { leaseTransitions: 1 } }, { query }), 200, {
@@ -199,7 +199,7 @@ export function describeReplace({ test }: Suite): void {
     await expectGone(leases, 'b', notFound(leaseResource, 'b'));
   });
 
-  test('removes owners that are given twice, and warns', async ({ leases }) => {
+  test('removes duplicate owners, and warns', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' } });
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: '1' };
     const answer = await leases.replace('a', {

@@ -110,7 +110,7 @@ export function describeSelectors({ test }: Suite): void {
     `x=${'q'.repeat(64)}`,
     'x>a',
   ];
-  test('refuse labels that cannot be', async ({ leases }) => {
+  test('refuse invalid labels', async ({ leases }) => {
     for (const labelSelector of wrongLabelSelectors) {
       expectAnswer(await leases.list({ query: { labelSelector } }), 400, badRequest());
     }
@@ -125,13 +125,13 @@ export function describeSelectors({ test }: Suite): void {
     'metadata.name in (a)',
     'metadata.name=a\\',
   ];
-  test('refuse fields that cannot be selected', async ({ leases }) => {
+  test('refuse fields that are not selectable', async ({ leases }) => {
     for (const fieldSelector of wrongFieldSelectors) {
       expectAnswer(await leases.list({ query: { fieldSelector } }), 400, badRequest());
     }
   });
 
-  test('are refused by watches just so', async ({ leases }) => {
+  test('are also refused by watches', async ({ leases }) => {
     expectAnswer(await leases.list({ query: { watch: true, labelSelector: 'x===' } }), 400, badRequest());
     expectAnswer(await leases.list({ query: { watch: true, fieldSelector: 'name=a' } }), 400, badRequest());
   });

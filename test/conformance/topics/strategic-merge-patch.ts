@@ -46,7 +46,7 @@ export function describeStrategicMergePatch({ test }: Suite): void {
     });
   }
 
-  test('writes nothing when nothing changes', async ({ leases }) => {
+  test('writes nothing without a change', async ({ leases }) => {
     const made = await leases.make(object);
     for (const patch of [
       null,
@@ -78,7 +78,7 @@ export function describeStrategicMergePatch({ test }: Suite): void {
     );
   });
 
-  test('refuses what does not exist', async ({ leases }) => {
+  test('refuses a missing object', async ({ leases }) => {
     expectAnswer(await leases.strategicPatch('a', {}), 404, notFound(leaseResource, 'a'));
   });
 }

@@ -10,7 +10,7 @@ const column = (name: string, type: string, format = '') => ({
   name,
   type,
   format,
-  // In the server's own words.
+  // In the embedded server's own words.
   description: expect.any(String),
   priority: 0,
 });
@@ -60,7 +60,7 @@ export function describeTable({ test }: Suite): void {
     ]);
   });
 
-  test('has no rows where there is nothing', async ({ leases }) => {
+  test('has no rows for an empty list', async ({ leases }) => {
     const { json } = await leases.list({ accept: table });
     expect({ columns: json['columnDefinitions'], rows: json['rows'] }).toEqual({
       columns: leaseColumns,
@@ -68,7 +68,7 @@ export function describeTable({ test }: Suite): void {
     });
   });
 
-  test('comes with as much of the objects as is asked for', async ({ leases }) => {
+  test('contains the requested part of the objects', async ({ leases }) => {
     const made = await leases.make({ metadata: { name: 'a' }, spec: { holderIdentity: 'h' } });
     const metadata = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: made.metadata };
     for (const [includeObject, object] of [
@@ -87,7 +87,7 @@ export function describeTable({ test }: Suite): void {
     );
   });
 
-  test('answers writes too', async ({ leases }) => {
+  test('is an answer to writes, too', async ({ leases }) => {
     const created = await leases.create({ metadata: { name: 'a' } }, { accept: table });
     expect({ code: created.code, kind: created.json['kind'], rows: created.json['rows'] }).toEqual({
       code: 201,
@@ -98,7 +98,7 @@ export function describeTable({ test }: Suite): void {
     expect(patched.json['rows']).toEqual([expect.objectContaining({ cells: ['a', 'h', anAge] })]);
   });
 
-  test('is what a watch gives too, its columns only once', async ({ leases }) => {
+  test('is also used in watches, with the columns only once', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const watch = await leases.watch({ accept: table });
     await leases.mergePatch('a', { spec: { holderIdentity: 'h' } });
@@ -127,7 +127,7 @@ export function describeTable({ test }: Suite): void {
     watch.close();
   });
 
-  test('shows what a LeaseCandidate is for, and its versions', async ({ candidates, target }) => {
+  test('shows the Lease and the versions of a LeaseCandidate', async ({ candidates, target }) => {
     const version = target.candidateVersions[0];
     const strategy = 'OldestEmulationVersion';
     await candidates.make({

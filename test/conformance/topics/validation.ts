@@ -63,7 +63,7 @@ export function describeValidation({ test }: Suite): void {
     { leaseDurationSeconds: 1, leaseTransitions: 0 },
     { holderIdentity: 'any text: with "quotes", <brackets> & ünïcödé' },
   ]) {
-    test(`takes the spec ${JSON.stringify(spec)}`, async ({ namespace, leases }) => {
+    test(`accepts the spec ${JSON.stringify(spec)}`, async ({ namespace, leases }) => {
       const fields = Object.fromEntries(Object.keys(spec).map((field) => [`f:${field}`, {}]));
       expectAnswer(
         await leases.create({ metadata: { name: 'a' }, spec }),
@@ -117,7 +117,7 @@ export function describeValidation({ test }: Suite): void {
     });
   }
 
-  test('takes finalizers without a slash, and the same one twice', async ({ namespace, leases }) => {
+  test('accepts finalizers without a slash, and duplicate ones', async ({ namespace, leases }) => {
     const finalizers = ['a', 'b/c', 'b/c'];
     const fields = { 'f:metadata': { 'f:finalizers': { '.': {}, 'v:"a"': {}, 'v:"b/c"': {} } } };
     expectAnswer(
@@ -127,7 +127,7 @@ export function describeValidation({ test }: Suite): void {
     );
   });
 
-  test('keeps owners, and says who set which', async ({ namespace, leases }) => {
+  test('keeps owners, and records their managers', async ({ namespace, leases }) => {
     const ownerReferences = [owner, { ...owner, uid: '2', controller: true, blockOwnerDeletion: false }];
     const fields = {
       'f:metadata': { 'f:ownerReferences': { '.': {}, 'k:{"uid":"1"}': {}, 'k:{"uid":"2"}': {} } },

@@ -6,11 +6,11 @@ import type { Asked, Collection } from '../workspace.ts';
 
 const isAbout = (name: string) => (event: WatchedEvent) => event.object.metadata.name === name;
 
-/** What tells events apart in the stories below. */
+/** The values that distinguish events in the stories below. */
 const told = ({ type, object }: WatchedEvent) =>
   `${type} ${object.metadata.name} ${JSON.stringify(object.metadata.labels ?? {})}`;
 
-/** A bit of everything, up to the creation of `end`; gives the objects that the answers had. */
+/** Some changes of each type, up to the creation of `end`. Returns the objects in the answers. */
 async function tellStory(leases: Collection): Promise<void> {
   await leases.make({ metadata: { name: 'x', finalizers: ['a/b'] } });
   await leases.mergePatch('x', { metadata: { labels: { a: '1' } } });
@@ -27,20 +27,23 @@ async function tellStory(leases: Collection): Promise<void> {
   await leases.make({ metadata: { name: 'end', labels: { a: '1' } } });
 }
 
-/** Where bookmarks are allowed, more of them may come at any time. */
+/** If bookmarks are allowed, more of them may come at any time. */
 async function nextChange(watch: WatchedStream): Promise<WatchedEvent> {
   const event = await watch.next();
   return event.type === 'BOOKMARK' ? nextChange(watch) : event;
 }
 
-/** A server may answer what is asked for "0" from memory, as it was a moment ago; not after it has told the latest. */
+/**
+ * A server may answer a request for "0" with a slightly old state from memory, but not after it has returned the
+ * latest state.
+ */
 const untilCached = (leases: Collection) => leases.revision();
 
 export function describeWatch({ test, minor }: Suite): void {
-  // 1.32 had streaming lists on, 1.33 off again, 1.34 on for good.
+  // 1.32 had streaming lists on, 1.33 off, 1.34 and later on.
   const streamsLists = minor === 32 || minor >= 34;
 
-  test('tells every change in order, and what a dry run or no change at all would be not', async ({
+  test('reports every change in order, but no dry runs and no writes without a change', async ({
     leases,
   }) => {
     const resourceVersion = await leases.revision();
@@ -72,7 +75,7 @@ export function describeWatch({ test, minor }: Suite): void {
     later.close();
   });
 
-  test('gives objects as the answers to writes have them', async ({ leases }) => {
+  test('returns objects as in the answers to writes', async ({ leases }) => {
     const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
     const made = await leases.make({
       metadata: { name: 'a', labels: { x: 'y' } },
@@ -94,7 +97,7 @@ export function describeWatch({ test, minor }: Suite): void {
     expect(BigInt(object.metadata.resourceVersion)).toBeGreaterThan(BigInt(patched.metadata.resourceVersion));
   });
 
-  test('gives the last state with its finalizers where they held up a deletion', async ({ leases }) => {
+  test('returns the last state with its finalizers if they delayed a deletion', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a', finalizers: ['a/b'] } });
     const watch = await leases.watch({ query: { resourceVersion: await leases.revision() } });
     const deleting = (await leases.delete('a')).json;
@@ -108,7 +111,7 @@ export function describeWatch({ test, minor }: Suite): void {
     });
   });
 
-  test('tells what enters and leaves a selection', async ({ leases }) => {
+  test('reports objects that enter and leave a selection', async ({ leases }) => {
     const resourceVersion = await leases.revision();
     const watch = await leases.watch({ query: { resourceVersion, labelSelector: 'a=1' } });
     await tellStory(leases);
@@ -117,7 +120,7 @@ export function describeWatch({ test, minor }: Suite): void {
     const all = await leases.watch({ query: { resourceVersion } });
     const everything = await all.until(isAbout('end'));
     all.close();
-    // What leaves is given as it was before, with the revision of the change.
+    // An object that leaves the selection is sent in its previous state, with the revision of the change.
     expect(events.map(told)).toEqual([
       'ADDED x {"a":"1"}',
       'MODIFIED x {"a":"1"}',
@@ -134,7 +137,7 @@ export function describeWatch({ test, minor }: Suite): void {
     );
   });
 
-  test('tells of one object where its name is selected', async ({ leases }) => {
+  test('reports a single object if its name is selected', async ({ leases }) => {
     const query = { resourceVersion: await leases.revision(), fieldSelector: 'metadata.name=y' };
     const watch = await leases.watch({ query });
     await tellStory(leases);
@@ -147,7 +150,7 @@ export function describeWatch({ test, minor }: Suite): void {
     watch.close();
   });
 
-  test('tells of all namespaces', async ({ namespace, leases, target }) => {
+  test('reports changes of all namespaces', async ({ namespace, leases, target }) => {
     const query = `resourceVersion=${await leases.revision()}&fieldSelector=metadata.namespace%3D${namespace}`;
     const watch = await target.watch(`/apis/coordination.k8s.io/v1/leases?${query}`);
     const made = await leases.make({ metadata: { name: 'a' } });
@@ -156,7 +159,7 @@ export function describeWatch({ test, minor }: Suite): void {
   });
 
   for (const resourceVersion of [undefined, '', '0']) {
-    test(`begins with what is there from resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
+    test(`begins with the existing objects from resourceVersion ${JSON.stringify(resourceVersion)}`, async ({
       leases,
     }) => {
       const made = [
@@ -173,7 +176,7 @@ export function describeWatch({ test, minor }: Suite): void {
     });
   }
 
-  test('is a stream of JSON that is not to be kept', async ({ leases }) => {
+  test('is a JSON stream that must not be cached', async ({ leases }) => {
     const watch = await leases.watch();
     expect(watch.headers).toMatchObject({
       'content-type': 'application/json',
@@ -183,20 +186,20 @@ export function describeWatch({ test, minor }: Suite): void {
     watch.close();
   });
 
-  test('ends in good order when its time is up', async ({ leases }) => {
+  test('ends cleanly at its timeout', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const watch = await leases.watch({ query: { timeoutSeconds: 1 } });
     expect((await watch.end()).map(told)).toEqual(['ADDED a {}']);
   });
 
-  test('takes 0 and false for no wish to watch', async ({ leases, request }) => {
+  test('does not start with 0 and false', async ({ leases, request }) => {
     for (const value of ['0', 'false', 'False']) {
       const answer = await request('GET', `${leases.path}?watch=${value}`);
       expect(answer.json['kind']).toBe('LeaseList');
     }
   });
 
-  test('refuses a resourceVersion that is none', async ({ leases }) => {
+  test('refuses an invalid resourceVersion', async ({ leases }) => {
     expectAnswer(
       await leases.list({ query: { watch: true, resourceVersion: 'abc' } }),
       500,
@@ -227,7 +230,7 @@ export function describeWatch({ test, minor }: Suite): void {
   }
 
   if (!streamsLists) {
-    // Without streaming lists, bookmarks come when the server likes: never at the beginning.
+    // Without streaming lists, the server chooses when to send bookmarks, and sends none at the beginning.
     test('refuses to stream a list', async ({ leases }) => {
       const query = { watch: true, sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
       expectAnswer(await leases.list({ query }), 422, invalidOptions('ListOptions', [gateIsOff]));
@@ -235,7 +238,7 @@ export function describeWatch({ test, minor }: Suite): void {
     return;
   }
 
-  // 1.32 still writes an empty creationTimestamp, and lets clients know what an empty list looks like.
+  // 1.32 still writes an empty creationTimestamp, and sends what an empty list looks like.
   const endOfList =
     minor >= 34
       ? { resourceVersion: expect.any(String), annotations: { 'k8s.io/initial-events-end': 'true' } }
@@ -262,9 +265,7 @@ export function describeWatch({ test, minor }: Suite): void {
     { allowWatchBookmarks: 'true' },
     { allowWatchBookmarks: 'true', resourceVersion: '0' },
   ]) {
-    test(`streams the list and then says that it is whole with ${JSON.stringify(query)}`, async ({
-      leases,
-    }) => {
+    test(`streams the list and then marks its end with ${JSON.stringify(query)}`, async ({ leases }) => {
       const a = await leases.make({ metadata: { name: 'a' } });
       const b = await leases.make({ metadata: { name: 'b' } });
       await untilCached(leases);
@@ -285,13 +286,13 @@ export function describeWatch({ test, minor }: Suite): void {
     });
   }
 
-  test('says that an empty list is whole', async ({ leases }) => {
+  test('marks the end of an empty list', async ({ leases }) => {
     const watch = await leases.watch({ query: { allowWatchBookmarks: 'true' } });
     expect(await watch.next()).toEqual(bookmark);
     watch.close();
   });
 
-  test('streams a list as new as is asked for', async ({ leases }) => {
+  test('streams a list of at least the requested revision', async ({ leases }) => {
     const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
     const b = await leases.make({ metadata: { name: 'b' } });
     const query = {
@@ -308,7 +309,7 @@ export function describeWatch({ test, minor }: Suite): void {
     expect(initial).toContainEqual({ type: 'ADDED', object: b });
   });
 
-  test('does not say that the list is whole where no bookmarks are allowed', async ({ leases }) => {
+  test('does not mark the end of the list without bookmarks', async ({ leases }) => {
     await leases.make({ metadata: { name: 'a' } });
     const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
     const watch = await leases.watch({ query });
@@ -318,7 +319,7 @@ export function describeWatch({ test, minor }: Suite): void {
     watch.close();
   });
 
-  test('goes on from a resourceVersion without initial events', async ({ leases }) => {
+  test('resumes from a resourceVersion without initial events', async ({ leases }) => {
     const { resourceVersion } = (await leases.make({ metadata: { name: 'a' } })).metadata;
     const b = await leases.make({ metadata: { name: 'b' } });
     const query = {

@@ -9,7 +9,7 @@ import { SimPods } from './sim-pods.ts';
 const NAMESPACE = 'kube-system';
 const KEY = leaseKey(NAMESPACE, 'scheduler');
 
-/** A coordinator that sees one Lease and its candidates, each with a Pod of its name. */
+/** A coordinator that sees one Lease and its candidates, each with a Pod of the same name. */
 class LabelWorld {
   readonly clock = new VirtualClock();
   readonly pods = new SimPods();
@@ -49,7 +49,7 @@ class LabelWorld {
     return this;
   }
 
-  /** The Lease is seen as `holder` has renewed it just now; by nobody, it is seen released. */
+  /** `holder` has just renewed the Lease; without a holder, the Lease is released. */
   async see(holder: string | undefined, isRenewalOnly = false): Promise<void> {
     const now = this.clock.now();
     const lease = makeLease(holder).renewedAt(now).with({ acquireTime: undefined });
@@ -61,7 +61,7 @@ class LabelWorld {
 }
 
 describe('the leader label', () => {
-  test('follows the leader: taken off the old one before it is put on the new one', async () => {
+  test('follows the leader: it is removed from the old Pod before it is put on the new one', async () => {
     const world = await new LabelWorld().start();
     await world.see('a');
     expect(world.pods.labelled()).toEqual(['a']);
@@ -70,7 +70,7 @@ describe('the leader label', () => {
     expect(world.told).toEqual(['listed', 'add a', 'remove a', 'add b']);
   });
 
-  test('is taken off when the Lease runs out, at that moment', async () => {
+  test('is removed at the moment when the Lease expires', async () => {
     const world = await new LabelWorld().start();
     await world.see('a');
     await world.clock.advance(4000);
@@ -81,7 +81,7 @@ describe('the leader label', () => {
     expect(world.pods.labelled()).toEqual([]);
   });
 
-  test('is taken off when the Lease is released', async () => {
+  test('is removed when the Lease is released', async () => {
     const world = await new LabelWorld().start();
     await world.see('a');
     await world.see(undefined);
@@ -100,7 +100,7 @@ describe('the leader label', () => {
     expect(world.pods.labelled()).toEqual(['a']);
   });
 
-  test('is not put on another Pod that has the leader’s name by now, nor tried again', async () => {
+  test('is not put on another Pod with the same name, and this is not retried', async () => {
     const world = await new LabelWorld().start();
     world.pods.replace(NAMESPACE, 'a');
     for (let second = 0; second < 60; second += 2) {
@@ -112,8 +112,8 @@ describe('the leader label', () => {
   });
 });
 
-describe('labels that are left over', () => {
-  test('are taken off Pods that do not lead, when the lock was taken', async () => {
+describe('leftover labels', () => {
+  test('are removed from Pods that do not lead, when the lock is acquired', async () => {
     const world = new LabelWorld();
     world.pods.label(NAMESPACE, 'a', 'scheduler');
     world.pods.label(NAMESPACE, 'b', 'scheduler');
@@ -125,7 +125,7 @@ describe('labels that are left over', () => {
     expect(world.told).not.toContain('remove a');
   });
 
-  test('are found before any label is written', async () => {
+  test('are listed before any label is written', async () => {
     const world = new LabelWorld();
     world.pods.refuse = (method) => (method === 'GET' ? 403 : undefined);
     await world.start();
@@ -155,7 +155,7 @@ describe('labels that are left over', () => {
 });
 
 describe('without the lock', () => {
-  test('no label is written, and what another coordinator has written meanwhile is found afterwards', async () => {
+  test('no label is written, and labels that another coordinator has written are found later', async () => {
     const world = await new LabelWorld().start();
     await world.see('a');
     world.labels.setActive(false);
@@ -173,7 +173,7 @@ describe('without the lock', () => {
   });
 });
 
-test('labels that are left over are looked for again where the right to write was not there yet', async () => {
+test('leftover labels are searched again if the lock was not held yet', async () => {
   const world = new LabelWorld();
   world.pods.label(NAMESPACE, 'b', 'scheduler');
   world.mayWrite = false;
@@ -185,7 +185,7 @@ test('labels that are left over are looked for again where the right to write wa
 });
 
 describe('a label that cannot be written', () => {
-  test('is tried again with backoff, however often its Lease is renewed', async () => {
+  test('is retried with backoff, however often its Lease is renewed', async () => {
     const world = await new LabelWorld().start();
     world.pods.refuse = (method) => (method === 'PATCH' ? 500 : undefined);
     for (let second = 0; second < 120; second += 1) {
@@ -203,7 +203,7 @@ describe('a label that cannot be written', () => {
     expect(world.pods.labelled()).toEqual(['a']);
   });
 
-  test('and may be there nevertheless is taken off before another gets it', async () => {
+  test('and may exist is removed before another Pod gets it', async () => {
     const world = await new LabelWorld().start();
     world.pods.loseAnswers = true;
     await world.see('a');
@@ -216,7 +216,7 @@ describe('a label that cannot be written', () => {
     expect(world.told.slice(-2)).toEqual(['remove a', 'add b']);
   });
 
-  test('as it would be too long is told once', async () => {
+  test('because it is too long is reported once', async () => {
     const world = await new LabelWorld().start();
     const name = 'x'.repeat(64);
     const key = leaseKey(NAMESPACE, name);
@@ -233,7 +233,7 @@ describe('a label that cannot be written', () => {
     expect(world.told).toEqual(['listed', `unlabelable ${key}`]);
   });
 
-  test('as it would be too long is told again of a Lease that went while another coordinated, and came back', async () => {
+  test('because it is too long is reported again for a Lease that was deleted and created while another coordinated', async () => {
     const world = await new LabelWorld().start();
     const name = 'x'.repeat(64);
     const key = leaseKey(NAMESPACE, name);
@@ -260,7 +260,7 @@ describe('a label that cannot be written', () => {
   });
 });
 
-test('nothing goes on once it is stopped', async () => {
+test('no work continues after a stop', async () => {
   const world = await new LabelWorld().start();
   await world.see('a');
   await world.labels.stop();

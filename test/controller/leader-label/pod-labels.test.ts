@@ -15,10 +15,10 @@ const candidate = makeCandidate('a')
   .with({ pod: pod('web-0') })
   .seenAt(0);
 const nobody = makeInput().candidates(candidate);
-/** Granted by somebody at 0, and renewed by its holder at 2 s. */
+/** Granted by another client at 0, and renewed by its holder at 2 s. */
 const led = nobody.sees(granted, 0).sees(granted.renewedAt(2000), 2000);
 
-describe('who leads', () => {
+describe('the leader', () => {
   test.each([
     { name: 'there is no Lease', input: nobody, at: 0, want: undefined },
     { name: 'a grant was not renewed yet', input: nobody.sees(granted, 0), at: 1000, want: undefined },
@@ -32,9 +32,9 @@ describe('who leads', () => {
       at: 4000,
       want: undefined,
     },
-    { name: 'it is gone', input: led.sees(undefined, 4000), at: 4000, want: undefined },
+    { name: 'it is deleted', input: led.sees(undefined, 4000), at: 4000, want: undefined },
     {
-      name: 'somebody else was given it',
+      name: 'it was granted to another',
       input: led.sees(
         granted
           .heldBy('b')
@@ -46,7 +46,7 @@ describe('who leads', () => {
       want: undefined,
     },
     {
-      name: 'an elector of its own has it, which writes no acquireTime',
+      name: 'a plain elector has it, which writes no acquireTime',
       input: nobody.sees(granted.with({ acquireTime: undefined }), 0),
       at: 0,
       want: { pod: pod('web-0') },
@@ -57,13 +57,13 @@ describe('who leads', () => {
       at: 2000,
       want: { holder: 'a', pod: undefined },
     },
-  ])('is told by the Lease: $name', ({ input, at, want }) => {
+  ])('follows from the Lease: $name', ({ input, at, want }) => {
     const leadership = leadershipOf(input.build(), at);
     if (want === undefined) expect(leadership).toBeUndefined();
     else expect(leadership).toMatchObject(want);
   });
 
-  test('is not the holder of a grant of ours that it has not taken up, whatever its clock writes', () => {
+  test('is not the holder of an unrenewed grant of ours, whatever its clock writes', () => {
     const { renewTime = 0n } = granted.build();
     const unrenewedGrant = { ...makeUnrenewedGrant('a'), renewTime };
     const input = nobody.remembers({ unrenewedGrant }).sees(granted.with({ acquireTime: undefined }), 0);
@@ -85,10 +85,10 @@ describe('labels', () => {
   });
 
   test.each([
-    { name: 'nobody leads, and none is there', was: known([]), leader: undefined, want: [] },
+    { name: 'there is no leader, and no label', was: known([]), leader: undefined, want: [] },
     { name: 'a leader has none yet', was: known([]), leader: leads('web-0'), want: ['add web-0'] },
     { name: 'the leader has it', was: known(['web-0']), leader: leads('web-0'), want: [] },
-    { name: 'nobody leads any more', was: known(['web-0']), leader: undefined, want: ['remove web-0'] },
+    { name: 'there is no leader any more', was: known(['web-0']), leader: undefined, want: ['remove web-0'] },
     {
       name: 'another leads: the old one is taken off first',
       was: known(['web-0', 'web-2']),
@@ -96,19 +96,19 @@ describe('labels', () => {
       want: ['remove web-0', 'remove web-2', 'add web-1'],
     },
     {
-      name: 'the leader has it, and others whom a crash has left with it',
+      name: 'the leader has it, and other Pods after a crash',
       was: known(['web-0', 'web-1']),
       leader: leads('web-1'),
       want: ['remove web-0'],
     },
     {
-      name: 'nobody knows whether it was put on the leader',
+      name: 'it is unknown whether the leader has it',
       was: known([], { doubtful: [pod('web-0')] }),
       leader: leads('web-0'),
       want: ['add web-0'],
     },
     {
-      name: 'nobody knows whether it was put on a former leader',
+      name: 'it is unknown whether a former leader has it',
       was: known([], { doubtful: [pod('web-0')] }),
       leader: leads('web-1'),
       want: ['remove web-0', 'add web-1'],
@@ -126,12 +126,12 @@ describe('labels', () => {
       want: [],
     },
     {
-      name: 'another leads, who has no Pod',
+      name: 'another leads, without a Pod',
       was: known(['web-0'], { holder: 'a' }),
       leader: leads(undefined, 'b'),
       want: ['remove web-0'],
     },
-  ])('are written where they are not as they should be: $name', ({ was, leader, want }) => {
+  ])('are written if they are wrong: $name', ({ was, leader, want }) => {
     expect(decideLabels(was, leader).map(({ kind, pod: { name } }) => `${kind} ${name}`)).toEqual(want);
   });
 });
@@ -143,12 +143,12 @@ test.each([
   { name: 'a name with dots', lease: 'web.v1', want: `${GROUP}/web.v1` },
   { name: '63 characters', lease: 'a'.repeat(63), want: `${GROUP}/${'a'.repeat(63)}` },
   { name: '64 characters, which no label may have', lease: 'a'.repeat(64), want: undefined },
-  { name: 'what no Lease can be called', lease: 'Web!', want: undefined },
-])('the label for a Lease is called by it: $name', ({ lease, want }) => {
+  { name: 'a text that is not the name of a Lease', lease: 'Web!', want: undefined },
+])('the key of a Lease’s label is: $name', ({ lease, want }) => {
   expect(labelKeyOf(lease)).toBe(want);
 });
 
-test('whose leader a Pod is can be read from its labels, among those of others', () => {
+test('the leader’s Lease can be read from the labels of a Pod', () => {
   const labels = {
     app: 'web',
     [`${GROUP}/web`]: 'leader',

@@ -21,7 +21,7 @@ export class SimPods implements KubernetesClient {
   readonly requests: string[] = [];
   /** The status with which a request is refused. */
   refuse: (method: string) => number | undefined = () => undefined;
-  /** Whether requests are carried out, and their answers get lost. */
+  /** Whether requests are executed without an answer. */
   loseAnswers = false;
   readonly #pods = new Map<string, SimPod>();
   #created = 0;
@@ -33,7 +33,7 @@ export class SimPods implements KubernetesClient {
     return pod;
   }
 
-  /** As a StatefulSet does. */
+  /** Like a StatefulSet. */
   replace(namespace: string, name: string): void {
     this.create(namespace, name);
   }

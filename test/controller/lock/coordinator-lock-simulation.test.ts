@@ -6,7 +6,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 import { SimBuiltIn } from './sim-built-in.ts';
 import { type SimFate, SimLockServer } from './sim-lock-server.ts';
 
-/** A process with clocks of its own, that can stop dead for a while: nothing in it runs, but time goes on. */
+/** A process with its own clocks that can be suspended: its timers stop, but time goes on. */
 class SimProcess implements Clock {
   readonly #world: VirtualClock;
   readonly #skewMs: number;
@@ -50,11 +50,14 @@ class SimProcess implements Clock {
 interface Coordinator {
   readonly name: string;
   isActive(): boolean;
-  /** Whether it ends what it is writing before it lets go; else a write begun while active goes on for its deadline. */
+  /**
+   * Whether it ends its write before it releases. Otherwise a write from its active time continues until its
+   * deadline.
+   */
   drained?: boolean;
 }
 
-/** Sees to it that nobody acts while another does, or may still have a write under way. */
+/** Checks that no process acts while another acts or may have a write in flight. */
 class OverlapCheck {
   readonly #clock: VirtualClock;
   #active: Coordinator | undefined;
@@ -147,7 +150,7 @@ test.each(seeds)(
       const name = `apiserver-${++runs}`;
       const builtIn = new SimBuiltIn(process, storage, name);
       void builtIn.run();
-      // Its writes have no deadline that is known; it leaves 3 s between its last one and the end of its Lease.
+      // Its writes have no known deadline. It leaves 3 s between its last write and the end of its Lease.
       const coordinator: Coordinator = { name, isActive: () => builtIn.isActive(), drained: true };
       return { coordinator, crash: () => builtIn.crash() };
     };
@@ -172,7 +175,7 @@ test.each(seeds)(
       for (const { able } of replicas) if (chance(0.05)) able.from = clock.now() + clock.random() * 60_000;
       const index = chance(0.5) ? 0 : 1;
       if (chance(0.06)) {
-        // A clean restart: the old one goes on being checked until it has stopped.
+        // A clean restart: the old process is checked until it has stopped.
         void replicas[index]?.stop();
         const replica = startReplica();
         replicas[index] = replica;

@@ -16,7 +16,7 @@ interface LockOverrides {
   readonly hasWatch?: boolean;
   readonly watchDelayMs?: number;
   readonly fate?: () => SimFate;
-  /** Whose clock the lock goes by; the world's when absent. */
+  /** The lock's clock; default: the world's. */
   readonly process?: SimProcess;
 }
 
@@ -48,7 +48,7 @@ function makeWorld() {
   return { clock, server, makeLock };
 }
 
-/** A foreign holder that renews every two seconds without ever looking. */
+/** A foreign holder that renews every two seconds without reading. */
 function keepRenewing(server: SimLockServer, clock: VirtualClock, leaseDurationSeconds = 15): () => void {
   let count = 0;
   let stop = () => {};
@@ -64,7 +64,7 @@ function keepRenewing(server: SimLockServer, clock: VirtualClock, leaseDurationS
 describe('a lock that was set back by a backup of the storage (rule 10)', () => {
   const backup = { leaseDurationSeconds: 15, leaseTransitions: 4 };
 
-  test('and is ours again is acted on only once who held it since knows, or must', async () => {
+  test('that becomes ours again is used only after its later holder knows, or must know', async () => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ ...backup, holderIdentity: B, leaseTransitions: 5, renewTime: 'since' });
     const { lock } = makeLock({ hasWatch: false });
@@ -80,7 +80,7 @@ describe('a lock that was set back by a backup of the storage (rule 10)', () => 
 });
 
 describe('a free lock (rule 10)', () => {
-  test('is claimed at once where there is no Lease', async () => {
+  test('is claimed at once if there is no Lease', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, states } = makeLock();
     lock.start();
@@ -93,7 +93,7 @@ describe('a free lock (rule 10)', () => {
     });
   });
 
-  test('is claimed at once where nobody holds the Lease', async () => {
+  test('is claimed at once if the Lease has no holder', async () => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 4 }, { future: 'kept' });
     const { lock } = makeLock();
@@ -107,7 +107,7 @@ describe('a free lock (rule 10)', () => {
     { whose: 'nobody', holderIdentity: '', leaseDurationSeconds: 1 },
     { whose: 'the built-in controller', holderIdentity: BUILT_IN, leaseDurationSeconds: 3600 },
     { whose: 'a replica that is gone', holderIdentity: B, leaseDurationSeconds: 15 },
-  ])('of $whose is not claimed before it may be, and then at once', async ({ whose: _, ...record }) => {
+  ])('of $whose is not claimed before that is allowed, and then at once', async ({ whose: _, ...record }) => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ ...record, renewTime: 'r' });
     let canCoordinate = false;
@@ -130,7 +130,7 @@ describe('a free lock (rule 10)', () => {
     canCoordinate = false;
     await clock.advance(11_900);
     expect(lock.isActive()).toBe(true);
-    // Of what it was told just now, a write may come.
+    // The event that it has just received can cause a write.
     await clock.advance(3000);
     expect(kinds()).toEqual(['active', 'standby']);
     expect(server.spec['holderIdentity']).toBe(A);
@@ -143,7 +143,7 @@ describe('a free lock (rule 10)', () => {
     expect(events).toEqual([{ kind: 'letGo' }]);
   });
 
-  test('is let go at once where nothing was written lately', async () => {
+  test('is released at once if no write was recent', async () => {
     const { clock, server, makeLock } = makeWorld();
     let canCoordinate = true;
     const { lock } = makeLock({ canCoordinate: () => canCoordinate });
@@ -157,7 +157,7 @@ describe('a free lock (rule 10)', () => {
     expect(other.kinds()).toEqual(['standby', 'active']);
   });
 
-  test('is left alone when nobody can do anything with it, without a write', async () => {
+  test('is left alone without a write while no replica can elect', async () => {
     const { clock, server, makeLock } = makeWorld();
     let canCoordinate = true;
     const locks = [A, B].map((identity) => makeLock({ identity, canCoordinate: () => canCoordinate }));
@@ -177,7 +177,7 @@ describe('a free lock (rule 10)', () => {
   test.each([
     { when: 'before it is let go', ms: 11_000, kinds: ['active'] },
     { when: 'while the last write ends', ms: 14_000, kinds: ['active', 'standby', 'active'] },
-  ])('is kept when it is of use again $when', async ({ ms, kinds: want }) => {
+  ])('is kept if the replica can elect again $when', async ({ ms, kinds: want }) => {
     const { clock, server, makeLock } = makeWorld();
     let canCoordinate = true;
     const { lock, kinds } = makeLock({ canCoordinate: () => canCoordinate });
@@ -194,7 +194,7 @@ describe('a free lock (rule 10)', () => {
     expect(server.spec).toMatchObject({ holderIdentity: A, leaseTransitions: 0 });
   });
 
-  test('that was taken by force is not let go before whoever was ousted is out', async () => {
+  test('that was taken by force is not released before the former holder has stopped', async () => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ holderIdentity: BUILT_IN, leaseDurationSeconds: 30, renewTime: 'r' });
     let canCoordinate = true;
@@ -209,7 +209,7 @@ describe('a free lock (rule 10)', () => {
     expect(kinds()).toContain('settling');
   });
 
-  test('goes to one of two that claim it at once', async () => {
+  test('goes to one of two replicas that claim it at once', async () => {
     const { clock, makeLock } = makeWorld();
     const locks = [makeLock(), makeLock({ identity: B })];
     for (const { lock } of locks) lock.start();
@@ -219,7 +219,7 @@ describe('a free lock (rule 10)', () => {
 });
 
 describe('a holder (rule 10)', () => {
-  test('renews every two seconds with one request, and says nothing more about it', async () => {
+  test('renews every two seconds with one request, without further reports', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, states } = makeLock();
     lock.start();
@@ -228,7 +228,7 @@ describe('a holder (rule 10)', () => {
     expect(states).toHaveLength(1);
   });
 
-  test('steps down ten seconds after its last successful renewal was sent, and says so then', async () => {
+  test('steps down ten seconds after it sent its last successful renewal, and reports that at the time', async () => {
     const { clock, makeLock } = makeWorld();
     let fate: SimFate = {};
     const { lock, states } = makeLock({ fate: () => fate });
@@ -242,7 +242,7 @@ describe('a holder (rule 10)', () => {
     expect(states.at(-1)).toEqual({ kind: 'standby', holder: A, since: 12_000 });
   });
 
-  test('that could not act for a moment says so, even if a renewal ends that before any timer notices', async () => {
+  test('that could not act for a moment reports it, even if a renewal ends that before a timer fires', async () => {
     const { clock, makeLock } = makeWorld();
     const process = new SimProcess(clock);
     let fate: SimFate = {};
@@ -251,13 +251,13 @@ describe('a holder (rule 10)', () => {
     await clock.advance(1999);
     fate = { answerMs: 8100 };
     await clock.advance(1);
-    // It is stopped, and what the network has for it is handled before the timers that are overdue.
+    // It is suspended. After that, network events are handled before overdue timers.
     process.pause(8200);
     await clock.advance(8050);
     expect(lock.isActive()).toBe(false);
     await clock.advance(50);
     expect(lock.isActive()).toBe(true);
-    // Whoever was refused looks again when it is told of this.
+    // A refused replica reads the lock again after this event.
     expect(kinds()).toEqual(['active', 'standby', 'active']);
   });
 
@@ -273,7 +273,7 @@ describe('a holder (rule 10)', () => {
     expect(clock.now()).toBe(12_500);
   });
 
-  test('goes on as before when the server comes back in time', async () => {
+  test('continues if the server comes back in time', async () => {
     const { clock, makeLock } = makeWorld();
     let fate: SimFate = {};
     const { lock, kinds, events } = makeLock({ fate: () => fate });
@@ -287,7 +287,7 @@ describe('a holder (rule 10)', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['callFailed', 'callFailed', 'callFailed']);
   });
 
-  test('goes on after an outage beyond the deadline, if nobody has claimed the lock meanwhile', async () => {
+  test('continues after an outage beyond the deadline, if no other replica has claimed the lock', async () => {
     const { clock, makeLock } = makeWorld();
     let fate: SimFate = {};
     const { lock, kinds } = makeLock({ fate: () => fate });
@@ -300,7 +300,7 @@ describe('a holder (rule 10)', () => {
     expect(kinds()).toEqual(['active', 'standby', 'active']);
   });
 
-  test('is not shaken by an unrelated change of its Lease', async () => {
+  test('ignores an unrelated change of its Lease', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, kinds } = makeLock({ hasWatch: false });
     lock.start();
@@ -334,7 +334,7 @@ describe('a holder (rule 10)', () => {
     expect(events).toMatchObject([{ kind: 'ousted', by: spec.holderIdentity }]);
   });
 
-  test('stops at its next renewal when there is no watch to tell it', async () => {
+  test('stops at its next renewal without a watch', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock } = makeLock({ hasWatch: false });
     lock.start();
@@ -345,7 +345,7 @@ describe('a holder (rule 10)', () => {
     expect(server.spec['holderIdentity']).toBe(B);
   });
 
-  test('does not take the late answer to a renewal for the state of a Lease that was overwritten since', async () => {
+  test('ignores the late answer to a renewal of a Lease that was overwritten since', async () => {
     const { clock, server, makeLock } = makeWorld();
     let fate: SimFate = {};
     const { lock } = makeLock({ fate: () => fate });
@@ -360,7 +360,7 @@ describe('a holder (rule 10)', () => {
     expect(lock.state).toMatchObject({ kind: 'standby', holder: B, since: 2500 });
   });
 
-  test('is not misled by a watch that lags behind', async () => {
+  test('ignores a watch that is behind', async () => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ holderIdentity: '', leaseDurationSeconds: 1 });
     const { lock, kinds } = makeLock({ watchDelayMs: 3500 });
@@ -370,7 +370,7 @@ describe('a holder (rule 10)', () => {
     expect(kinds()).toEqual(['active']);
   });
 
-  test('takes its Lease back at once when that is deleted, and acts when nobody else can', async () => {
+  test('takes its deleted Lease back at once, and acts when no other replica can', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, kinds } = makeLock();
     lock.start();
@@ -385,7 +385,7 @@ describe('a holder (rule 10)', () => {
 });
 
 describe('a standby (rule 10)', () => {
-  test('takes over from a crashed holder when that has been silent for its whole duration', async () => {
+  test('takes over from a crashed holder that has been silent for its whole duration', async () => {
     const { clock, makeLock } = makeWorld();
     let fate: SimFate = {};
     const first = makeLock({ fate: () => fate });
@@ -417,7 +417,7 @@ describe('a standby (rule 10)', () => {
     expect(server.spec).toMatchObject({ holderIdentity: B, leaseTransitions: 1 });
   });
 
-  test('takes over within a retry period where it has no watch', async () => {
+  test('takes over within a retry period without a watch', async () => {
     const { clock, makeLock } = makeWorld();
     const first = makeLock();
     const second = makeLock({ identity: B, hasWatch: false });
@@ -430,7 +430,7 @@ describe('a standby (rule 10)', () => {
     expect(second.lock.isActive()).toBe(true);
   });
 
-  test('whose holder’s Lease is deleted claims it, but acts only when the holder must have noticed', async () => {
+  test('claims the deleted Lease of its holder, but acts only when the holder must have noticed', async () => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ holderIdentity: B, leaseDurationSeconds: 15, renewTime: 'r' });
     const { lock, states } = makeLock();
@@ -448,7 +448,7 @@ describe('a standby (rule 10)', () => {
 });
 
 describe('the built-in controller (rule 10)', () => {
-  test('is waited for, visibly and without repetition, when not to be taken over', async () => {
+  test('is waited for, with one report, if it is not to be replaced', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
     const { lock, states, events } = makeLock();
@@ -458,7 +458,7 @@ describe('the built-in controller (rule 10)', () => {
     expect(events).toEqual([]);
   });
 
-  test('is followed at once when it has let its Lease expire', async () => {
+  test('is replaced at once when it has let its Lease expire', async () => {
     const { clock, server, makeLock } = makeWorld();
     const crash = keepRenewing(server, clock);
     const { lock, kinds } = makeLock();
@@ -473,13 +473,13 @@ describe('the built-in controller (rule 10)', () => {
   test.each([
     { name: 'our own duration', foundSeconds: 5, wantActiveAt: 15_000 },
     { name: 'the duration found', foundSeconds: 40, wantActiveAt: 40_000 },
-  ])('is ousted at once, but may go on for $name', async ({ foundSeconds, wantActiveAt }) => {
+  ])('is replaced by force at once, but may act for $name', async ({ foundSeconds, wantActiveAt }) => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock, foundSeconds);
     const { lock, states, events } = makeLock({ takeOver: true });
     lock.start();
     await clock.advance(0);
-    // Should we crash now, a sibling has to wait for the one ousted just as long.
+    // If we crashed now, a sibling would have to wait for the former holder just as long.
     expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: wantActiveAt / 1000 });
     await clock.advance(wantActiveAt - 1);
     expect(server.spec).toMatchObject({ holderIdentity: A, leaseDurationSeconds: 15 });
@@ -493,10 +493,10 @@ describe('the built-in controller (rule 10)', () => {
     expect(events).toEqual([{ kind: 'claimedByForce', from: BUILT_IN }]);
   });
 
-  test('is waited for as long, though the answer to the claim says that it was refused', async () => {
+  test('is waited for as long, although the claim seems to be refused', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
-    // Something on the way sends it twice: the second one is refused, and that is the answer that arrives.
+    // A proxy sends the request twice. The second one is refused, and that answer arrives.
     let isClaimed = false;
     const { lock } = makeLock({
       takeOver: true,
@@ -516,7 +516,7 @@ describe('the built-in controller (rule 10)', () => {
     expect(lock.isActive()).toBe(true);
   });
 
-  test('that ousts us is ousted again, but less and less often', async () => {
+  test('that takes the lock by force loses it again, but less and less often', async () => {
     const { clock, server, makeLock } = makeWorld();
     const forcedAt: number[] = [];
     const { lock, states, events } = makeLock({ takeOver: true });
@@ -540,7 +540,7 @@ describe('the built-in controller (rule 10)', () => {
     expect(states.every(({ kind }) => kind !== 'active')).toBe(true);
   });
 
-  test('that was ousted is not forgotten when the answer to the claim is lost', async () => {
+  test('that lost the lock is remembered if the answer to the claim is lost', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
     let requests = 0;
@@ -556,7 +556,7 @@ describe('the built-in controller (rule 10)', () => {
     expect(lock.isActive()).toBe(true);
   });
 
-  test('that let go before the claim arrived is not waited for', async () => {
+  test('that released before the claim arrived is not waited for', async () => {
     const { clock, server, makeLock } = makeWorld();
     server.put({ holderIdentity: BUILT_IN, leaseDurationSeconds: 15, renewTime: 'r' });
     const { lock, kinds } = makeLock({ takeOver: true, hasWatch: false, fate: () => ({ requestMs: 100 }) });
@@ -569,7 +569,7 @@ describe('the built-in controller (rule 10)', () => {
 });
 
 describe('stopping (rule 10)', () => {
-  test('releases the Lease as client-go does, after it has ceased to be active', async () => {
+  test('releases the Lease as client-go does, after it is inactive', async () => {
     const { clock, server, makeLock } = makeWorld();
     const seen: boolean[] = [];
     const { lock } = makeLock({
@@ -597,20 +597,17 @@ describe('stopping (rule 10)', () => {
   test.each([
     { name: 'is still ours', spec: { label: 'x' }, want: '' },
     { name: 'has become another’s', spec: { holderIdentity: B }, want: B },
-  ])(
-    'looks again when the Lease has changed, and leaves or empties it if it $name',
-    async ({ spec, want }) => {
-      const { clock, server, makeLock } = makeWorld();
-      const { lock } = makeLock({ hasWatch: false });
-      lock.start();
-      await clock.advance(1000);
-      server.put({ ...server.spec, ...spec });
-      await lock.stop();
-      expect(server.spec['holderIdentity']).toBe(want);
-    },
-  );
+  ])('reads again if the Lease has changed, and leaves or empties it if it $name', async ({ spec, want }) => {
+    const { clock, server, makeLock } = makeWorld();
+    const { lock } = makeLock({ hasWatch: false });
+    lock.start();
+    await clock.advance(1000);
+    server.put({ ...server.spec, ...spec });
+    await lock.stop();
+    expect(server.spec['holderIdentity']).toBe(want);
+  });
 
-  test('gives up when the server does not answer, and leaves the Lease to expire', async () => {
+  test('gives up if the server does not answer, and lets the Lease expire', async () => {
     const { clock, server, makeLock } = makeWorld();
     let fate: SimFate = {};
     const { lock, events } = makeLock({ fate: () => fate });
@@ -625,7 +622,7 @@ describe('stopping (rule 10)', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('while a claim is under way releases what that claim brought', async () => {
+  test('during a claim releases the claimed Lease', async () => {
     const { clock, server, makeLock } = makeWorld();
     const { lock, kinds } = makeLock({ fate: () => ({ answerMs: 100 }) });
     lock.start();
@@ -638,7 +635,7 @@ describe('stopping (rule 10)', () => {
     expect(kinds()).not.toContain('active');
   });
 
-  test('while settling lets the Lease expire at the moment from which the one ousted cannot act', async () => {
+  test('while settling lets the Lease expire at the time from which the former holder cannot act', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
     const { lock } = makeLock({ takeOver: true });
@@ -652,7 +649,7 @@ describe('stopping (rule 10)', () => {
     expect(clock.now()).toBe(15_400);
   });
 
-  test('leaves alone a Lease that is not ours', async () => {
+  test('does not write another holder’s Lease', async () => {
     const { clock, server, makeLock } = makeWorld();
     keepRenewing(server, clock);
     const { lock } = makeLock();

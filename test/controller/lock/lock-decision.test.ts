@@ -15,7 +15,7 @@ function makeRules(takeOver = true) {
   return { identity: OURS, takeOver };
 }
 
-describe('deciding about the lock (rule 10)', () => {
+describe('decideLock (rule 10)', () => {
   const seenAt = NOW - 1000;
   test.each([
     {
@@ -24,7 +24,7 @@ describe('deciding about the lock (rule 10)', () => {
       want: { kind: 'claim', actFrom: NOW },
     },
     {
-      name: 'claims a Lease that nobody holds',
+      name: 'claims a free Lease',
       observation: { record: makeRecord({ holder: '' }), seenAt },
       want: { kind: 'claim', actFrom: NOW },
     },
@@ -34,7 +34,7 @@ describe('deciding about the lock (rule 10)', () => {
       want: { kind: 'claim', actFrom: NOW + 14_000 },
     },
     {
-      name: 'acts at once on a deleted Lease whose last holder has had its time',
+      name: 'acts at once on a deleted Lease after the time of its last holder',
       observation: { record: undefined, seenAt, formerHolderUntil: NOW - 1 },
       want: { kind: 'claim', actFrom: NOW },
     },
@@ -44,7 +44,7 @@ describe('deciding about the lock (rule 10)', () => {
       want: { kind: 'renew' },
     },
     {
-      name: 'renews its own, however old, as nobody has claimed it since',
+      name: 'renews its own, of any age, if no other has claimed it since',
       observation: { record: makeRecord({ holder: OURS }), seenAt: NOW - 60_000 },
       want: { kind: 'renew' },
     },
@@ -79,23 +79,23 @@ describe('deciding about the lock (rule 10)', () => {
       want: { kind: 'force', actFrom: NOW + 15_000, ousted: BUILT_IN },
     },
     {
-      name: 'ousts the built-in, and lets the duration found pass before acting where that is longer',
+      name: 'takes it from the built-in coordinator, and waits for the found duration before it acts, if that is longer',
       observation: { record: makeRecord({ holder: BUILT_IN, leaseDurationMs: 60_000 }), seenAt },
       want: { kind: 'force', actFrom: NOW + 60_000, ousted: BUILT_IN },
     },
     {
-      name: 'ousts nobody whose Lease has expired',
+      name: 'takes nothing by force if the Lease has expired',
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt: NOW - 15_000 },
       want: { kind: 'claim', actFrom: NOW },
     },
     {
-      name: 'waits for the built-in when not told to take over',
+      name: 'waits for the built-in coordinator without take-over',
       takeOver: false,
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
       want: { kind: 'wait', until: seenAt + 15_000 },
     },
     {
-      name: 'claims what the built-in let expire, when not told to take over',
+      name: 'claims a Lease that the built-in coordinator let expire, without take-over',
       takeOver: false,
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt: NOW - 15_000 },
       want: { kind: 'claim', actFrom: NOW },
@@ -107,13 +107,13 @@ describe('deciding about the lock (rule 10)', () => {
       want: { kind: 'wait', until: NOW + 3000 },
     },
     {
-      name: 'looks again at the expiry where that comes before the end of the backoff',
+      name: 'reads again at the expiry if that is before the end of the backoff',
       forceNotBefore: NOW + 30_000,
       observation: { record: makeRecord({ holder: BUILT_IN }), seenAt },
       want: { kind: 'wait', until: seenAt + 15_000 },
     },
     {
-      name: 'takes its own that is back from a backup, but lets who held it since find out before acting',
+      name: 'takes its own from a restored backup, but waits until its later holder has noticed',
       observation: { record: makeRecord({ holder: OURS }), seenAt, formerHolderUntil: NOW + 14_000 },
       want: { kind: 'claim', actFrom: NOW + 14_000 },
     },
@@ -122,13 +122,13 @@ describe('deciding about the lock (rule 10)', () => {
   });
 });
 
-describe('observing the lock', () => {
+describe('the observation of the lock', () => {
   const first: LockObservation = { record: makeRecord(), seenAt: 10 };
 
   test.each([
     { name: 'an unchanged record keeps its age', record: makeRecord(), want: 10 },
     { name: 'transitions do not matter to its age', record: makeRecord({ leaseTransitions: 7 }), want: 10 },
-    { name: 'a renewal starts its age anew', record: makeRecord({ renewTime: 't1' }), want: 50 },
+    { name: 'a renewal restarts its age', record: makeRecord({ renewTime: 't1' }), want: 50 },
     { name: 'a renewTime set back does too', record: makeRecord({ renewTime: 's9' }), want: 50 },
     { name: 'another holder does too', record: makeRecord({ holder: BUILT_IN }), want: 50 },
     { name: 'another duration does too', record: makeRecord({ leaseDurationMs: 1 }), want: 50 },
@@ -141,7 +141,7 @@ describe('observing the lock', () => {
     { name: 'emptied by hand', record: makeRecord({ holder: '' }), want: 15_050 },
     { name: 'released', record: makeRecord({ holder: '', leaseDurationMs: 1000 }), want: undefined },
   ])(
-    'a Lease that was $name is remembered as its holder’s as long as that may believe in it',
+    'a Lease that was $name is remembered for its holder while that may believe that it holds it',
     ({ record, want }) => {
       expect(observeLock(first, record, 50).formerHolderUntil).toBe(want);
     },
@@ -152,7 +152,7 @@ describe('observing the lock', () => {
     { name: "another's", record: makeRecord({ holder: BUILT_IN, leaseTransitions: 4 }) },
     { name: 'released', record: makeRecord({ holder: '', leaseDurationMs: 1000, leaseTransitions: 4 }) },
   ])(
-    'a Lease that a backup of the storage has made $name again is remembered as its last holder’s as long as that may believe in it',
+    'a Lease that a restored backup has made $name again is remembered for its last holder while that may believe that it holds it',
     ({ record }) => {
       const since = { record: makeRecord({ leaseTransitions: 5 }), seenAt: 10 };
       expect(observeLock(since, record, 50).formerHolderUntil).toBe(15_050);
@@ -161,13 +161,13 @@ describe('observing the lock', () => {
 
   test.each([
     { name: 'emptied and then deleted', former: makeRecord({ holder: '' }), record: undefined },
-    { name: 'deleted, and is there again, emptied', former: undefined, record: makeRecord({ holder: '' }) },
+    { name: 'deleted, and created again, emptied', former: undefined, record: makeRecord({ holder: '' }) },
     {
       name: 'released and then deleted',
       former: makeRecord({ holder: '', leaseDurationMs: 1000 }),
       record: undefined,
     },
-  ])('a Lease that was $name may have had a holder meanwhile that was never seen', ({ former, record }) => {
+  ])('a Lease that was $name may have had an unseen holder in the meantime', ({ former, record }) => {
     const before = observeLock(first, former, 50);
     expect(observeLock(before, record, 60).formerHolderUntil).toBe(15_060);
   });
@@ -177,12 +177,12 @@ describe('observing the lock', () => {
     expect(observeLock(own, undefined, 50).formerHolderUntil).toBe(15_050);
   });
 
-  test('a Lease that never was is nobody’s', () => {
+  test('a Lease that never existed has no former holder', () => {
     expect(observeLock(undefined, undefined, 50)).toEqual({ record: undefined, seenAt: 50 });
   });
 });
 
-test('a lock of ours is renewed, and not claimed again, once its former holder cannot act any more', () => {
+test('a lock of ours is renewed, and not claimed again, after its former holder cannot act any more', () => {
   const observation = { record: makeRecord({ holder: OURS }), seenAt: NOW, formerHolderUntil: NOW + 5000 };
   const decideAt = (now: number) => decideLock(observation, makeRules(), now, 0).kind;
   expect([NOW + 4999, NOW + 5000, NOW + 5001].map(decideAt)).toEqual(['claim', 'renew', 'renew']);
@@ -203,7 +203,7 @@ const emptied = (isWrittenByOurs: boolean | undefined): LockRecord => ({
   isWrittenByOurs,
 });
 
-/** What is known after seeing one record after another, each at its second. */
+/** Returns the observation after seeing one record per second. */
 function seen(
   ...records: readonly (readonly [atSeconds: number, LockRecord | undefined])[]
 ): LockObservation {
@@ -214,39 +214,39 @@ function seen(
   );
 }
 
-/** From when a claim made at `at` allows to act, in seconds. */
+/** Returns when a claim at `at` allows to act, in seconds. */
 function actFrom(observation: LockObservation, at: number): number {
   const decision = decideLock(observation, rules, at * SECONDS, 0);
   if (decision.kind !== 'claim') throw new Error(`the lock is not free: ${decision.kind}`);
   return decision.actFrom / SECONDS;
 }
 
-describe('a release of the lock may be the work of a former holder that slept through its loss (rules 8 and 10)', () => {
-  test('is not doubted where one of our replicas wrote it, whoever held the lock before', () => {
+describe('a release of the lock may come from a former holder that slept during its loss (rules 8 and 10)', () => {
+  test('is not doubted if one of our replicas wrote it, whatever the former holder', () => {
     const known = seen([0, heldBy('built-in')], [15, heldBy(OTHER)], [16, emptied(true)]);
     expect(actFrom(known, 16)).toBe(16);
   });
 
-  test('is not our replica’s where field ownership says so: it acts on', () => {
+  test('is not by our replica if field ownership says so: it continues', () => {
     expect(actFrom(seen([0, heldBy(OTHER)], [60, emptied(false)]), 60)).toBe(75);
   });
 
-  test('is doubted for two durations after one that is not ours has lost the lock', () => {
+  test('is doubted for two durations after a foreign holder has lost the lock', () => {
     const lost = [
       [0, heldBy('built-in')],
       [15, heldBy('another')],
     ] as const;
     const renewed = (at: number) => [...lost, [at, heldBy('another')]] as const;
-    // It was written at any time since the last renewal that was seen.
+    // The record was written at any time since the last seen renewal.
     expect(actFrom(seen(...renewed(44), [46, emptied(undefined)]), 46)).toBe(61);
     expect(actFrom(seen(...renewed(45), [46, emptied(undefined)]), 46)).toBe(46);
   });
 
-  test('is believed of a holder that had the lock all along', () => {
+  test('is trusted for a holder that had the lock all the time', () => {
     expect(actFrom(seen([0, heldBy('built-in')], [2, emptied(false)]), 2)).toBe(2);
   });
 
-  test('is not doubted after our own replicas, which release no lock but their own', () => {
+  test('is not doubted after our own replicas, which release only their own lock', () => {
     const known = seen([0, heldBy(OURS)], [15, heldBy('built-in')], [16, emptied(false)]);
     expect(actFrom(known, 16)).toBe(16);
   });
@@ -260,19 +260,19 @@ test.each([
   expect(actFrom(seen([0, own], [1, record]), 1)).toBe(16);
 });
 
-test('who has had the lock, and released it, since another may have been robbed of it changes nothing for that one', () => {
+test('a later holder that released the lock does not change what its former holder may believe', () => {
   const robbed = seen([0, heldBy(OTHER)], [10, emptied(false)], [11, { ...emptied(true) }]);
   expect(actFrom(robbed, 11)).toBe(25);
 });
 
-test('who has had the lock before its holder’s time was over, and released it, has taken it from one that may go on', () => {
+test('a holder that took the lock too early and released it has taken it from one that may continue', () => {
   const taken = seen([0, heldBy(OTHER)], [10, heldBy('kube-apiserver')], [11, emptied(false)]);
   expect(actFrom(taken, 11)).toBe(25);
   const late = seen([0, heldBy(OTHER)], [15, heldBy('kube-apiserver')], [16, emptied(false)]);
   expect(actFrom(late, 16)).toBe(16);
 });
 
-test('our own replicas that take the lock one after the other each act at once, though a third one has not seen the releases', () => {
+test('our own replicas that take the lock one after the other each act at once, although a third one has not seen the releases', () => {
   const replaced = seen([0, heldBy(OTHER)], [2, heldBy(OURS)], [6, emptied(true)]);
   expect(actFrom(replaced, 6)).toBe(6);
 });

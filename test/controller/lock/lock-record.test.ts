@@ -12,8 +12,8 @@ const WALL = 1_767_225_600_123_456n;
 const WRITTEN = '2026-01-01T00:00:00.123456Z';
 const change = { holder: 'me', leaseDurationMs: 15_000, wallTime: WALL };
 
-describe('the record that is written', () => {
-  test('of a new Lease is what client-go’s elector would write', () => {
+describe('the written record', () => {
+  test('of a new Lease is the one of client-go’s elector', () => {
     expect(newLockLease({ namespace: 'kube-system', name: 'leader-election-controller' }, change)).toEqual({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -35,7 +35,7 @@ describe('the record that is written', () => {
       want: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
     },
     {
-      name: 'another holder is no transition where no more can be counted',
+      name: 'another holder is no transition at the maximum count',
       spec: { holderIdentity: 'other', leaseTransitions: 2 ** 31 - 1 },
       want: {
         holderIdentity: 'me',
@@ -46,7 +46,7 @@ describe('the record that is written', () => {
       },
     },
     {
-      name: 'a renewal changes renewTime even when the clock stands still',
+      name: 'a renewal changes renewTime even if the clock stands still',
       spec: { holderIdentity: 'me', acquireTime: 'a', renewTime: WRITTEN, leaseTransitions: 3 },
       want: {
         holderIdentity: 'me',
@@ -61,7 +61,7 @@ describe('the record that is written', () => {
       want: { holderIdentity: 'me', acquireTime: WRITTEN, renewTime: WRITTEN, leaseTransitions: 4 },
     },
     {
-      name: 'a holder where there was none is a transition',
+      name: 'a holder after none is a transition',
       spec: { holderIdentity: '' },
       want: { holderIdentity: 'me', acquireTime: WRITTEN, renewTime: WRITTEN, leaseTransitions: 1 },
     },
@@ -85,13 +85,13 @@ describe('the record that is written', () => {
     });
   });
 
-  test('of a release counts as no change of holder where the Lease names none', () => {
+  test('of a release is no transition if the Lease has no holder', () => {
     const released = { holder: '', leaseDurationMs: 1000, wallTime: WALL };
     const lease = withRecord({ metadata: { name: 'lock' }, spec: { acquireTime: 'a' } }, released);
     expect(lease['spec']).toMatchObject({ holderIdentity: '', acquireTime: 'a' });
   });
 
-  test('leaves every other field as it was found', () => {
+  test('keeps every other field', () => {
     const found = {
       metadata: { name: 'lock', resourceVersion: '7', labels: { a: 'b' } },
       spec: { holderIdentity: 'you', strategy: 's', preferredHolder: 'p', future: [1] },
@@ -111,7 +111,7 @@ test.each([
   { name: 'nulls', lease: { spec: { holderIdentity: null, leaseDurationSeconds: null, renewTime: null } } },
   { name: 'transitions that are a text', lease: { spec: { leaseTransitions: '3' } } },
   { name: 'numbers out of range', lease: { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } } },
-])('a record with $name is one that nobody holds', ({ lease }) => {
+])('a record with $name has no holder', ({ lease }) => {
   expect(readLockRecord({ metadata: { name: 'lock' }, ...lease })).toEqual({
     holder: '',
     leaseDurationMs: undefined,
@@ -121,15 +121,20 @@ test.each([
 });
 
 test.each([
-  { name: 'no holder, for a second: how a holder lets go', holder: '', leaseDurationMs: 1000, want: true },
-  { name: 'no holder, for longer: somebody emptied it', holder: '', leaseDurationMs: 15_000, want: false },
+  { name: 'no holder, for a second: a release by a holder', holder: '', leaseDurationMs: 1000, want: true },
+  {
+    name: 'no holder, for longer: another client emptied it',
+    holder: '',
+    leaseDurationMs: 15_000,
+    want: false,
+  },
   { name: 'no holder and no duration', holder: '', leaseDurationMs: undefined, want: false },
   { name: 'a holder, for a second', holder: 'x', leaseDurationMs: 1000, want: false },
 ])('a record of $name is a release: $want', ({ holder, leaseDurationMs, want }) => {
   expect(isReleased({ holder, leaseDurationMs, renewTime: 'r', leaseTransitions: 0 })).toBe(want);
 });
 
-test('a holder lets go at once, or lets the lock expire once nobody else can act any more', () => {
+test('a holder releases at once, or lets the lock expire when no other process can act any more', () => {
   expect(release('me', 0)).toEqual({ holder: '', leaseDurationMs: 1000 });
   expect(release('me', 1)).toEqual({ holder: 'me', leaseDurationMs: 1 });
 });
@@ -141,7 +146,7 @@ test.each([
   { name: 'a version that cannot be compared', version: 'b', seen: '10', want: false },
   { name: 'no version', version: undefined, seen: '10', want: false },
   { name: 'the first version seen', version: '9', seen: undefined, want: false },
-])('$name is told from news: $want', ({ version, seen, want }) => {
+])('$name is distinguished from news: $want', ({ version, seen, want }) => {
   const at = (resourceVersion: string | undefined) => ({
     metadata: { name: 'lock', ...(resourceVersion !== undefined && { resourceVersion }) },
   });

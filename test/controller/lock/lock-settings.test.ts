@@ -42,7 +42,7 @@ test.each<{ name: string; state: LockState; want: LockState }>([
   expect(state).toEqual(want);
 });
 
-test('a state is told from another one by all but since when it has lasted', () => {
+test('states are equal if they differ only in their start', () => {
   const state: LockState = { kind: 'settling', holder: OURS, since: 1, activeAt: 10 };
   expect(isSameState(state, { ...state, since: 2 })).toBe(true);
   expect(isSameState(state, { ...state, kind: 'active' })).toBe(false);
@@ -54,7 +54,7 @@ test('a state is told from another one by all but since when it has lasted', () 
 const SLOW = 0.95;
 const FAST = 1.05;
 
-test('a write of who has just lost the lock ends before another acts, though its clock runs slow and the other’s fast', () => {
+test('a write by a replica that has just lost the lock ends before another acts, even with a slow and a fast clock', () => {
   expect((RENEW_DEADLINE_MS + LONGEST_WRITE_MS) / SLOW).toBeLessThan(LEASE_DURATION_MS / FAST);
 });
 

@@ -28,11 +28,11 @@ function makeLock(holder = 'a', fields: Readonly<Record<string, unknown>> = {}):
 }
 
 describe('the lock on an API server', () => {
-  test('is undefined while there is no Lease', async () => {
+  test('is undefined without a Lease', async () => {
     await expect(makeStorage().storage.get()).resolves.toBeUndefined();
   });
 
-  test('is made, read and changed with all that is unknown in it', async () => {
+  test('is created, read and changed with all unknown fields', async () => {
     const { storage } = makeStorage();
     const created = await storage.create(makeLock('a', { future: 'kept' }));
     await expect(storage.get()).resolves.toEqual(created);
@@ -51,7 +51,7 @@ describe('the lock on an API server', () => {
     },
   );
 
-  test('that cannot be read is not taken for one that is missing', async () => {
+  test('that cannot be read does not count as missing', async () => {
     const clock = new VirtualClock();
     const connection = new SimConnection(new SimApiServer(clock), new SimProcess(clock), 'us', {
       fate: () => ({ outcome: 500 }),
@@ -61,7 +61,7 @@ describe('the lock on an API server', () => {
     });
   });
 
-  test('sends one request for each call, in the name of this controller', async () => {
+  test('sends one request for each call, with the field manager of this controller', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ metadata: { name: LEASE.name } });
     const storage = createApiLockStorage(client, new VirtualClock(), LEASE, () => {});
@@ -78,7 +78,7 @@ describe('the lock on an API server', () => {
     ]);
   });
 
-  test('rejects an answer to a write that is no Lease', async () => {
+  test('rejects an answer to a write without a Lease', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ kind: 'Status' });
     const storage = createApiLockStorage(client, new VirtualClock(), LEASE, () => {});
@@ -87,7 +87,7 @@ describe('the lock on an API server', () => {
 });
 
 describe('the watch of the lock', () => {
-  test('tells of this one Lease, its end included, until it is stopped', async () => {
+  test('reports this one Lease, including its deletion, until it is stopped', async () => {
     const { clock, api, connection, storage } = makeStorage();
     const seen: unknown[] = [];
     const stop = storage.watch((lease) => seen.push(lease?.['spec']));
@@ -115,7 +115,7 @@ describe('the watch of the lock', () => {
     expect(seen).toHaveLength(3);
   });
 
-  test('goes on after it was broken, without losing what happened meanwhile', async () => {
+  test('continues after a failure, without losing changes', async () => {
     const { clock, connection, storage } = makeStorage();
     const seen: unknown[] = [];
     storage.watch((lease) => seen.push(lease?.['spec']));
@@ -127,8 +127,8 @@ describe('the watch of the lock', () => {
   });
 });
 
-describe('a lock that is released and taken by another in one breath', () => {
-  test('is left to the other, though the news of both arrive together', async () => {
+describe('a lock that is released and taken by another at the same moment', () => {
+  test('is left to the other, although both events arrive together', async () => {
     const { clock, api, connection, storage } = makeStorage();
     const [ours, former, next] = ['us', 'former', 'next'].map(
       (name) => `coordinated-leader-election_${name}`,

@@ -6,12 +6,13 @@ import type { Clock, Instant } from '../../../src/support/clock.ts';
 const LEASE_SECONDS = 15;
 const RENEW_DEADLINE_MS = 10_000;
 const RETRY_MS = 2000;
-/** It asks client-go for half of 10 ns, by mistake, and gets the least that there is. */
+/** It passes half of 10 ns to client-go, by mistake, and gets the minimum. */
 const CALL_TIMEOUT_MS = 1000;
 
 /**
- * The controller built into kube-apiserver, as far as its lock goes: a plain elector that leads until it has failed to
- * renew for its renew deadline, counted from the retry that follows its last success, whatever it finds meanwhile.
+ * The lock of the controller built into kube-apiserver: a plain elector that leads until it has failed to renew for
+ * its renew deadline. The deadline counts from the retry after its last success, whatever it observes in the
+ * meantime.
  */
 export class SimBuiltIn {
   readonly #clock: Clock;
@@ -26,7 +27,7 @@ export class SimBuiltIn {
 
   readonly #onDuty: (until: Instant | undefined) => void;
 
-  /** @param onDuty told until when it leads, unless it renews before; undefined: no more */
+  /** @param onDuty receives until when it leads unless it renews before; undefined: it does not lead */
   constructor(
     clock: Clock,
     storage: LockStorage,
@@ -52,7 +53,7 @@ export class SimBuiltIn {
           this.#onDuty(this.#leadsUntil);
         }
       } catch (error) {
-        // It renews on what it last wrote, and reads again only when that turns out to be outdated.
+        // It renews the version that it last wrote, and reads again only if that is outdated.
         if (isConflict(error) || !this.isActive()) this.#lease = undefined;
       }
       await new Promise<void>((resolve) => this.#clock.setTimer(resolve, RETRY_MS));
@@ -80,7 +81,7 @@ export class SimBuiltIn {
       this.#lease = undefined;
       return false;
     }
-    // As client-go counts: each new holder is a transition.
+    // As in client-go: each new holder is a transition.
     const isTaken = lease !== undefined && holder !== this.#identity;
     const renewed = {
       ...(lease ?? { metadata: { name: 'lock' } }),

@@ -7,30 +7,30 @@ import type { Clock } from '../../../src/support/clock.ts';
 
 type Spec = Readonly<Record<string, unknown>>;
 
-/** What a server answers when it refuses. */
+/** The answer of a refusal. */
 function refusal(status: number): ApiError {
   const reason = { 404: 'NotFound', 409: 'Conflict' }[status];
   return new ApiError({ method: 'PUT', path: 'lock', status, reason, message: `answered ${status}` });
 }
 
-/** What becomes of one request: how long it and its answer travel, and whether either is lost. */
+/** The fate of a request: the latencies of request and answer, and whether either is lost. */
 export interface SimFate {
   readonly requestMs?: number;
   readonly answerMs?: number;
   /**
-   * `refused`: answered 500 and not carried out. `lost`: carried out, but never answered. `dropped`: neither. `twice`:
-   * carried out twice, and answered as the second time was.
+   * `refused`: answered with 500 and not executed. `lost`: executed, but not answered. `dropped`: not executed.
+   * `twice`: executed twice, with the second answer.
    */
   readonly outcome?: 'refused' | 'lost' | 'dropped' | 'twice';
 }
 
 export interface SimConnection {
   readonly clock: Clock;
-  /** Whose clock the deadlines of calls go by; the network's when absent. */
+  /** The clock of the deadlines; default: the network's. */
   readonly caller?: Clock;
-  /** Decides about each request; by default all arrive and are answered at once. */
+  /** Decides the fate of each request. Default: all arrive and are answered at once. */
   readonly fate?: () => SimFate;
-  /** How long events of the watch travel, in milliseconds; undefined: there is no watch. */
+  /** Latency of the watch's events, in milliseconds; undefined: there is no watch. */
   readonly watchDelayMs?: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export class SimLockServer {
   #lease: KubernetesObject | undefined;
   #version = 100;
   readonly #watchers = new Set<(lease: KubernetesObject | undefined) => void>();
-  /** Every request that was carried out, in order. */
+  /** Every executed request, in order. */
   readonly requests: string[] = [];
 
   get lease(): KubernetesObject | undefined {
@@ -50,12 +50,12 @@ export class SimLockServer {
     return (this.#lease?.['spec'] ?? {}) as Spec;
   }
 
-  /** Writes without precondition, as an administrator would. */
+  /** Writes without a precondition, as an administrator would. */
   put(spec: Spec, rest: Readonly<Record<string, unknown>> = {}): void {
     this.#store({ ...rest, metadata: { name: 'lock' }, spec });
   }
 
-  /** Has the Lease as it was long ago, as after a backup of the storage was restored. */
+  /** Restores an old state of the Lease, as from a backup of the storage. */
   restore(spec: Spec): void {
     this.#version = 10;
     this.put(spec);
@@ -121,7 +121,7 @@ export class SimLockServer {
   }
 }
 
-/** Does `work` now, and answers with its result or error whenever asked. */
+/** Runs `work` now. The returned function gives its result or error. */
 function settled<T>(work: () => T): () => T {
   try {
     const result = work();

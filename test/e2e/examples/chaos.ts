@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../support/seeded-random.ts';
 import type { DeployedExample, ExamplesSite } from './examples-site.ts';
 
-/** One fault of a leader; whoever calls goes on while a frozen one is still frozen. */
+/** One fault of a leader. The caller continues while a suspended leader is still suspended. */
 type Fault = (example: DeployedExample, random: () => number) => void;
 
 const pick = <T>(values: readonly T[], random: () => number): T | undefined =>
@@ -22,10 +22,10 @@ const faults: readonly Fault[] = [
   (example) => void example.deletePod(),
 ];
 
-/** Between two faults, in milliseconds: half to one and a half times as long. */
+/** Time between two faults, in milliseconds: half to one and a half times this. */
 const PAUSE_MS = 1500;
 
-/** Strikes leaders of all examples at random for so long, and leaves nothing frozen. */
+/** Injects faults into random leaders of all examples for this long, and resumes suspended ones at the end. */
 export async function strike({ examples }: ExamplesSite, forMs: number, seed: number): Promise<void> {
   const random = seededRandom(seed);
   const until = performance.now() + forMs;

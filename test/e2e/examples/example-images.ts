@@ -21,7 +21,7 @@ registerHooks({
 });
 `)}`;
 
-/** What the images of examples/ hold. `folder` is for what they are made of, and outlives the pods. */
+/** The images of examples/. `folder` contains their parts, and outlives the pods. */
 export async function exampleImages(folder: string): Promise<(name: string) => Image | undefined> {
   const app = await builtProgram(join(folder, 'app'));
   const operator = await binary('tenant-operator');
@@ -42,8 +42,8 @@ export async function exampleImages(folder: string): Promise<(name: string) => I
 }
 
 /**
- * The image of this project has the built program at /app, where an init container of an example copies it from. It is built
- * here, too: Node reads TypeScript by WebAssembly, which sidecars run without.
+ * The image of this project has the built program at /app, from which an init container of an example copies it. It
+ * is also built here: Node reads TypeScript with WebAssembly, which sidecars do not have.
  */
 async function builtProgram(app: string): Promise<string> {
   await mkdir(app);

@@ -2,10 +2,10 @@ import type { ElectorSpec } from '../../control-plane/electors.ts';
 import type { ElectorStage } from './contender.ts';
 import type { SimProgram } from './sim-programs.ts';
 
-/** The minor version that the best candidate emulates, where nothing else is said. */
+/** The default minor version that the best candidate emulates. */
 export const BEST = 30;
 
-/** Names for Leases; each begins with `scenario` and has no dot in it. */
+/** Names of Leases; each begins with `scenario` and has no dot in it. */
 export function leaseNames(scenario: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${scenario}-${count}-${index}`);
 }
@@ -15,14 +15,14 @@ export function candidateName(lease: string, minor: number): string {
   return `${lease}.${minor}`;
 }
 
-/** The Lease of the candidate that has this name. */
+/** The Lease of the candidate with this name. */
 export function leaseOf(name: string): string {
   return name.split('.')[0] ?? name;
 }
 
 /**
- * Always of another version: of equals created in one second the built-in controller prefers now one, now another. They
- * come back after the loss of their Lease, and let it expire rather than release it.
+ * Each has a different version: of equals that were created in the same second, the built-in controller prefers a
+ * random one. They come back after the loss of their Lease, and let it expire instead of releasing it.
  */
 export function electorOf(
   { namespace }: Pick<ElectorStage, 'namespace'>,
@@ -42,7 +42,7 @@ export function electorOf(
   };
 }
 
-/** The simulated programs of a Lease that the best of them holds. */
+/** The simulated programs of a Lease whose best one holds it. */
 export function castOf(lease: string, count: number): readonly SimProgram[] {
   return Array.from({ length: count }, (_, index) => ({
     name: candidateName(lease, BEST + index),

@@ -1,21 +1,21 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What came of a command: a number, where it asks for one. */
+/** The result of a command: a number, if the command asks for one. */
 export type Outcome =
   | { readonly seq: number; readonly value: number }
   | { readonly seq: number; readonly failure: string };
 
-/** A process of its own that does as it is told. It ends with this one at the latest. */
+/** A process that executes commands. It ends with this one. */
 export interface CommandedProcess<Command extends object> {
   readonly pid: number;
-  /** Resolves once it has taken effect. */
+  /** Resolves when the command has taken effect. */
   send(command: Command): Promise<number>;
-  /** SIGKILL; resolves when it has ended. */
+  /** Sends SIGKILL. Resolves when the process has exited. */
   kill(): Promise<void>;
 }
 
-/** Starts a script beside the caller's, with `site` as its argument. `tell` gets what it says of its own accord. */
+/** Starts a script in the caller's folder, with `site` as its argument. `tell` gets its unsolicited messages. */
 export function startCommanded<Command extends object, Message extends object = never>(
   script: URL,
   site: object,
@@ -54,9 +54,9 @@ export function startCommanded<Command extends object, Message extends object = 
   };
 }
 
-/** In such a process: carries out what the other one sends, one command beside the other. */
+/** In such a process: executes the commands of the other process, in parallel. */
 export function obey<Command extends object>(execute: (command: Command) => Promise<number>): void {
-  // Nobody is left to play for.
+  // The other process is gone.
   process.once('disconnect', () => process.exit());
   process.on('message', async (command: Command & { readonly seq: number }) => {
     const { seq } = command;

@@ -22,34 +22,34 @@ import { type SimPrograms, startSimPrograms } from './sim-programs.ts';
 
 const ours = `system:serviceaccount:${coordinatorAccount.namespace}:${coordinatorAccount.name}`;
 
-/** Who is measured. */
+/** The measured coordinators. */
 export type ContenderName = 'built-in' | 'this controller';
 
-/** How much a log holds. */
+/** What a log contains. */
 export interface Logged {
   readonly lines: number;
   readonly bytes: number;
 }
 
-/** A coordinator on a control plane of its own, and what it takes to measure it. */
+/** A coordinator on its own control plane, with tools to measure it. */
 export interface Contender {
   readonly name: ContenderName;
   readonly plane: ControlPlane;
-  /** Of the process that it runs in: for the built-in one, that is kube-apiserver with all else that it does. */
+  /** Of its process: for the built-in coordinator, this is the whole kube-apiserver. */
   readonly pid: number;
-  /** What that process has logged so far. */
+  /** The process's log so far. */
   logged(): Logged;
-  /** Its requests about Leases and candidates of a namespace, received in [from, to), ms since the epoch; no watches. */
+  /** Its requests for Leases and candidates of a namespace, received in [from, to), ms since the epoch; no watches. */
   calls(namespace: string, from: number, to: number): Promise<readonly AuditedRequest[]>;
   /** Deletes all Leases and candidates of a namespace. */
   clear(namespace: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A control plane that records what coordinators ask of it. */
+/** A control plane that records the requests of coordinators. */
 export interface AuditedPlane {
   readonly plane: ControlPlane;
-  /** Requests about Leases and candidates of a namespace, received in [from, to), ms since the epoch; no watches. */
+  /** Requests for Leases and candidates of a namespace, received in [from, to), ms since the epoch; no watches. */
   calls(
     of: 'built-in' | 'service account',
     namespace: string,
@@ -61,7 +61,7 @@ export interface AuditedPlane {
 
 /** The built-in coordinator of a fresh control plane may not act yet: see {@link untilBuiltInActs}. */
 export async function startAuditedPlane(): Promise<AuditedPlane> {
-  // What the candidates do is not recorded at all: there is far more of it, and it would slow the server down.
+  // Requests of the candidates are not recorded: there are far more, and they would slow the server down.
   const audit = await prepareAuditLog([{ level: 'Metadata', users: [builtIn, ours] }]);
   const plane = await startControlPlane({ extraApiServerArgs: audit.apiServerArgs });
   return {
@@ -85,7 +85,7 @@ export async function startAuditedPlane(): Promise<AuditedPlane> {
   };
 }
 
-/** Both start alike; where this controller is measured it then takes over, and the built-in one stands by. */
+/** Both start the same way. To measure this controller, it then takes over, and the built-in one is on standby. */
 export async function startContender(name: ContenderName): Promise<Contender> {
   const { plane, ...audited } = await startAuditedPlane();
   const coordinator =
@@ -125,7 +125,7 @@ export async function untilBuiltInActs(plane: ControlPlane): Promise<void> {
   }, 'the built-in controller has its lock');
 }
 
-/** A namespace for one scenario, and a view of what becomes of its Leases. */
+/** A namespace for one scenario, with an observer of its Leases. */
 export interface Stage {
   readonly contender: Contender;
   readonly namespace: string;
@@ -138,7 +138,7 @@ export interface ElectorStage extends Stage {
   readonly candidates: WatchedObjects<WatchedCandidate>;
 }
 
-/** A stage for so many candidates that they have to be simulated. */
+/** A stage for so many candidates that they must be simulated. */
 export interface SimStage extends Stage {
   readonly programs: SimPrograms;
 }
@@ -192,7 +192,7 @@ async function onStage<T>(
   }
 }
 
-/** A page at a time: thousands take longer than a request may. */
+/** One page at a time: thousands take longer than a request may. */
 async function deleteAll(plane: ControlPlane, collection: string): Promise<void> {
   for (;;) {
     const { items } = await plane.request<{ items: unknown[] }>('DELETE', `${collection}?limit=200`);

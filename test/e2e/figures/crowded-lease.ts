@@ -5,19 +5,19 @@ import { type ProcessUsage, watchUsage } from './process-usage.ts';
 import type { SimProgram } from './sim-programs.ts';
 import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, untilLedBy, waitBetween } from './waits.ts';
 
-/** How much there is of it. */
+/** The size of the scenario. */
 export interface CrowdedLeaseScale {
-  /** How many candidates of one Lease never answer. */
+  /** Number of candidates of one Lease that never answer. */
   readonly silent: number;
-  /** How many other Leases there are, of three candidates each. */
+  /** Number of other Leases, with three candidates each. */
   readonly others: number;
 }
 
-/** How Leases fared whose holders released them, and what that cost. */
+/** Leases whose holders released them: their times and costs. */
 export interface Releases {
   /** From each release to the next holder. */
   readonly waits: readonly number[];
-  /** Of the process that the coordinator runs in. */
+  /** Of the coordinator's process. */
   readonly usage: ProcessUsage;
   /** Per second, by that process. */
   readonly logged: Logged;
@@ -32,10 +32,10 @@ export interface CrowdedLease extends CrowdedLeaseScale {
 }
 
 const RENEW_EVERY_MS = 4_000;
-/** Long enough for every ping of a round to go unanswered while others are released. */
+/** Long enough for every ping of a round to time out while others are released. */
 const RELEASES_WITHIN_MS = 6_000;
 
-/** Has holders release their Leases and exit, first by themselves, then beside a Lease that nobody can be elected for. */
+/** Makes holders release their Leases and exit, first alone, then beside a Lease without electable candidates. */
 export async function measureCrowdedLease(
   stage: SimStage,
   { silent, others }: CrowdedLeaseScale,
@@ -48,7 +48,7 @@ export async function measureCrowdedLease(
   );
   await sleep(FRESHNESS_MS);
   const alone = await measureReleases(stage, names, BEST, async () => {});
-  // A dead candidate must not weigh on what is measured next.
+  // A dead candidate must not affect later measurements.
   await programs.remove(names.map((lease) => candidateName(lease, BEST)));
   await sleep(FRESHNESS_MS);
   const beside = await measureReleases(stage, names, BEST + 1, () =>
@@ -68,7 +68,7 @@ function crowd(count: number): readonly SimProgram[] {
   }));
 }
 
-/** What follows the releases of all `names`, begun after `prepare`, which counts for what it costs. */
+/** The results of releasing all `names`, after `prepare`, whose cost is included. */
 async function measureReleases(
   { contender, namespace, leases, programs }: SimStage,
   names: readonly string[],

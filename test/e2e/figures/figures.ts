@@ -10,23 +10,23 @@ import { type FirstStart, type FirstStartScale, measureFirstStart } from './firs
 import { type MassDeath, type MassDeathScale, measureMassDeath } from './mass-death.ts';
 import { type HandOvers, measureFirstElections, measureHandOvers } from './scenarios.ts';
 
-/** How much is measured: each list is of runs of one scenario. */
+/** The number of measurements: each list contains runs of one scenario. */
 export interface Scale {
-  /** How many Leases are created at once. */
+  /** Number of Leases that are created at once. */
   readonly firstElections: readonly number[];
-  /** How many Leases change hands. */
+  /** Number of Leases that change hands. */
   readonly handOvers: readonly number[];
   readonly firstStarts: readonly FirstStartScale[];
   readonly massDeaths: readonly MassDeathScale[];
   readonly crowdedLeases: readonly CrowdedLeaseScale[];
   /**
-   * Whether all runs share one control plane, and hand-overs and mass deaths even play at the same time: for few Leases,
-   * which leave the machine idle most of the time. Otherwise each run has a control plane of its own.
+   * Whether all runs share one control plane, and hand-overs and mass deaths even run at the same time: for few
+   * Leases, which leave the machine idle most of the time. Otherwise each run has its own control plane.
    */
   readonly besideEachOther: boolean;
 }
 
-/** Everything measured of one contender, in the order in which its {@link Scale} has it. */
+/** All measurements of one contender, in the order of its {@link Scale}. */
 export interface Figures {
   readonly contender: ContenderName;
   readonly firstElections: readonly FirstElections[];
@@ -36,25 +36,25 @@ export interface Figures {
   readonly crowdedLeases: readonly CrowdedLease[];
 }
 
-/** What {@link measureFirstElections} found for so many Leases. */
+/** The result of {@link measureFirstElections} for this many Leases. */
 export interface FirstElections {
   readonly leases: number;
   readonly waits: readonly number[];
 }
 
-/** Who is told how far it has come. */
+/** Receives the progress. */
 export interface Progress {
   begun(what: string): void;
-  /** What one run has brought, and nothing else. */
+  /** The result of one run. */
   done(figures: Figures): void;
 }
 
-/** Where a run plays, in a namespace of its own. */
+/** The place of a run, with its own namespace. */
 type Place = <T>(namespace: string, play: (contender: Contender) => Promise<T>) => Promise<T>;
 
 const nothing = { firstElections: [], handOvers: [], firstStarts: [], massDeaths: [], crowdedLeases: [] };
 
-/** Measures one coordinator on fresh control planes, which are stopped in the end. */
+/** Measures one coordinator on fresh control planes, which are stopped at the end. */
 export async function measure(name: ContenderName, scale: Scale, progress?: Progress): Promise<Figures> {
   if (!scale.besideEachOther) {
     const alone = onPlanesOfTheirOwn(name);
@@ -108,7 +108,8 @@ async function measureAll(
         waits: await measureFirstElections(stage, leases),
       })),
   );
-  // Beside others a coordinator may be held up until all candidates of a component are there, which would look like a merit.
+  // Beside other work, a coordinator may be delayed until all candidates of a component exist, which would look like
+  // an advantage.
   const firstStarts = await runs(
     'firstStarts',
     scale.firstStarts,
@@ -152,13 +153,13 @@ function on(contender: Contender): Place {
     try {
       return await play(contender);
     } finally {
-      // Dead candidates would slow down what comes next.
+      // Dead candidates would slow down later runs.
       await contender.clear(namespace);
     }
   };
 }
 
-/** One after the other: what one run leaves behind in servers and coordinator is gone with them. */
+/** One after the other: the remains of one run in servers and coordinator disappear with them. */
 function onPlanesOfTheirOwn(name: ContenderName): Place {
   const inTurn = queue();
   return (_, play) =>
@@ -172,7 +173,7 @@ function onPlanesOfTheirOwn(name: ContenderName): Place {
     });
 }
 
-/** Begins each run when the last one is over. */
+/** Begins each run after the last one. */
 function queue(): <T>(run: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (run) => {

@@ -7,26 +7,26 @@ import { BEST, candidateName, electorOf, leaseNames, leaseOf } from './casts.ts'
 import type { ElectorStage } from './contender.ts';
 import { firstOf, MAX_WAIT_MS } from './waits.ts';
 
-/** What the first start of components took, the candidates of which came one after the other. */
+/** The first start of components whose candidates appeared one after the other. */
 export interface FirstStart {
   readonly leases: number;
   readonly candidates: number;
-  /** For each Lease, from its first candidate's creation until the best one led; Infinity where it never did. */
+  /** For each Lease, the time from its first candidate's creation until the best one led; Infinity if it never did. */
   readonly untilBestLeads: readonly number[];
-  /** For each Lease, the coordinator's writes to it that the server took until then. */
+  /** For each Lease, the coordinator's accepted writes until then. */
   readonly writes: readonly number[];
-  /** For each Lease, how often until then its holder was told of a preferredHolder. */
+  /** For each Lease, how often its holder was asked to yield until then. */
   readonly yields: readonly number[];
   readonly overlaps: readonly Overlap[];
 }
 
-/** How many components start, and of how many programs each. */
+/** Number of components, and of programs of each. */
 export type FirstStartScale = Pick<FirstStart, 'leases' | 'candidates'>;
 
-/** Over how long the candidates of a Lease arrive. */
+/** The time over which the candidates of a Lease appear. */
 const ARRIVAL_MS = 2_000;
 
-/** Starts components whose programs arrive over two seconds, the best one not first. */
+/** Starts components whose programs appear over two seconds, with the best one not first. */
 export async function measureFirstStart(
   stage: ElectorStage,
   { leases: count, candidates }: FirstStartScale,
@@ -71,7 +71,9 @@ export async function measureFirstStart(
   };
 }
 
-/** When to start each of `minors`: in random order at random times within two seconds, but the best one is not the first. */
+/**
+ * The start times of `minors`: in random order at random times within two seconds, but the best one is not the first.
+ */
 export function arrivals(
   minors: readonly number[],
   random: () => number,

@@ -5,7 +5,7 @@ import type { SimStage } from './contender.ts';
 import type { Elections } from './scenarios.ts';
 import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, untilLedBy, waitBetween } from './waits.ts';
 
-/** How Leases fared that lost their holders, all within ten seconds. */
+/** Leases that lost their holders, all within ten seconds. */
 export interface MassDeath {
   readonly leases: number;
   readonly candidates: number;
@@ -14,12 +14,14 @@ export interface MassDeath {
   readonly afterExpiry: Elections;
 }
 
-/** What is to die. */
+/** The targets of the crashes. */
 export type MassDeathScale = Pick<MassDeath, 'leases' | 'candidates' | 'renewEveryMs'>;
 
 const DEATHS_WITHIN_MS = 10_000;
 
-/** Has the holders of all Leases crash within ten seconds; each was its Lease's best candidate, and the others live on. */
+/**
+ * Crashes the holders of all Leases within ten seconds. Each was its Lease's best candidate, and the others continue.
+ */
 export async function measureMassDeath(
   { contender, namespace, leases, programs }: SimStage,
   { leases: count, candidates, renewEveryMs }: MassDeathScale,
@@ -30,7 +32,7 @@ export async function measureMassDeath(
     renewEveryMs,
   );
   await untilLedBy({ namespace, leases }, names, BEST);
-  // Until the holders renew at times of their own, and none of the others is known to be alive without being asked.
+  // Until the holders renew at different times, and all others would need a ping before an election.
   await sleep(Math.max(FRESHNESS_MS, renewEveryMs));
 
   const random = seededRandom(count);

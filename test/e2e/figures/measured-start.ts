@@ -7,24 +7,27 @@ import { type Coordinator, eventually, untilActive } from '../coordinator.ts';
 import type { ProcessReport } from './process-report.ts';
 import { readCpuMs, readMemory } from './process-usage.ts';
 
-/** One start of a coordinator, and what it has at rest. Times in milliseconds, memory in bytes. */
+/** One start of a coordinator, and its resources at rest. Times in milliseconds, memory in bytes. */
 export interface MeasuredStart {
   readonly readyMs: number;
   /** Of all its threads, until then. */
   readonly readyCpuMs: number;
-  /** The longest that its event loop was held, from the line `Started` until it was ready. */
+  /** The longest block of its event loop, from the line `Started` until it was ready. */
   readonly heldMs: number;
-  /** Of that, the processor time of its main thread. */
+  /** The CPU time of its main thread in that block. */
   readonly heldCpuMs: number;
   readonly restRss: number;
   readonly mostRss: number;
   readonly heapUsed: number;
 }
 
-/** What starts a coordinator, and resolves once it says that it has started. */
+/** Starts a coordinator, and resolves when it reports that it has started. */
 export type StartWith = (nodeArgs: readonly string[]) => Promise<Coordinator>;
 
-/** Has `startWith` start one, waits until it is ready and active and for `restMs` more. What is written goes into `directory`. */
+/**
+ * Makes `startWith` start one, and waits until it is ready and active and for `restMs` more. Writes files into
+ * `directory`.
+ */
 export async function measureStart(
   startWith: StartWith,
   directory: string,
@@ -57,7 +60,7 @@ export async function measureStart(
       ),
     'the coordinator reports on itself',
   );
-  // Until it has said that it has started, it loads its code.
+  // It loads its code until it reports that it has started.
   const held = holds.filter(
     ({ endedAt, wallMs }) => endedAt - wallMs >= startedAt && endedAt - wallMs < readyAt,
   );
@@ -72,12 +75,15 @@ export async function measureStart(
   };
 }
 
-/** In milliseconds since the Unix epoch, as a process report has it. */
+/** In milliseconds since the Unix epoch, as in a process report. */
 function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** The reporter as JavaScript: Node would need some 40 MB more to read TypeScript, in the process whose memory is measured. */
+/**
+ * The reporter as JavaScript: Node would need some 40 MB more to read TypeScript, in the process whose memory is
+ * measured.
+ */
 async function plainReporter(directory: string): Promise<URL> {
   const source = await readFile(new URL('./process-report.ts', import.meta.url), 'utf8');
   const file = join(directory, 'process-report.mjs');

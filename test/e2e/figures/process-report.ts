@@ -1,24 +1,24 @@
-// Loaded into a coordinator before its own code, by `--import <this>?file=<path>`: writes into that file, at each SIGUSR2,
-// by how much its event loop has been held so far, and what is on its heap.
+// Loaded into a coordinator before its own code, by `--import <this>?file=<path>`. At each SIGUSR2, it writes into
+// that file how long its event loop has been blocked so far, and the contents of its heap.
 import { renameSync, writeFileSync } from 'node:fs';
 
-/** A time during which nothing else could run. */
+/** A block of the event loop. */
 export interface Hold {
   /** When it ended, in milliseconds since the Unix epoch. */
   readonly endedAt: number;
   readonly wallMs: number;
-  /** Of the processor's time, so that what the rest of the machine does is not in it. */
+  /** In CPU time, to exclude other load of the machine. */
   readonly cpuMs: number;
 }
 
-/** What a coordinator tells of itself. */
+/** The report of a coordinator. */
 export interface ProcessReport {
   readonly holds: readonly Hold[];
   readonly heapUsedBytes: number;
 }
 
 const BEAT_MS = 2;
-/** Shorter ones are not kept. */
+/** Shorter ones are not stored. */
 const LEAST_MS = 5;
 
 const file = new URL(import.meta.url).searchParams.get('file') ?? '';
@@ -37,10 +37,10 @@ const beat = setInterval(() => {
 beat.unref();
 
 process.on('SIGUSR2', () => {
-  // It costs some of what is measured next.
+  // It adds some cost to later measurements.
   clearInterval(beat);
   const report: ProcessReport = { holds, heapUsedBytes: process.memoryUsage().heapUsed };
-  // Whoever waits for the file sees the whole of it or none.
+  // A reader that waits for the file sees the complete file or none.
   writeFileSync(`${file}.part`, JSON.stringify(report));
   renameSync(`${file}.part`, file);
 });

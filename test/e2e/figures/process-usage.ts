@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 
-/** What a process took while it was looked at. */
+/** The resources that a process used during the observation. */
 export interface ProcessUsage {
-  /** The most that it had in memory, in bytes. */
+  /** Its maximum memory, in bytes. */
   readonly maxRssBytes: number;
-  /** The processors that it kept busy, as a mean: 1 is one of them all the time. */
+  /** The mean number of CPUs that it used: 1 is one of them all the time. */
   readonly cpus: number;
 }
 
 const SAMPLE_EVERY_MS = 500;
-/** What Linux counts a process's time in, on every machine. */
+/** Linux's unit of process times, on every machine. */
 const TICK_MS = 10;
 
-/** Looks at a process from now on; the returned function tells of the time since. Needs the /proc of Linux. */
+/** Observes a process from now on. The returned function returns its usage since then. Needs the /proc of Linux. */
 export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsage>> {
   const startedAt = performance.now();
   const cpuMsBefore = await readCpuMs(pid);
@@ -22,7 +22,7 @@ export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsag
       ({ rss }) => {
         maxRssBytes = Math.max(maxRssBytes, rss);
       },
-      () => {}, // a process that has ended is noticed by whoever asks for its figures
+      () => {}, // The caller notices that the process has exited when it asks for its figures.
     );
   }, SAMPLE_EVERY_MS);
   return async () => {
@@ -32,12 +32,12 @@ export async function watchUsage(pid: number): Promise<() => Promise<ProcessUsag
   };
 }
 
-/** What a process has in memory, in bytes. */
+/** The memory of a process, in bytes. */
 export interface ProcessMemory {
   readonly rss: number;
-  /** The most that `rss` has been since the process started. */
+  /** The maximum of `rss` since the process started. */
   readonly mostRss: number;
-  /** Of `rss`, what is not a page of a file, which processes with the same program share. */
+  /** The part of `rss` that is not a page of a file, which processes with the same program share. */
   readonly anonymous: number;
 }
 
@@ -49,10 +49,14 @@ export async function readMemory(pid: number): Promise<ProcessMemory> {
   return { rss: bytesOf('VmRSS'), mostRss: bytesOf('VmHWM'), anonymous: bytesOf('RssAnon') };
 }
 
-/** The processor time of all threads of a process so far, in milliseconds: tens of them. Needs the /proc of Linux. */
+/**
+ * The CPU time of all threads of a process so far, in milliseconds, with a resolution of ten. Needs the /proc of
+ * Linux.
+ */
 export async function readCpuMs(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // Its second field, the program's name in brackets, may hold anything; user and system time are the 14th and 15th.
+  // Its second field, the program's name in brackets, may contain anything; user and system time are the 14th and
+  // 15th.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

@@ -7,26 +7,26 @@ import { candidateName, electorOf, leaseNames, leaseOf } from './casts.ts';
 import type { ElectorStage } from './contender.ts';
 import { FRESHNESS_MS, firstOf, isHeld, MAX_WAIT_MS, waitBetween } from './waits.ts';
 
-/** What a series of elections took. */
+/** The times and costs of several elections. */
 export interface Elections {
-  /** One for each Lease, in milliseconds; Infinity where it had no leader when the wait was over. */
+  /** One for each Lease, in milliseconds; Infinity if it had no leader at the end of the wait. */
   readonly waits: readonly number[];
   /** The coordinator's API calls per election. */
   readonly callsPerElection: number;
-  /** How often candidates had to write a sign of life, per election. */
+  /** How often candidates had to answer pings, per election. */
   readonly acksPerElection: number;
 }
 
-/** What happened to Leases that changed hands in every way there is. */
+/** The results of Leases that changed hands in every possible way. */
 export interface HandOvers {
   readonly leases: number;
-  /** The program that led has ended; its LeaseCandidate stays, and answers no more. */
+  /** The program that led has ended. Its LeaseCandidate stays, and answers no more. */
   readonly afterRelease: Elections;
   /** The same, but its LeaseCandidate was deleted as well. */
   readonly afterWithdrawal: Elections;
-  /** From a better candidate's appearance until it was the preferredHolder. */
+  /** From a better candidate's creation until it was the preferredHolder. */
   readonly untilPreferred: readonly number[];
-  /** From the expiry of the Lease that the old holder then let go. */
+  /** From the expiry of the Lease that the old holder then stopped renewing. */
   readonly afterYielding: readonly number[];
   readonly afterExpiry: Elections;
   /** The coordinator's API calls per Lease and minute while its dead former leader is still a candidate. */
@@ -57,7 +57,10 @@ export async function measureFirstElections(stage: ElectorStage, count: number):
   return Promise.all(waits);
 }
 
-/** Has each of `count` Leases with three candidates or more released, taken over by a better one, and left by a crash. */
+/**
+ * Makes each of `count` Leases with three candidates or more released, taken over by a better one, and lost by a
+ * crash.
+ */
 export async function measureHandOvers(stage: ElectorStage, count: number): Promise<HandOvers> {
   const { electors, contender, namespace } = stage;
   const names = leaseNames('handed', count);
@@ -71,7 +74,7 @@ export async function measureHandOvers(stage: ElectorStage, count: number): Prom
   await sleep(FRESHNESS_MS);
   const afterRelease = await countElections(stage, count, () => measureReleases(stage, names, 35, 'stop'));
   await untilLeading(stage, names, 36);
-  // A dead candidate must not weigh on what is measured next.
+  // A dead candidate must not affect later measurements.
   await Promise.all(
     names.map((lease) =>
       contender.plane.request('DELETE', candidatePath({ namespace, name: candidateName(lease, 35) })),
@@ -196,7 +199,7 @@ async function measureYields(stage: ElectorStage, names: readonly string[]) {
   };
 }
 
-/** From the expiry of a Lease whose leader has crashed to its next holder. */
+/** From the expiry of a crashed leader's Lease to its next holder. */
 function measureCrashes(
   { electors, namespace, leases }: ElectorStage,
   names: readonly string[],
@@ -217,7 +220,7 @@ function measureCrashes(
   );
 }
 
-/** How long after the expiry of the record before it, by its holder's renewTime, `next` was written. */
+/** How long after the expiry of the previous record, by its holder's renewTime, `next` was written. */
 function waitSinceExpiry(
   history: readonly Change<WatchedLease>[],
   next: Change<WatchedLease> | undefined,
@@ -228,7 +231,7 @@ function waitSinceExpiry(
   return next.wallMs - (Date.parse(renewTime) + leaseDurationSeconds * 1000);
 }
 
-/** What elections cost the API server, from their cause until the last of them is over. */
+/** The cost of elections for the API server, from their cause until the last of them is over. */
 async function countElections(
   { contender, electors, namespace }: ElectorStage,
   count: number,

@@ -1,4 +1,4 @@
-// Plays the programs of sim-programs.ts, which starts it and talks to it.
+// Simulates the programs of sim-programs.ts, which starts this process and sends it commands.
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -20,22 +20,22 @@ import type { WatchedCandidate, WatchedLease } from '../../control-plane/watched
 import { obey } from './commanded-process.ts';
 import type { Command, SimProgram, SimSite } from './sim-programs.ts';
 
-/** client-go looks every 2 s, times a random 1 to 2.2: by then it has seen that it was granted a Lease. */
+/** client-go reads every 2 s, times a random 1 to 2.2: by then it has seen its grant. */
 const LONGEST_LOOK_MS = 4_400;
 
 /** How long client-go waits after a renewal that failed. */
 const RETRY_MS = 2_000;
 
-/** As many requests at a time as a kube-apiserver works on by default, of those that write. */
+/** As many parallel requests as a kube-apiserver handles by default for writes. */
 const CONNECTIONS = 200;
 
-/** A Lease, and its holder as far as it is played here. */
+/** A Lease and its simulated holder. */
 interface Seat {
   object: Lease;
   holder: string | undefined;
   /** The next renewal. */
   timer: NodeJS.Timeout | undefined;
-  /** The renewal under way. */
+  /** The renewal in flight. */
   renewing: Promise<void> | undefined;
 }
 
@@ -61,7 +61,7 @@ async function connect(): Promise<CoordinationServer> {
   };
 }
 
-/** As client-go does: a plain update, and on a conflict the next version of the object is answered. */
+/** Like client-go: an unconditional update, and after a conflict it uses the next version of the object. */
 function answerPing(candidate: WatchedCandidate): void {
   const { metadata, spec } = candidate;
   const { pingTime, renewTime = '' } = spec;
@@ -79,7 +79,7 @@ function seeLease(object: Lease): void {
   const { name } = object.metadata;
   const seat = seats.get(name) ?? { object, holder: undefined, timer: undefined, renewing: undefined };
   seats.set(name, seat);
-  // A watch that lags behind tells of what was overwritten long ago.
+  // A watch that is behind reports versions that were overwritten long ago.
   if (revisionOf(object) < revisionOf(seat.object)) return;
   seat.object = object;
   const { holderIdentity = '' } = object.spec;
@@ -91,18 +91,18 @@ function seeLease(object: Lease): void {
   if (!seat.timer && !seat.renewing) scheduleRenewal(seat, untilNextLookMs());
 }
 
-/** A grant comes at any time between two looks. */
+/** A grant comes at any time between two reads. */
 function untilNextLookMs(): number {
   return Math.random() * Math.min(renewEveryMs, LONGEST_LOOK_MS);
 }
 
-/** client-go's never renew a Lease that has expired, nor one for which another is preferred. */
+/** client-go never renews an expired Lease, or one with another preferredHolder. */
 function isToRenew({ object }: Seat): boolean {
   const { holderIdentity = '', preferredHolder = '' } = object.spec;
   return alive.has(holderIdentity) && preferredHolder === '' && expiryOf(object) > Date.now();
 }
 
-/** The API server's versions of objects are numbers that grow, as Kubernetes promises since 1.35. */
+/** The API server's resourceVersions are increasing numbers, as Kubernetes guarantees since 1.35. */
 function revisionOf({ metadata }: Lease): number {
   return Number(metadata.resourceVersion);
 }
@@ -133,7 +133,7 @@ async function renew(seat: Seat): Promise<void> {
   else scheduleRenewal(seat, wasRenewed ? renewEveryMs : RETRY_MS);
 }
 
-/** Whether the server took it. */
+/** Whether the server accepted it. */
 async function writeLease(seat: Seat, spec: Lease['spec']): Promise<boolean> {
   const path = leasePath({ namespace, name: seat.object.metadata.name });
   try {
@@ -160,7 +160,7 @@ async function start(programs: readonly SimProgram[]): Promise<void> {
         strategy: 'OldestEmulationVersion',
       },
     );
-    // Whoever is told that they have started may have one crash before the watch has told of its Lease.
+    // A caller that knows that they have started may crash one before the watch has reported its Lease.
     seeLease(created);
   });
   await inTurn(programs, ({ name, lease, emulationVersion, renewedAgoMs = 0 }) =>
@@ -175,7 +175,7 @@ async function start(programs: readonly SimProgram[]): Promise<void> {
   );
 }
 
-/** The time at which a candidate is created is written when its turn comes, not when it has to wait for a connection. */
+/** The creation time is set when the candidate's turn comes, not while it waits for a connection. */
 async function inTurn<T>(items: readonly T[], handle: (item: T) => Promise<unknown>): Promise<void> {
   const rest = [...items].reverse();
   const work = async () => {
@@ -201,7 +201,7 @@ async function release(name: string): Promise<number> {
       ...(leaseTransitions === undefined ? {} : { leaseTransitions }),
     });
     if (isReleased) return 0;
-    // Written by somebody else since it was last seen: read afresh.
+    // Another client has written since the last read: read again.
     await sleep(10);
     seat.object = await plane.request('GET', leasePath({ namespace, name: seat.object.metadata.name }));
     if (seat.object.spec.holderIdentity !== name)
@@ -209,7 +209,7 @@ async function release(name: string): Promise<number> {
   }
 }
 
-/** From now on it neither renews nor answers; what it was just writing is written first. */
+/** From now on it neither renews nor answers, after the write in progress. */
 async function stop(name: string): Promise<Seat> {
   const seat = seats.get(alive.get(name)?.lease ?? '');
   if (seat?.object.spec.holderIdentity !== name) throw new Error(`${name} holds no Lease`);

@@ -1,21 +1,21 @@
 import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
 import { startCommanded } from './commanded-process.ts';
 
-/** A program that takes part in elections: client-go's candidate and elector, as far as a coordinator can tell. */
+/** A program that takes part in elections: client-go's candidate and elector, as seen by a coordinator. */
 export interface SimProgram {
-  /** The name of its LeaseCandidate and the identity that it holds the Lease by. */
+  /** The name of its LeaseCandidate and its identity in the Lease. */
   readonly name: string;
   readonly lease: string;
   readonly emulationVersion: string;
   /** Whether it holds its Lease from the start. */
   readonly isHolder?: boolean;
-  /** One that is silent has a LeaseCandidate that answers nothing. */
+  /** A silent one has a LeaseCandidate that answers nothing. */
   readonly isSilent?: boolean;
-  /** How long ago its LeaseCandidate says, when it is created, that it last renewed; default 0. */
+  /** The age of its last renewal when its LeaseCandidate is created; default 0. */
   readonly renewedAgoMs?: number;
 }
 
-/** What is asked of the process that plays them; each is answered once it has taken effect. */
+/** The commands to the process that simulates them. Each is answered when it has taken effect. */
 export type Command =
   | { readonly op: 'pace'; readonly pace: Pace }
   | { readonly op: 'start'; readonly programs: readonly SimProgram[] }
@@ -28,11 +28,11 @@ export type Command =
 /** How holders renew. */
 export interface Pace {
   readonly renewEveryMs: number;
-  /** What a holder writes, whatever duration it was granted; default 15, that of Kubernetes' components. */
+  /** The lease duration that a holder writes, whatever its grant; default 15, as in Kubernetes' components. */
   readonly leaseDurationSeconds?: number;
 }
 
-/** Where they play. */
+/** The place of the programs. */
 export interface SimSite {
   readonly url: string;
   readonly caFile: string;
@@ -41,32 +41,32 @@ export interface SimSite {
 }
 
 /**
- * Thousands of programs in one process, with one watch for all of them: client-go's own have two watches each, and would
- * leave nothing of a small machine to what is measured. They answer each ping at once, and look at a Lease that they were
- * granted when a client-go elector would.
+ * Thousands of programs in one process, with one watch for all: programs of client-go have two watches each, and
+ * would leave no capacity of a small machine to the measured coordinator. They answer each ping at once, and read a
+ * granted Lease when a client-go elector would.
  */
 export interface SimPrograms {
-  /** The process that plays them. */
+  /** The process that simulates them. */
   readonly pid: number;
-  /** From their next renewal on all holders renew like this, later ones too. */
+  /** All holders renew like this from their next renewal on, including later holders. */
   pace(pace: Pace): Promise<void>;
-  /** Creates the Leases that have a holder, then the candidates, in this order and as fast as the server takes them. */
+  /** Creates the held Leases, then the candidates, in this order and as fast as the server accepts them. */
   start(programs: readonly SimProgram[], renewEveryMs?: number): Promise<void>;
-  /** From now on it renews and answers nothing. Resolves to when the Lease that it holds expires, in ms since the epoch. */
+  /** Stops its renewals and answers. Resolves to when its Lease expires, in ms since the epoch. */
   crash(name: string): Promise<number>;
-  /** Empties its Lease and ends, as programs do that exit: its LeaseCandidate stays, and answers nothing. */
+  /** Empties its Lease and exits: its LeaseCandidate stays, and answers nothing. */
   release(name: string): Promise<void>;
   /** Deletes LeaseCandidates. */
   remove(names: readonly string[]): Promise<void>;
-  /** How many pings have been answered so far. */
+  /** Number of answered pings so far. */
   countAcks(): Promise<number>;
-  /** By how much, in ms, its event loop was late in one case of a hundred since this was asked last. */
+  /** The 99th percentile of its event loop's delay in ms, since the last call. */
   lateness(): Promise<number>;
-  /** Ends the process, and so crashes all. */
+  /** Kills the process, which crashes all programs. */
   stop(): Promise<void>;
 }
 
-/** Starts a process without programs yet, all of which will live in `namespace`. It ends with this one at the latest. */
+/** Starts a process without programs. All its programs will be in `namespace`. It ends with this process. */
 export async function startSimPrograms(plane: CoordinationServer, namespace: string): Promise<SimPrograms> {
   const { url, caFile, adminToken } = plane;
   const site: SimSite = { url, caFile, adminToken, namespace };

@@ -1,4 +1,4 @@
-/** Durations in milliseconds; one that never came to an end is Infinity. */
+/** Durations in milliseconds; Infinity for one that never ended. */
 export interface Distribution {
   readonly count: number;
   readonly p50: number;
@@ -7,7 +7,7 @@ export interface Distribution {
   readonly max: number;
 }
 
-/** @throws RangeError when there is nothing to describe. */
+/** @throws RangeError if there are no values */
 export function distributionOf(values: readonly number[]): Distribution {
   if (values.length === 0) throw new RangeError('a distribution of nothing');
   const sorted = [...values].sort((a, b) => a - b);
@@ -20,7 +20,7 @@ export function distributionOf(values: readonly number[]): Distribution {
   };
 }
 
-/** The nearest rank, so that every quantile is a value that was measured. */
+/** The nearest rank, so that every quantile is a measured value. */
 function quantile(sorted: readonly number[], fraction: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * fraction) - 1)] ?? Number.NaN;
 }

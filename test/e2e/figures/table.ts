@@ -5,10 +5,10 @@ import type { MassDeath } from './mass-death.ts';
 import type { HandOvers } from './scenarios.ts';
 import { distributionOf } from './statistics.ts';
 
-/** What a row says of one run of a scenario. */
+/** The cells of a row for one run of a scenario. */
 type Row<T> = readonly [what: string, cell: (measured: T) => string];
 
-/** What was measured of each contender, side by side, as a table in Markdown. */
+/** Returns the measurements of all contenders as a table in Markdown. */
 export function toMarkdown(contenders: readonly Figures[]): string {
   const header = ['what', ...contenders.map(({ contender }) => contender)];
   const rows = [
@@ -30,7 +30,7 @@ export function toMarkdown(contenders: readonly Figures[]): string {
   return [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** The rows about one scenario, run after run; every contender has had the same runs. */
+/** The rows of one scenario, run after run. Every contender has had the same runs. */
 function rowsOf<T>(
   contenders: readonly Figures[],
   runsOf: (figures: Figures) => readonly T[],
@@ -154,7 +154,7 @@ function describeCounts(counts: readonly number[]): string {
   return `mean ${mean.toFixed(1)}, max ${Math.max(...counts)}`;
 }
 
-/** A duration, to as many digits as anybody reads. */
+/** Formats a duration with useful digits only. */
 export function describeMs(ms: number): string {
   if (!Number.isFinite(ms)) return 'never';
   return Math.abs(ms) < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;

@@ -3,33 +3,33 @@ import { type ServerProcess, startServer } from '../../control-plane/server-proc
 import { type Container, type Pod, podField } from './pod.ts';
 import type { PodPlace } from './pod-volumes.ts';
 
-/** What an image holds, as much as a process needs of it. */
+/** The parts of an image that a process needs. */
 export interface Image {
-  /** What it starts with: a program and its first arguments. */
+  /** Its entrypoint: a program and its first arguments. */
   readonly entrypoint: readonly string[];
-  /** The folder in which programs are found by their names. */
+  /** The folder in which programs are found by name. */
   readonly programs: string;
-  /** Folders of this machine, by where the image has them. */
+  /** Folders of this machine, by their paths in the image. */
   readonly folders?: Readonly<Record<string, string>>;
 }
 
-/** What the process of a container is started with. */
+/** The parameters of a container's process. */
 export interface ContainerSite extends PodPlace {
   readonly image: Image;
   /** The folder of each volume, by its name. */
   readonly volumes: ReadonlyMap<string, string>;
-  /** A file to be found as /etc/hosts. */
+  /** The file that it sees as /etc/hosts. */
   readonly hostsFile: string;
-  /** An empty folder, for a root of its own. */
+  /** An empty folder for its own root. */
   readonly rootFolder: string;
   readonly logFile: string;
-  /** Where the API server is, as in-cluster clients look for it. */
+  /** The address of the API server, as in-cluster clients look for it. */
   readonly apiServer: { readonly host: string; readonly port: string };
   readonly reaper: Reaper;
 }
 
-// In a mount namespace of its own, with a root that has all of this machine's folders, so that the program finds its volumes,
-// its Services and its name where it would in a container. It takes the place of the shell: signals are for it.
+// In its own mount namespace, with a root that has all of this machine's folders, so that the program finds its
+// volumes, its Services and its name as in a container. It replaces the shell, so that it gets the signals.
 const script = `
 set -e
 echo "$HOSTNAME" > /proc/sys/kernel/hostname
@@ -58,7 +58,10 @@ shift
 exec "$@"
 `;
 
-/** Starts a container's program as a process of this machine. @throws Error for what cannot be had in that way. */
+/**
+ * Starts a container's program as a process of this machine.
+ * @throws Error for features that this does not support
+ */
 export function startContainer(pod: Pod, container: Container, site: ContainerSite): ServerProcess {
   const folders = Object.entries(site.image.folders ?? {}).flatMap(([path, folder]) => [folder, path]);
   const mounts = (container.volumeMounts ?? []).flatMap(({ name, mountPath }) => {
@@ -88,8 +91,8 @@ export function startContainer(pod: Pod, container: Container, site: ContainerSi
 }
 
 /**
- * All pods share this machine's network: one that wants to listen on every address gets its own, and what its containers tell
- * each other goes by a loopback address of its own.
+ * All pods share this machine's network: a pod that listens on every address gets its own address, and its containers
+ * use their own loopback address among each other.
  */
 function onOwnAddress(text: string, podIp: string): string {
   return text

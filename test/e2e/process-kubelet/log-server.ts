@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeAuthority, makeIdentity } from '../../kubernetes/certificates.ts';
 import type { ContainerRun } from './container-run.ts';
 
-/** Serves what `kubectl logs` asks for, with `--follow`, `--tail` and `--previous`, as the kubelet's own API does. */
+/** Serves `kubectl logs`, with `--follow`, `--tail` and `--previous`, like the kubelet's own API. */
 export async function startLogServer(
   address: string,
   find: (namespace: string, pod: string, container: string) => ContainerRun | undefined,
@@ -30,7 +30,7 @@ export async function startLogServer(
     response.writeHead(200, { 'content-type': 'text/plain' });
     response.flushHeaders();
     const parts = partsOf(file, start, () => follow && run.logFile(false) === file && !!run.process(), gone);
-    // Whoever asked has hung up: nobody is left to be told.
+    // The client has disconnected.
     pipeline(parts, response).catch(() => {});
   });
   server.listen(0, address);
@@ -39,7 +39,7 @@ export async function startLogServer(
   return { port, close: () => close(server) };
 }
 
-/** What is in a file from `start` on, and what is added to it as long as somebody still writes it. */
+/** The content of a file from `start` on, and its additions while a process still writes it. */
 async function* partsOf(
   file: string,
   start: number,

@@ -1,4 +1,4 @@
-/** A Node as a kubelet registers it: in good order, and with room for whatever tests run. */
+/** A Node as a kubelet registers it: ready, and with enough room for all tests. */
 export function nodeObject(
   name: string,
   labels: Readonly<Record<string, string>>,
@@ -36,7 +36,7 @@ export function nodeObject(
         condition('PIDPressure', 'False', 'KubeletHasSufficientPID'),
         condition('Ready', 'True', 'KubeletReady'),
       ],
-      // No host name, which the API server would prefer: nobody could resolve it.
+      // Without a host name, which the API server would prefer but cannot resolve.
       addresses: [{ type: 'InternalIP', address }],
       daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
       nodeInfo: {

@@ -7,19 +7,19 @@ const execute = promisify(execFile);
 /** Addresses of this machine that belong to one node: its own and those of its pods. */
 export interface PodNetwork {
   readonly nodeAddress: string;
-  /** An address that no pod has had yet. */
+  /** An unused address for a pod. */
   nextAddress(): string;
   close(): Promise<void>;
 }
 
-// Takes the route back when its input ends, however that comes about: also when its parent is killed.
+// Removes the route when its input ends for any reason, also if its parent is killed.
 const script =
   'ip route add local "$0" dev lo || exit 1; echo added; read -r _; ip route del local "$0" dev lo';
 
 /**
- * Makes a /24 of 10.0.0.0/8 that nobody uses local to this machine, by one route: whoever listens on one of its addresses
- * is reached there. They are not loopback addresses, which the API server would refuse to pass requests on to.
- * @throws Error where that is not allowed: it needs root.
+ * Makes an unused /24 of 10.0.0.0/8 local to this machine, by one route, so that processes can listen on its
+ * addresses. They are not loopback addresses, to which the API server would refuse to proxy requests.
+ * @throws Error if that is not allowed: it needs root
  */
 export async function openPodNetwork(): Promise<PodNetwork> {
   const { stdout: routes } = await execute('ip', ['route', 'show', 'table', 'local']);
@@ -35,7 +35,7 @@ export async function openPodNetwork(): Promise<PodNetwork> {
   keeper.stdin.on('error', () => {});
   const ended = once(keeper, 'close');
   const added = await Promise.race([once(keeper.stdout, 'data'), ended.then(() => undefined)]);
-  // Another network of this process was quicker to take it.
+  // Another network of this process has taken it first.
   if (added === undefined && complaints.includes('File exists')) return openPodNetwork();
   if (added === undefined) throw new Error(`no addresses for pods, which needs root: ${complaints.trim()}`);
   let last = 1;
@@ -55,7 +55,7 @@ export async function openPodNetwork(): Promise<PodNetwork> {
 
 async function unusedPrefix(routes: string): Promise<string> {
   for (let second = 244; second > 100; second -= 1) {
-    // By the process id, so that two test runs at once do not try the same ones.
+    // By the process id, so that two simultaneous test runs do not try the same ones.
     const prefix = `10.${second}.${process.pid % 256}`;
     if (!routes.includes(` ${prefix}.`)) return prefix;
   }

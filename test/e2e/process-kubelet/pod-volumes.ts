@@ -3,20 +3,20 @@ import { dirname, join } from 'node:path';
 import type { CoordinationServer } from '../../control-plane/coordination-plane.ts';
 import { type Pod, type ProjectedSource, podField, type Volume } from './pod.ts';
 
-/** What is known about a pod's place. */
+/** The place of a pod. */
 export interface PodPlace {
   readonly nodeName: string;
   readonly podIp: string;
   /** The pod's own folder. */
   readonly directory: string;
-  /** For a folder of each claim to a volume, which all its pods share, on whatever node. */
+  /** The parent of a folder for each volume claim, which all its pods share on all nodes. */
   readonly claims: string;
 }
 
 /**
- * Fills a folder for each volume of a pod, by the volume's name. Tokens are issued once, for as long as they are asked
- * for: an hour and more, which no test outlives.
- * @throws Error for volumes of other kinds than those that the chart allows, and while what they are made from is missing.
+ * Fills a folder for each volume of a pod, by the volume's name. Tokens are issued once, for their requested
+ * lifetime: at least an hour, which is longer than any test.
+ * @throws Error for volumes of other types than the chart allows, and while their sources are missing
  */
 export async function fillVolumes(
   api: CoordinationServer,
@@ -98,7 +98,7 @@ async function issueToken(
   return status.token;
 }
 
-/** The lines of a pod's /etc/hosts: itself, and the Services of its namespace, by the address of a pod behind them. */
+/** The lines of a pod's /etc/hosts: itself, and the Services of its namespace, by the address of one of their pods. */
 export async function hostsFile(api: CoordinationServer, pod: Pod, podIp: string): Promise<string> {
   const { namespace, name } = pod.metadata;
   const slices = await api.request<{ items: readonly EndpointSlice[] }>(

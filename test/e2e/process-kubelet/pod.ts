@@ -1,4 +1,4 @@
-/** A Pod, as much of it as the process kubelet knows. */
+/** The parts of a Pod that the process kubelet supports. */
 export interface Pod {
   readonly metadata: {
     readonly namespace: string;
@@ -25,7 +25,7 @@ export interface Pod {
 export interface Container {
   readonly name: string;
   readonly image: string;
-  /** By default the pod's. An init container that is always restarted goes on beside the others, and ends after them. */
+  /** Default: the pod's. An init container with restartPolicy Always runs beside the others, and ends after them. */
   readonly restartPolicy?: 'Always' | 'OnFailure' | 'Never';
   readonly command?: readonly string[];
   readonly args?: readonly string[];
@@ -81,7 +81,7 @@ export interface PodCondition {
   readonly reason?: string;
 }
 
-/** What a container is doing. */
+/** The state of a container. */
 export type ContainerState =
   | { readonly waiting: { readonly reason: string; readonly message?: string } }
   | { readonly running: { readonly startedAt: string } }
@@ -96,12 +96,15 @@ export type ContainerState =
       };
     };
 
-/** Where a Pod is to be found in the API. */
+/** The path of a Pod in the API. */
 export function podPath({ metadata: { namespace, name } }: Pod): string {
   return `/api/v1/namespaces/${namespace}/pods/${name}`;
 }
 
-/** A field of a Pod, as `fieldRef` names it. @throws Error for one that the process kubelet does not know. */
+/**
+ * Returns a field of a Pod, as `fieldRef` names it.
+ * @throws Error for an unsupported field
+ */
 export function podField(pod: Pod, podIp: string, nodeName: string, fieldPath: string): string {
   const known: Readonly<Record<string, string | undefined>> = {
     'metadata.name': pod.metadata.name,

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Container, Probe } from './pod.ts';
 
 /**
- * Asks a container again and again, until `signal` ends that. `onChange` hears of each change of the verdict, of which the
- * first is from not being content, for one that becomes content, or else when as many answers in a row were bad as the
- * probe allows. `untilFirstContentMs` takes the place of the period until the first good answer, so that tests need not
- * wait.
+ * Probes a container until `signal` aborts. Calls `onChange` at each change of the verdict: when an answer is good,
+ * or when as many consecutive answers were bad as the probe allows. The verdict is bad at first.
+ * `untilFirstContentMs` replaces the period until the first good answer, so that tests need not wait.
  */
 export async function runProbe(
   container: Container,

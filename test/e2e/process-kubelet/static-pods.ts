@@ -8,9 +8,8 @@ import { type Pod, podPath } from './pod.ts';
 const configHash = 'kubernetes.io/config.hash';
 
 /**
- * Makes the pods of a folder's manifests be those of the API that are bound to the node: one that is new is created, one
- * whose manifest has changed or gone is deleted, and created anew once it has ended. Unlike a real kubelet's, they do not
- * run before the API server does.
+ * Keeps the pods of the node in step with a folder of manifests: creates new ones, and deletes those whose manifest
+ * has changed or gone, and creates them again afterwards. Unlike a real kubelet, it needs the API server.
  */
 export async function syncStaticPods(
   api: CoordinationServer,
@@ -21,7 +20,7 @@ export async function syncStaticPods(
   const wanted = new Map<string, object>();
   for (const file of await readdir(folder)) {
     const text = await readFile(join(folder, file), 'utf8');
-    // One that is just being written anew.
+    // A manifest that is being written.
     if (text.trim() === '') return;
     const hash = createHash('sha256').update(text).digest('hex');
     wanted.set(hash, mirrorOf(parse(text) as Pod, nodeName, hash));
@@ -35,12 +34,12 @@ export async function syncStaticPods(
   }
   for (const pod of wanted.values()) {
     const { namespace } = (pod as Pod).metadata;
-    // Refused as long as the one before is there.
+    // Refused while the previous one exists.
     await api.request('POST', `/api/v1/namespaces/${namespace}/pods`, pod).catch(() => {});
   }
 }
 
-/** A static pod as the API shows it, under the name that it has on this node. */
+/** A static pod as the API shows it, with its name on this node. */
 function mirrorOf(pod: Pod, nodeName: string, hash: string): object {
   const annotations = {
     ...pod.metadata.annotations,

@@ -1,7 +1,7 @@
 import type { ControlPlane } from '../../control-plane/control-plane.ts';
 import { eventually } from '../coordinator.ts';
 
-/** Has the API server keep its objects in etcd as JSON, so that {@link backdate} can read them. */
+/** Makes the API server store its objects in etcd as JSON, so that {@link backdate} can read them. */
 export const storedAsJson = '--storage-media-type=application/json';
 
 interface Stored {
@@ -9,9 +9,8 @@ interface Stored {
 }
 
 /**
- * Has an object of etcd's be older by so much, as no request to an API server can: who waits for an object to grow old waits
- * for nothing else. Watches see it change.
- *
+ * Makes an object in etcd older, as no request to an API server can, so that a test need not wait until it is old.
+ * Watches see the change.
  * @param key behind `/registry/`
  */
 export async function backdate({ etcdUrl }: ControlPlane, key: string, byMs: number): Promise<void> {

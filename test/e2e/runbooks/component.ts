@@ -1,5 +1,5 @@
-// A component with coordinated elections, as a program for a pod: it takes part in the election of the Lease that LEASE
-// names, leads while it is elected, and lets go when it is told to end.
+// A component with coordinated elections, as a program for a pod: it takes part in the election of the Lease in the
+// variable LEASE, leads while it is elected, and releases when it is asked to exit.
 
 import { participate } from '../../../src/index.ts';
 

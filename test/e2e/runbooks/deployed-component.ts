@@ -7,19 +7,19 @@ import type { PodCluster } from '../pod-cluster.ts';
 import type { Image } from '../process-kubelet/container-process.ts';
 import { backdate } from './backdated.ts';
 
-/** A component that elects its leader by a Lease, as a Deployment. */
+/** A Deployment of a component that elects its leader by a Lease. */
 export interface Component {
-  /** Waits until one of its pods leads, other than `former`, and nobody better; resolves to its name. */
+  /** Waits until one of its pods leads, other than `former`, and no better one exists. Resolves to its name. */
   untilLed(former?: string): Promise<string>;
-  /** Its pods that are there to stay. */
+  /** Its pods that are not being deleted. */
   pods(): Promise<readonly string[]>;
-  /** Freezes pods: they go on running, and do nothing more, not even end when they are asked to. */
+  /** Suspends pods: they do not react any more, not even to SIGTERM. */
   freeze(...pods: readonly string[]): void;
   /** Kills the program of a pod without a warning. */
   kill(pod: string): void;
-  /** Waits until a pod's candidate has not renewed for so long that it is asked before it is elected. */
+  /** Waits until a pod's candidate has been silent for so long that it is pinged before an election. */
   untilQuiet(pod: string, forMs: number): Promise<void>;
-  /** Has all its pods have been candidates together for so long, as far as their candidates tell. */
+  /** Makes all its candidates look as if they had existed together for this long. */
   ageTogether(byMs: number): Promise<void>;
   /** Rolls out another strategy. */
   roll(strategy: string): Promise<void>;
@@ -31,7 +31,7 @@ interface CandidateTimes {
   readonly spec: { readonly renewTime?: string };
 }
 
-/** The label of a zone: on nodes and, where the API server is 1.35 or newer, on the pods that are bound to them. */
+/** The label of a zone: on nodes and, with API server 1.35 or newer, on the pods that are bound to them. */
 export const zoneLabel = 'topology.kubernetes.io/zone';
 
 const zoneVariable = {
@@ -46,28 +46,31 @@ function preferenceFor(zone: string): object {
   };
 }
 
-/** What a component is deployed with. */
+/** The options of a component. */
 export interface ComponentOptions {
   readonly namespace: string;
   readonly name: string;
   readonly replicas: number;
-  /** The Lease that it wants; default its own name. */
+  /** Its Lease; default: its own name. */
   readonly lease?: string;
-  /** Of its binary, and what that emulates; default 1.36.0. */
+  /** Its binary version and its emulation version; default 1.36.0. */
   readonly version?: string;
-  /** Where its pods had better run. Their candidates have the label of the zone that they run in. */
+  /** The preferred zone of its pods. Their candidates have the label of their zone. */
   readonly zone?: string;
 }
 
 const program = new URL('component.ts', import.meta.url).pathname;
 
-/** What the image of a component holds. */
+/** The content of a component's image. */
 export function componentImage(name: string): Image | undefined {
   if (name !== 'component:1') return undefined;
   return { entrypoint: [process.execPath, program], programs: dirname(process.execPath) };
 }
 
-/** Deploys a component, in a namespace of {@link makeParticipantsNamespace}; resolves once all its pods are candidates. */
+/**
+ * Deploys a component, in a namespace of {@link makeParticipantsNamespace}. Resolves when all its pods are
+ * candidates.
+ */
 export async function deployComponent(
   { plane, kubelets }: PodCluster,
   { namespace, name, replicas, lease = name, version = '1.36.0', zone }: ComponentOptions,
@@ -141,7 +144,7 @@ export async function deployComponent(
 
   await scaleTo(1);
   if (replicas > 1) {
-    // Of candidates of one second the name decides: the first is to be the oldest, so that it stays the best.
+    // For candidates of the same second, the name decides: the first must be the oldest, so that it stays the best.
     await untilLed();
     await scaleTo(replicas);
   }
@@ -164,7 +167,7 @@ export async function deployComponent(
     async ageTogether(byMs) {
       const candidates = (await pods()).map((name) => ({ namespace, name }));
       for (const { name } of candidates) await backdate(plane, `leasecandidates/${namespace}/${name}`, byMs);
-      // Unasked they say only every five minutes that they are still there.
+      // Without a ping, they renew only every five minutes.
       const spec = { pingTime: formatMicroTime(systemClock.wallTime()) };
       await Promise.all(candidates.map((one) => plane.request('PATCH', candidatePath(one), { spec })));
       const haveAnswered = async () => {
@@ -185,12 +188,12 @@ export async function deployComponent(
   };
 }
 
-/** Deletes a pod, as the drain of a node does. */
+/** Deletes a pod, like a drain of its node. */
 export async function evict({ plane }: PodCluster, namespace: string, pod: string): Promise<void> {
   await plane.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${pod}`);
 }
 
-/** Makes a namespace whose pods may take part in elections. */
+/** Creates a namespace whose pods may take part in elections. */
 export async function makeParticipantsNamespace({ plane }: PodCluster, namespace: string): Promise<void> {
   await plane.request('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
   const group = '/apis/rbac.authorization.k8s.io/v1';

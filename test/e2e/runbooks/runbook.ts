@@ -6,27 +6,27 @@ import { type CommandBlock, commandBlocksIn } from '../../support/command-blocks
 import type { Procedure } from '../../support/procedures.ts';
 import type { Shell, ShellRun } from './shell.ts';
 
-/** What must come of a block of commands: patterns that all match its output, and an exit code, 0 by default. */
+/** The expected result of a block of commands: patterns that all match its output, and an exit code, 0 by default. */
 export type Wanted =
   | RegExp
   | readonly RegExp[]
   | { readonly output: RegExp | readonly RegExp[]; readonly code: number };
 
-/** A runbook, followed in a shell as if by somebody on call. */
+/** A runbook that a test follows in a shell, like a user on call. */
 export interface Runbook {
   /**
-   * Runs the one block of commands that contains `text`, as it is written, after the variables that blocks above it set.
-   * Looks again, as one would, until what is wanted comes of it.
-   * @throws Error when that takes longer than `timeoutMs`, two minutes by default.
+   * Runs the only block of commands that contains `text`, unchanged, after the variables of earlier blocks. Repeats
+   * it, like a user, until the result is as expected.
+   * @throws Error after `timeoutMs`, default two minutes
    */
   follow(text: string, wanted: Wanted, timeoutMs?: number): Promise<string>;
-  /** The same for a block that changes something: run once only. */
+  /** The same for a block that changes something: it runs only once. */
   act(text: string, wanted: Wanted): Promise<string>;
-  /** Blocks that have not been run, each by its line. */
+  /** Blocks that have not run, each by its line. */
   left(): readonly string[];
 }
 
-/** NODE_DEBUG=runbooks shows each command as it is run. */
+/** NODE_DEBUG=runbooks shows each command when it runs. */
 const debug = debuglog('runbooks');
 
 export async function openRunbook(name: RunbookName | Procedure, shell: Shell): Promise<Runbook> {
@@ -75,7 +75,7 @@ export async function openRunbook(name: RunbookName | Procedure, shell: Shell): 
   };
 }
 
-/** Whether a block only sets variables: what is to be filled in by whoever follows the runbook. */
+/** Whether a block only sets variables, which the user fills in. */
 function isAssignment({ text }: CommandBlock): boolean {
   return text.split('\n').every((line) => /^[A-Z_]+=\S*$/.test(line));
 }

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { binary } from '../../control-plane/binaries.ts';
 import { startReaper } from '../../control-plane/reaper.ts';
 
-/** What a command printed, and how it ended. */
+/** The output and exit code of a command. */
 export interface ShellRun {
   readonly code: number | null;
-  /** Of both streams, as it would stand in a terminal. */
+  /** Of both streams, as in a terminal. */
   readonly output: string;
 }
 
-/** A shell of somebody on call: in the project's folder, with kubectl, its plugin, and helm, for one cluster. */
+/** The shell of a user on call: in the project's folder, with kubectl, its plugin, and helm, for one cluster. */
 export interface Shell {
   run(script: string): Promise<ShellRun>;
   remove(): Promise<void>;
@@ -31,7 +31,7 @@ export async function openShell(
   await mkdir(bin);
   await symlink(await binary('kubectl@1.36.3'), join(bin, 'kubectl'));
   await symlink(await binary('helm'), join(bin, 'helm'));
-  // By its name the program knows that it is a plugin.
+  // By this name the program recognizes that it is a plugin.
   const plugin = join(home, 'kubectl-cle');
   await symlink(join(repository, 'src/main.ts'), plugin);
   await writeFile(join(bin, 'kubectl-cle'), `#!/bin/sh\nexec '${process.execPath}' '${plugin}' "$@"\n`, {

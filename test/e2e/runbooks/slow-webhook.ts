@@ -7,12 +7,12 @@ import { generateCertificate } from '../../../src/apiserver/access/certificates.
 import { systemClock } from '../../../src/support/system-clock.ts';
 import type { ControlPlane } from '../../control-plane/control-plane.ts';
 
-/** A webhook that has no objection to any write of a Lease or a LeaseCandidate, and takes its time to say so. */
+/** A webhook that allows every write of a Lease or a LeaseCandidate, slowly. */
 export interface SlowWebhook {
   stop(): Promise<void>;
 }
 
-/** Has the API server ask a new webhook, by a ValidatingWebhookConfiguration of that name. */
+/** Makes the API server call a new webhook, by a ValidatingWebhookConfiguration with that name. */
 export async function startSlowWebhook(
   plane: ControlPlane,
   name: string,

@@ -7,7 +7,7 @@ import {
   type Page,
 } from 'playwright-core';
 
-/** A page, and what the browser had to say against it. */
+/** A page, and the browser's error messages about it. */
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -22,14 +22,13 @@ const ARGUMENTS = [
   '--disable-sync',
   '--disable-gpu',
   '--no-first-run',
-  // As it is in most containers, /dev/shm is too small for a browser.
+  // As in most containers, /dev/shm is too small for a browser.
   '--disable-dev-shm-usage',
 ];
 
 /**
- * Starts a real Chromium: the one that the variable CHROMIUM names, or Debian's.
- *
- * @throws {Error} that says what to install, when there is none.
+ * Starts a real Chromium: the one in the variable CHROMIUM, or Debian's.
+ * @throws {Error} with what to install if there is none
  */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] || '/usr/bin/chromium';
@@ -41,11 +40,11 @@ export async function startBrowser(): Promise<Browser> {
       { cause },
     );
   }
-  // Root may not use Chromium's sandbox; what is shown is our own page and nothing else.
+  // Root cannot use Chromium's sandbox. The browser shows only our own page.
   return chromium.launch({ executablePath, args: ARGUMENTS, chromiumSandbox: process.getuid?.() !== 0 });
 }
 
-/** Opens `url` in a context of its own: nothing is left of any page before. */
+/** Opens `url` in its own context, without state of earlier pages. */
 export async function openPage(
   browser: Browser,
   url: string,

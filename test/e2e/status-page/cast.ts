@@ -20,12 +20,15 @@ export interface Cast extends CoordinationSite {
   readonly coordinator: Coordinator;
   /** Of the status page. */
   readonly url: string;
-  /** Starts a program: `cp-1 1.36.3/1.36.0` runs 1.36.3 and emulates 1.36.0. Resolves once its LeaseCandidate is there. */
+  /**
+   * Starts a program: `cp-1 1.36.3/1.36.0` has version 1.36.3 and emulates 1.36.0. Resolves when its LeaseCandidate
+   * exists.
+   */
   join(lease: string, program: string, strategy?: string): Promise<Member>;
   stop(): Promise<void>;
 }
 
-/** Quicker than any real one, about in the proportions of the real ones. */
+/** Faster than real ones, with about the same proportions. */
 const TIMING: SampleTiming = {
   leaseDurationMs: 4000,
   renewDeadlineMs: 2500,
@@ -33,7 +36,7 @@ const TIMING: SampleTiming = {
   stoppingMs: 0,
 };
 
-/** Starts the coordinator at a server, an embedded one unless told otherwise; nobody takes part yet. */
+/** Starts the coordinator at a server, by default an embedded one, without candidates. */
 export async function startCast(site?: CoordinationSite): Promise<Cast> {
   const { plane, coordinatorKubeconfig } = site ?? (await startEmbeddedSite());
   const coordinator = await startPagedCoordinator(coordinatorKubeconfig);
@@ -89,7 +92,7 @@ export function startPagedCoordinator(
   return startCoordinator(kubeconfig, ['--status-page', ...quick, ...args]);
 }
 
-/** Where a replica serves its page. */
+/** The address of a replica's page. */
 export async function pageUrl(coordinator: Coordinator): Promise<string> {
   const { listen } = await coordinator.waitForLog(({ msg }) => msg === 'Started');
   return `http://127.0.0.1:${(listen as { port: number }).port}/`;

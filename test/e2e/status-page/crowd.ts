@@ -1,14 +1,14 @@
 import type { SimLeases } from '../../status-page/make-leases.ts';
 import { servePage } from '../../status-page/serve-page.ts';
 
-/** The page of a coordinator that knows as many Leases as a test wants, without a cluster. */
+/** The page of a coordinator with any number of Leases, without a cluster. */
 export interface Crowd {
   readonly url: string;
   readonly leases: SimLeases;
   stop(): Promise<void>;
 }
 
-/** The name of a Lease by its number; in the order of names the numbers go up. */
+/** The name of a Lease by its number. The order of names is the order of numbers. */
 export function leaseName(index: number): string {
   return `component-${String(index).padStart(5, '0')}`;
 }

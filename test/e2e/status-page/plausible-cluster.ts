@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cast, Member } from './cast.ts';
 
-/** What most Leases have: a few programs of one version, all of them well. */
+/** Like most Leases: a few healthy programs of one version. */
 const ORDINARY: readonly (readonly [lease: string, version: string, programs: number])[] = [
   ['argocd/argocd-application-controller', '3.4.2', 2],
   ['argocd/argocd-repo-server', '3.4.2', 2],
@@ -24,15 +24,15 @@ const ORDINARY: readonly (readonly [lease: string, version: string, programs: nu
   ['velero/velero', '1.21.2', 2],
 ];
 
-/** What can be done to the cluster once it stands. */
+/** Changes of the cluster after its start. */
 export interface PlausibleCluster {
   /** A candidate that is better than the leader of kube-system/kube-scheduler appears. */
   preempt(): Promise<Member>;
 }
 
 /**
- * Fills a cast with what a cluster in the middle of an upgrade might have: a failover behind it, a conflict, and one Lease
- * that nobody is left to lead.
+ * Fills a cast like a cluster in the middle of an upgrade: with a past failover, a conflict, and one Lease without
+ * live candidates.
  */
 export async function startPlausibleCluster(cast: Cast): Promise<PlausibleCluster> {
   for (const [lease, version, programs] of ORDINARY) {
@@ -68,7 +68,7 @@ export async function startPlausibleCluster(cast: Cast): Promise<PlausibleCluste
   );
   await cast.join('payments/fraud-scoring', 'fraud-scoring-7c9d 4.0.0');
   await led(cast, 'storage/csi-provisioner', 'monitoring/thanos-compact', 'payments/fraud-scoring');
-  // One leader dies and is replaced; of another Lease all die.
+  // One leader crashes and is replaced; all programs of another Lease crash.
   provisioners[0]?.crash();
   for (const exporter of exporters) exporter.crash();
   await cast.join('payments/fraud-scoring', 'fraud-scoring-canary 4.0.0', 'example.com/NewestFirst');
@@ -92,11 +92,11 @@ async function led(cast: Cast, ...leases: readonly string[]): Promise<void> {
       cast.coordinator.waitForLog(({ lease, msg }) => msg === 'Changed a Lease' && lease === key),
     ),
   );
-  // Until they have found that they lead.
+  // Until they know that they lead.
   await sleep(1500);
 }
 
-/** As Kubernetes names pods; always the same for the same. */
+/** As Kubernetes names pods; deterministic. */
 function suffix(seed: string): string {
   const letters = 'bcdfghjklmnpqrstvwxz2456789';
   let hash = 2166136261;

@@ -18,7 +18,7 @@ const settings = { electionDurationMs: 2000, leaseDurationSeconds: 3 };
 
 const isWatching = ({ msg }: LogLine) => msg === 'Watching LeaseCandidates';
 
-describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11)', () => {
+describe.concurrent('a server with LeaseCandidates as v1alpha1 only (rule 11)', () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ leaseCandidateVersions: ['v1alpha1'], settings });
@@ -35,7 +35,7 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11
     { name: 'x-first', lists: [[X], [Y, X]] },
     { name: 'in-a-chain', lists: [[X], [Z, X], [Y, Z]] },
   ])(
-    'leaves a Lease to the third party whose strategy is on top of all lists: $name',
+    'leaves a Lease to the third party whose strategy is first in all lists: $name',
     async ({ name, lists }) => {
       const lease = await contestedLease(site, name);
       await lease.startTogether(
@@ -53,7 +53,7 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11
   test.each([
     { name: 'both-orders', first: [Y], second: [X, Y] },
     { name: 'shared-first', first: [X, Y, Z], second: [X, Z, Y] },
-  ])('elects by OldestEmulationVersion where that is on top: $name', async ({ name, first, second }) => {
+  ])('elects by OldestEmulationVersion if that is first: $name', async ({ name, first, second }) => {
     const lease = await contestedLease(site, name);
     await lease.startTogether(
       { name: 'newer', ...versions, preferredStrategies: first },
@@ -63,7 +63,7 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11
     expect(made.object.spec).toMatchObject({ holderIdentity: 'older', strategy: X, leaseDurationSeconds: 3 });
   });
 
-  test('has a conflict where lists contradict each other, until one of them is gone', async () => {
+  test('has a conflict while lists contradict each other, until one of them is deleted', async () => {
     const lease = await contestedLease(site, 'cycle');
     const [, b] = await lease.startTogether(
       { name: 'a', ...versions, preferredStrategies: [X, Y] },
@@ -76,7 +76,7 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11
     expect(made.object.spec).toMatchObject({ holderIdentity: 'a', strategy: X });
   });
 
-  test('has candidates without versions take part, but never lead by OldestEmulationVersion', async () => {
+  test('lets candidates without versions take part, but never lead by OldestEmulationVersion', async () => {
     const lease = await contestedLease(site, 'versionless');
     const [, b] = await lease.startTogether(
       { name: 'a', binaryVersion: '', preferredStrategies: [Y] },
@@ -90,14 +90,14 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha1 only (rule 11
   });
 });
 
-describe.concurrent('a server that has LeaseCandidates as v1alpha2 only (rule 11)', () => {
+describe.concurrent('a server with LeaseCandidates as v1alpha2 only (rule 11)', () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ leaseCandidateVersions: ['v1alpha2'], settings });
   });
   afterAll(() => site?.stop());
 
-  test('has elections between them', async () => {
+  test('has elections among them', async () => {
     expect(site.coordinator.log.filter(isWatching)).toMatchObject([
       { apiVersion: 'coordination.k8s.io/v1alpha2' },
     ]);
@@ -117,10 +117,10 @@ describe.concurrent('a server that has LeaseCandidates as v1alpha2 only (rule 11
 describe.concurrent('a server whose configuration changes (rule 11)', () => {
   const isNotServed = ({ level, msg }: LogLine) =>
     level === 'error' && msg.startsWith('The API server does not serve LeaseCandidates');
-  /** The coordinator looks again after 10 s. */
+  /** The coordinator runs discovery again after 10 s. */
   const LOOKS_AGAIN_AFTER_MS = 10_000;
 
-  /** A candidate that comes to be there is elected. */
+  /** A new candidate is elected. */
   async function elects(cluster: EmbeddedCluster, version: LeaseCandidateVersion, name: string) {
     await createCandidate(cluster, { apiVersion: `coordination.k8s.io/${version}`, lease: name, name });
     const lease = await vi.waitFor(
@@ -157,7 +157,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
       expect(watched['apiVersion']).toBe('coordination.k8s.io/v1alpha2');
       await elects(cluster, 'v1alpha2', 'before-the-upgrade');
 
-      // What is stored stays, in a version that takes the place of the other.
+      // Stored objects stay, in a version that replaces the other.
       const upgraded = await restart('v1beta1', 'v1alpha1');
       const watchedThen = await coordinator.waitForLog(isWatching, upgraded);
       expect(watchedThen['apiVersion']).toBe('coordination.k8s.io/v1beta1');
@@ -173,7 +173,7 @@ describe.concurrent('a server whose configuration changes (rule 11)', () => {
       expect(
         await cluster.request('GET', leasePath({ namespace: 'default', name: 'after-the-upgrade' })),
       ).toMatchObject({ spec: { holderIdentity: 'after-the-upgrade' } });
-      // It complains once each time, not in a loop.
+      // It logs one error each time, not in a loop.
       expect(coordinator.log.filter(isNotServed)).toHaveLength(2);
     } finally {
       await coordinator.stop();

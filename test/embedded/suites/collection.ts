@@ -5,7 +5,7 @@ import { PATIENCE_MS } from '../changes.ts';
 import { type ContestedLease, contestedLease, heldBy } from '../contested-lease.ts';
 import { type EmbeddedSite, startEmbeddedSite } from '../embedded-site.ts';
 
-/** Ten minutes pass in three seconds. All else here is in that time. */
+/** Ten minutes pass in three seconds. All other times here are in that time, too. */
 const pace = 200;
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -30,12 +30,12 @@ afterAll(async () => {
   expect(site.coordinator.log.filter(({ level }) => level === 'error')).toEqual([]);
 });
 
-/** After six minutes of silence, less up to a tenth, by its uid. */
+/** After six minutes of silence, less up to a tenth that depends on its uid. */
 const soonestPingMs = 5.4 * minute;
 const overdue = { renewedAgoMs: candidateGcAfterMs + minute, answers: false };
 const better = { emulationVersion: '1.30.0' };
 
-/** Its holder renews it as the coordinator's time goes, were it there: it does not expire. */
+/** Its holder renews it in the coordinator's time, so it does not expire. */
 const held = (holder: string) => ({ ...heldBy(holder), leaseDurationSeconds: day / 1000 });
 
 function untilCollected({ namespace }: ContestedLease, name: string) {
@@ -44,7 +44,10 @@ function untilCollected({ namespace }: ContestedLease, name: string) {
   });
 }
 
-/** What was due within eleven minutes is done: one that is asked first only now was given all that time, and is collected. */
+/**
+ * All actions of the last eleven minutes are done: a candidate that was first pinged at that time has had its full
+ * time and is deleted.
+ */
 async function untilNextIsCollected(lease: ContestedLease) {
   await lease.startCandidate({ name: 'next', ...overdue });
   await untilCollected(lease, 'next');
@@ -55,12 +58,12 @@ const current = ({ namespace }: ContestedLease, name: string) =>
 
 const pinged = (candidate: SimCandidate, count: number) => candidate.pinged(count, PATIENCE_MS);
 
-/** As the holder does it, when its program ends or it yields. */
+/** As the holder does when its program exits or it yields. */
 const release = (lease: ContestedLease) =>
   lease.patch({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() });
 
 describe.concurrent('candidates that are not renewed', () => {
-  test('do not count, and are collected after three pings that nobody answered', async () => {
+  test('do not count, and are deleted after three unanswered pings', async () => {
     const lease = await contestedLease(site, 'silent');
     const { spec } = await lease.create(held('holder'));
     await lease.startCandidate({ ...overdue, ...better, name: 'silent' });
@@ -84,7 +87,7 @@ describe.concurrent('candidates that are not renewed', () => {
     await lease.untilHeldBy('back');
   });
 
-  test('are asked once when they have been silent for six minutes, and no more until they are overdue', async () => {
+  test('are pinged once when they have been silent for six minutes, and no more until they are overdue', async () => {
     const lease = await contestedLease(site, 'quiet');
     await lease.create(held('holder'));
     await lease.startCandidate({ name: 'holder' });
@@ -95,20 +98,20 @@ describe.concurrent('candidates that are not renewed', () => {
     expect(lease.pingsOf('quiet')).toHaveLength(1);
   });
 
-  test('are asked as often as they have been silent for six minutes, and stay as long as they answer', async () => {
+  test('are pinged whenever they have been silent for six minutes, and stay while they answer', async () => {
     const lease = await contestedLease(site, 'answering');
     await lease.create(held('best'));
     await lease.startCandidate({ name: 'best', ...better });
     const startedAt = performance.now();
     const other = await lease.startCandidate({ name: 'other', renewedAgoMs: candidateValidityMs - minute });
-    // At once, and then three times. Had it not answered it would have been overdue soon, and collected by now.
+    // At once, and then three times. Without an answer, it would soon have been overdue, and deleted by now.
     expect((await pinged(other, 4)) - startedAt).toBeGreaterThan((3 * soonestPingMs) / pace);
     expect(other.acks()).toBeGreaterThanOrEqual(3);
     expect(current(lease, 'other')).toBeDefined();
     expect(lease.holders()).toEqual(['best']);
   });
 
-  test('are kept as long as they hold the Lease, whether they answer or not', async () => {
+  test('are kept while they hold the Lease, whether they answer or not', async () => {
     const lease = await contestedLease(site, 'muted');
     await lease.create(held('muted'));
     await lease.startCandidate({ name: 'muted', ...overdue });
@@ -116,7 +119,7 @@ describe.concurrent('candidates that are not renewed', () => {
     expect(current(lease, 'muted')).toBeDefined();
   });
 
-  test('are not collected in the place of one that has come under the same name', async () => {
+  test('are not deleted in place of one with the same name', async () => {
     const lease = await contestedLease(site, 'replaced');
     await lease.create(held('holder'));
     const dead = await lease.startCandidate({ name: 'same', ...overdue });
@@ -132,7 +135,7 @@ describe.concurrent('candidates that are not renewed', () => {
 });
 
 describe.concurrent('a candidate that has released its Lease', () => {
-  /** Another one takes the Lease over, as it is better. */
+  /** A better candidate takes over the Lease. */
   async function releasedBy(namespace: string, name: string, answers: boolean) {
     const lease = await contestedLease(site, namespace);
     await lease.create(held(name));
@@ -143,11 +146,11 @@ describe.concurrent('a candidate that has released its Lease', () => {
     return { lease, former };
   }
 
-  test('and is silent is collected after three pings, long before it would be overdue', async () => {
+  test('and is silent is deleted after three pings, long before it would be overdue', async () => {
     const { lease, former } = await releasedBy('gone', 'gone', false);
     const startedAt = performance.now();
     await pinged(former, 1);
-    // Another that fell silent no earlier is not even asked for the first time ahead of its deletion.
+    // Another candidate that has been silent for less time is not even pinged before its deletion.
     const quiet = await lease.startCandidate({ name: 'quiet', answers: false });
     await untilCollected(lease, 'gone');
     expect(performance.now() - startedAt).toBeGreaterThan((10 * minute) / pace);
@@ -155,7 +158,7 @@ describe.concurrent('a candidate that has released its Lease', () => {
     expect(quiet.pings()).toBe(1);
   });
 
-  test('and lives is kept', async () => {
+  test('and is alive is kept', async () => {
     const { lease, former } = await releasedBy('living', 'living', true);
     await pinged(former, 1);
     await untilNextIsCollected(lease);

@@ -17,14 +17,14 @@ function watched({ coordinator }: EmbeddedSite): readonly unknown[] {
     .map((line) => line['apiVersion']);
 }
 
-describe.concurrent("a server that has LeaseCandidates of this project's group only (rule 13)", () => {
+describe.concurrent("a server with LeaseCandidates of this project's group only (rule 13)", () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ leaseCandidateVersions: [CUSTOM_API_VERSION], settings });
   });
   afterAll(() => site?.stop());
 
-  test('has the best of them elected, and the next when that one dies', async () => {
+  test('gets the best of them elected, and the next when that one dies', async () => {
     expect(watched(site)).toEqual([CUSTOM_API_VERSION]);
     const lease = await contestedLease(site, 'custom');
     const [, best] = await lease.startTogether({ name: 'newer', ...newer }, { name: 'older', ...older });
@@ -43,7 +43,7 @@ describe.concurrent("a server that has LeaseCandidates of this project's group o
   });
 });
 
-describe.concurrent('a server that has LeaseCandidates of both groups (rule 13)', () => {
+describe.concurrent('a server with LeaseCandidates of both groups (rule 13)', () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ settings });
@@ -63,12 +63,12 @@ describe.concurrent('a server that has LeaseCandidates of both groups (rule 13)'
     });
     await lease.startCandidate({ name: 'native', ...newer });
     await lease.untilHeldBy('custom');
-    // Nobody answers for it, so that its Lease goes to the other.
+    // It has no program that answers, so the other one gets its Lease.
     await lease.untilHeldBy('native');
   });
 });
 
-test('LeaseCandidates of this project are kept on disk, also while they are not served', async () => {
+test('LeaseCandidates of this project are stored on disk, also while they are not served', async () => {
   const cluster = await startEmbeddedCluster({ keepsData: true });
   const kept = { apiVersion: CUSTOM_API_VERSION, name: 'kept' } as const;
   const read = () => cluster.request('GET', candidatePath(kept));

@@ -15,7 +15,7 @@ const newest = { binaryVersion: '1.37.0', emulationVersion: '1.37.0' };
 
 const electionDurationMs = 1000;
 const leaseDurationSeconds = timing.leaseDurationMs / 1000;
-/** Of the Lease of a holder that stops: what it was last said to last counts until it is over. */
+/** When the Lease of a stopped holder ends: the last written duration counts until its end. */
 const USUAL_SECONDS = 15;
 
 let site: EmbeddedSite;
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await site?.stop();
-  // In all of these elections there was one leader at a time.
+  // In all of these elections, there was only one leader at a time.
   expect(site.participants.leaderships).toBeGreaterThanOrEqual(7);
   expect(site.participants.overlaps()).toEqual([]);
   expect(site.coordinator.log.filter(({ level }) => level === 'error')).toEqual([]);
@@ -50,12 +50,12 @@ function versionOf({ object }: Change<WatchedLease | WatchedCandidate>): bigint 
   return BigInt(object.metadata.resourceVersion);
 }
 
-/** By the times that were written, in milliseconds. */
+/** By the written times, in milliseconds. */
 function elapsedMs(from: string | undefined, to: string | undefined): number {
   return Date.parse(to ?? '') - Date.parse(from ?? '');
 }
 
-/** One whose holder has been told of a better candidate, which may take over. */
+/** A Lease whose holder was asked to yield to a better candidate, which may take over. */
 async function startHandOver(
   namespace: string,
 ): Promise<{ lease: ContestedLease; holder: Participant; better: Participant }> {
@@ -67,7 +67,7 @@ async function startHandOver(
 }
 
 describe.concurrent('an election', () => {
-  test('gives a Lease to the best of the candidates that are there', async () => {
+  test('grants a Lease to the best existing candidate', async () => {
     const lease = contestedLeaseIn(site, first);
     const granted = await lease.untilHeldBy('best');
     const { spec } = granted.object;
@@ -94,19 +94,19 @@ describe.concurrent('an election', () => {
     expect(items).toMatchObject([
       { type: 'Normal', involvedObject: { kind: 'Lease', name: 'web', uid: granted.object.metadata.uid } },
     ]);
-    // It goes on by itself from there: it is not granted anew.
+    // Then it continues by itself: it is not granted again.
     const renewed = await lease.until(({ renewTime }) => renewTime !== spec.renewTime);
     expect(renewed.object.spec).toEqual({ ...spec, renewTime: renewed.object.spec.renewTime });
   });
 
-  test('gives the Lease of a holder that is gone to the next best when it has expired, not before', async () => {
+  test('grants the Lease of a crashed holder to the next best at its expiry, not before', async () => {
     const lease = await contestedLease(site, 'gone-holder');
     const holder = await lease.startParticipant({ name: 'holder', ...older });
     await holder.leads();
     await lease.startParticipant({ name: 'next', ...newer });
     await lease.startParticipant({ name: 'newest', ...newest });
     await holder.crash();
-    // Nobody waits for its answer.
+    // The election does not wait for its answer.
     await site.cluster.request('DELETE', candidatePath({ namespace: lease.namespace, name: 'holder' }));
     const granted = await lease.untilHeldBy('next');
     const lastRenewal = lease.history()[lease.history().indexOf(granted) - 1];
@@ -126,7 +126,7 @@ describe.concurrent('an election', () => {
       await lease.patch({ renewTime: microTime(), leaseDurationSeconds: 600 });
       await lease.startCandidate({ name: 'other', ...newer });
       if (fate !== 'stays') await best.remove();
-      // As client-go does it.
+      // Like client-go.
       await lease.patch({
         holderIdentity: '',
         leaseDurationSeconds: 1,
@@ -177,7 +177,7 @@ describe.concurrent('an election', () => {
     const since = versions('best');
     await best.crash();
     await second.leads();
-    // One ahead of the expiry; a second where the others answered too late for that, on a slow machine.
+    // One before the expiry. On a slow machine, a second one if the others answered too late for it.
     const pings = lease.pingsOf('best', since).length;
     expect(pings).toBeGreaterThanOrEqual(1);
     expect(pings).toBeLessThanOrEqual(2);
@@ -197,7 +197,7 @@ describe.concurrent('an election', () => {
     await better.remove();
     const off = await lease.untilPreferred(undefined, preferred);
     expect(off.object.spec).toEqual(spec);
-    // It answers, but does not renew its Lease any more: it was asked to yield.
+    // It answers, but no longer renews its Lease, because it was asked to yield.
     const granted = await lease.until(({ acquireTime }) => acquireTime !== spec.acquireTime);
     expect(granted.object.spec).toEqual({
       ...spec,
@@ -208,7 +208,7 @@ describe.concurrent('an election', () => {
     expect(lease.holders()).toEqual(['holder']);
   });
 
-  test('takes the preference back when its candidate falls silent before it has taken over', async () => {
+  test('removes the preference when its candidate falls silent before it has taken over', async () => {
     const lease = await contestedLease(site, 'preferred-silent');
     const { spec } = await lease.create(heldBy('holder'));
     const better = await lease.startCandidate({ name: 'better', ...older });
@@ -219,7 +219,7 @@ describe.concurrent('an election', () => {
     expect(better.pings()).toBeGreaterThanOrEqual(2);
   });
 
-  test('never makes two leaders of a Lease that is deleted while another one is preferred', async () => {
+  test('never causes two leaders of a Lease that is deleted while another is preferred', async () => {
     const { lease, holder, better } = await startHandOver('deleted-lease');
     await lease.untilPreferred('better');
     await lease.delete();
@@ -227,7 +227,7 @@ describe.concurrent('an election', () => {
     expect(holder.isLeading).toBe(false);
   });
 
-  test('gives a Lease that is deleted back to its holder, who still answers', async () => {
+  test('gives a deleted Lease back to its holder, which still answers', async () => {
     const lease = await contestedLease(site, 'deleted-and-back');
     await lease.create(heldBy('holder'));
     await lease.startCandidate({ name: 'holder', ...newer });
@@ -241,7 +241,7 @@ describe.concurrent('an election', () => {
     );
   });
 
-  test('keeps a Lease that is deleted for its holder as long as that may believe in it', async () => {
+  test('reserves a deleted Lease for its holder while that may believe that it leads', async () => {
     const lease = await contestedLease(site, 'deleted-and-reserved');
     await lease.create(heldBy('stranger', USUAL_SECONDS));
     await lease.startCandidate({ name: 'waiting', ...newer });
@@ -257,7 +257,7 @@ describe.concurrent('an election', () => {
   test.each([
     { name: 'no field at all', slug: 'bare', spec: {} },
     { name: "somebody else's strategy", slug: 'foreign', spec: { strategy: 'example.com/by-weight' } },
-  ])('fills a Lease that has no holderIdentity but $name', async ({ slug, spec }) => {
+  ])('grants a Lease without holderIdentity but $name', async ({ slug, spec }) => {
     const lease = await contestedLease(site, `without-holder-${slug}`);
     await lease.create(spec);
     await lease.startCandidate({ name: 'only' });
@@ -269,7 +269,7 @@ describe.concurrent('an election', () => {
     });
   });
 
-  test('names the strategy of a newer binary while the holder stays valid', async () => {
+  test('writes the strategy of a newer binary while the holder stays valid', async () => {
     const strategy = 'example.com/by-weight';
     const lease = await contestedLease(site, 'newer-strategy');
     const { spec } = await lease.create(heldBy('holder'));
@@ -279,7 +279,7 @@ describe.concurrent('an election', () => {
     expect(renamed.object.spec).toEqual({ ...spec, strategy });
   });
 
-  test('tells a plain elector, whose renewals wipe what it is told, once', async () => {
+  test('asks a plain elector, whose renewals remove our fields, once', async () => {
     const lease = await contestedLease(site, 'plain-elector');
     const renew = () => lease.patch({ renewTime: microTime(), preferredHolder: null, strategy: null });
     await lease.create(heldBy('plain'));
@@ -287,7 +287,7 @@ describe.concurrent('an election', () => {
     await lease.untilPreferred('candidate');
     await renew();
     await site.coordinator.untilTrouble(lease.namespace, lease.name, 'WritesIgnored');
-    // After each of these it would be told again, if at all: what follows on another Lease comes after that.
+    // After each of these, any further request to yield would come before the reaction on another Lease.
     for (let renewals = 0; renewals < 5; renewals += 1) await renew();
     await site.candidates.start({ namespace: lease.namespace, lease: 'next', name: 'next' });
     await site.leases.waitFor(lease.namespace, 'next', ({ spec }) => spec.holderIdentity === 'next');
@@ -300,12 +300,12 @@ describe.concurrent('an election', () => {
     { direction: 'behind', clockOffsetMs: -3_600_000 },
     { direction: 'ahead', clockOffsetMs: 3_600_000 },
   ])(
-    'elects a candidate whose clock is an hour $direction, and asks it in its own time',
+    'elects a candidate whose clock is an hour $direction, and pings it in its own time',
     async ({ direction, clockOffsetMs }) => {
       const lease = await contestedLease(site, `clock-${direction}`);
       const skewed = await lease.startCandidate({ name: 'skewed', clockOffsetMs });
       await lease.untilHeldBy('skewed');
-      // A pingTime ahead of its clock would have it write in a loop until that has caught up.
+      // A pingTime ahead of its clock would make it write in a loop until the clock has caught up.
       const aheadMs = lease
         .pingsOf('skewed')
         .map(({ object: { spec }, wallMs }) => Date.parse(spec.pingTime ?? '') - (wallMs + clockOffsetMs));

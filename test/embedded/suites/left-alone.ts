@@ -21,14 +21,15 @@ afterAll(async () => {
 
 const specOf = ({ spec }: { readonly spec: WatchedLease['spec'] }) => spec;
 
-describe.concurrent('under a strategy that is a third party’s', () => {
+describe.concurrent('under a third-party strategy', () => {
   test('a Lease is created with the strategy and no holder, and then left to the third party', async () => {
     const lease = await contestedLease(site, 'third-party');
     await lease.startCandidate({ name: 'a', ...custom });
     const made = await lease.until(() => true);
     expect(made.type).toBe('ADDED');
     expect(made.object.spec).toEqual({ holderIdentity: '', strategy: CUSTOM });
-    // It lets its holder's Lease expire, prefers another, and empties the Lease: all that is its own business.
+    // The built-in coordinator lets its holder's Lease expire, prefers another, and empties the Lease: all of that is
+    // its own business.
     const chosen = await lease.patch({ ...heldBy('a'), strategy: CUSTOM, leaseDurationSeconds: 1 });
     await lease.startCandidate({ name: 'b', ...custom, emulationVersion: '1.30.0' });
     const preferring = await lease.patch({ preferredHolder: 'b' });
@@ -41,7 +42,7 @@ describe.concurrent('under a strategy that is a third party’s', () => {
     expect(site.coordinator.troubles(lease.namespace, lease.name, 'ThirdPartyStrategy')).not.toEqual([]);
   });
 
-  test('an existing Lease is given the name of the strategy, and nothing else is changed', async () => {
+  test('an existing Lease gets the strategy, and no other change', async () => {
     const lease = await contestedLease(site, 'third-party-renamed');
     const { spec } = await lease.create({ ...heldBy('somebody'), leaseDurationSeconds: 1 });
     await lease.startCandidate({ name: 'a', ...custom });
@@ -51,7 +52,7 @@ describe.concurrent('under a strategy that is a third party’s', () => {
     expect(lease.history()).toHaveLength(2);
   });
 
-  test('a Lease that does not say so is told to have no holder', async () => {
+  test('a Lease without holderIdentity gets an empty one', async () => {
     const lease = await contestedLease(site, 'third-party-unsaid');
     await lease.create({});
     await lease.startCandidate({ name: 'a', ...custom });
@@ -61,7 +62,7 @@ describe.concurrent('under a strategy that is a third party’s', () => {
 });
 
 describe.concurrent('when strategies conflict', () => {
-  /** Both are asked before either answers: the first to be heard alone would be elected. */
+  /** Both are pinged before either answers: a candidate that answers alone would be elected. */
   async function startDispute(namespace: string) {
     const lease = await contestedLease(site, namespace);
     const { spec } = await lease.create({ holderIdentity: '', leaseTransitions: 7 });
@@ -73,7 +74,7 @@ describe.concurrent('when strategies conflict', () => {
     return { lease, a, b, reports };
   }
 
-  test('a Lease is left alone, its parties are asked again who lives, until one of them is deleted', async () => {
+  test('a Lease is left alone, and its parties are pinged again, until one of them is deleted', async () => {
     const { lease, a, b, reports } = await startDispute('conflict');
     await Promise.all([a.pinged(a.pings() + 1), b.pinged(b.pings() + 1)]);
     expect(reports()).toHaveLength(1);
@@ -84,7 +85,7 @@ describe.concurrent('when strategies conflict', () => {
     expect(reports()).toHaveLength(1);
   });
 
-  test('a party that has died silently is no party any more', async () => {
+  test('a party that has died silently is not a party any more', async () => {
     const { lease, b, reports } = await startDispute('conflict-silent');
     const pings = b.pings();
     b.silence();
@@ -96,7 +97,7 @@ describe.concurrent('when strategies conflict', () => {
   test.each([
     { name: 'ours', ...oldest, wantHolder: 'newer' },
     { name: 'a third party’s', ...custom, wantHolder: '' },
-  ])('the strategy of a newer binaryVersion settles it: $name', async ({ strategy, wantHolder }) => {
+  ])('the strategy of a newer binaryVersion resolves it: $name', async ({ strategy, wantHolder }) => {
     const { lease } = await startDispute(`conflict-settled-${wantHolder || 'custom'}`);
     const versions = { binaryVersion: '1.37.0', emulationVersion: '1.30.0' };
     await lease.startCandidate({ name: 'newer', strategy, ...versions });
@@ -104,7 +105,7 @@ describe.concurrent('when strategies conflict', () => {
     expect(settled.object.spec.holderIdentity).toBe(wantHolder);
   });
 
-  test('a Lease with a valid holder loses the preferredHolder that it was given, and nothing else', async () => {
+  test('a Lease with a valid holder loses its preferredHolder, and has no other change', async () => {
     const lease = await contestedLease(site, 'conflict-held');
     const { spec } = await lease.create(heldBy('somebody'));
     await lease.startCandidate({ name: 'a', ...oldest });
@@ -121,7 +122,7 @@ describe.concurrent('when strategies conflict', () => {
 });
 
 describe.concurrent('without candidates', () => {
-  test('Leases are left alone, whatever they say', async () => {
+  test('Leases are left alone, whatever they contain', async () => {
     const lease = await contestedLease(site, 'foreign');
     const { namespace } = lease;
     const specs: Readonly<Record<string, WatchedLease['spec']>> = {
@@ -147,7 +148,7 @@ describe.concurrent('without candidates', () => {
     expect(await read()).toEqual(before);
   });
 
-  test('a Lease stays with its holder, even when that has let it expire', async () => {
+  test('a Lease stays with its holder, even after its expiry', async () => {
     const lease = await contestedLease(site, 'abandoned');
     const { spec } = await lease.create({ ...heldBy('only'), leaseDurationSeconds: 600 });
     const only = await lease.startCandidate({ name: 'only' });
@@ -157,7 +158,7 @@ describe.concurrent('without candidates', () => {
     expect(lease.history().map(({ object }) => object.spec)).toEqual([spec, last.spec]);
   });
 
-  test('nobody is elected when all of them are deleted while their answers are awaited', async () => {
+  test('no candidate is elected when all of them are deleted while their answers are awaited', async () => {
     const lease = await contestedLease(site, 'all-deleted');
     const silent = { renewedAgoMs: 60_000, answers: false };
     const all = await Promise.all([
@@ -171,8 +172,8 @@ describe.concurrent('without candidates', () => {
   });
 });
 
-describe.concurrent('whatever is done to a Lease', () => {
-  test('keeps what else it says, with each kind of write', async () => {
+describe.concurrent('every write of a Lease', () => {
+  test('keeps its other fields', async () => {
     const kept = {
       labels: { team: 'web', 'example.com/tier': 'a' },
       annotations: { 'example.com/note': 'by hand', 'example.com/json': '{"a":[1]}' },
@@ -191,7 +192,7 @@ describe.concurrent('whatever is done to a Lease', () => {
     const granted = await lease.untilHeldBy('next');
     for (const { object } of [preferred, off, granted]) expect(object.metadata).toMatchObject(kept);
     expect(granted.object.spec.leaseTransitions).toBe(5);
-    // Whoever made it and changed it by hand, and the coordinator: nobody else owns anything of it.
+    // The client that created and changed it, and the coordinator: no other manager owns a field.
     const owners = granted.object.metadata['managedFields'] as { manager: string; operation: string }[];
     expect(new Set(owners.map(({ operation }) => operation))).toEqual(new Set(['Update']));
     expect(owners).toHaveLength(2);
@@ -199,7 +200,7 @@ describe.concurrent('whatever is done to a Lease', () => {
     expect(uids.size).toBe(1);
   });
 
-  test('leaves the coordinator’s own lock alone, whoever is a candidate for it', async () => {
+  test('leaves the coordinator’s own lock alone, even if candidates name it', async () => {
     const [namespace, lease] = ['kube-system', 'leader-election-controller'];
     const usurper = await site.candidates.start({
       namespace,

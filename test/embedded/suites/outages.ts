@@ -19,7 +19,7 @@ const settings = { electionDurationMs: 1000, leaseDurationSeconds };
 const namespace = 'default';
 const steady = { namespace, leaseName: 'steady', name: 'steady' };
 
-/** The Lease, as soon as it is so. Asked for again and again: what watches it would have to be begun anew, too. */
+/** Polls the Lease until it matches, because its watches would break, too. */
 function untilLease(cluster: EmbeddedCluster, name: string, isSo: (lease: Lease) => boolean): Promise<Lease> {
   return vi.waitFor(
     async () => {
@@ -32,14 +32,14 @@ function untilLease(cluster: EmbeddedCluster, name: string, isSo: (lease: Lease)
   );
 }
 
-/** A candidate that comes to be there leads: somebody coordinates. */
+/** A new candidate gets to lead, so a coordinator is active. */
 async function elects(participants: Participants, name: string): Promise<void> {
   const participant = await participants.start({ namespace, leaseName: name, name });
   await participant.leads();
 }
 
-describe.concurrent('a server that was away', () => {
-  /** One with a leader, and what it kept when that had renewed its Lease. */
+describe.concurrent('a server that was down', () => {
+  /** A Lease with a leader, and its fields after the leader renewed it. */
   async function startKeeping({ onTestFinished }: TestContext) {
     const cluster = await startEmbeddedCluster({ keepsData: true });
     const participants = startParticipants(cluster);
@@ -55,7 +55,7 @@ describe.concurrent('a server that was away', () => {
     return { cluster, participants, leader, before };
   }
 
-  test('is found again on its port, with all that it had', async (context) => {
+  test('is found again on its port, with all its data', async (context) => {
     const { cluster, participants, before } = await startKeeping(context);
     await cluster.close();
     await cluster.open();
@@ -67,7 +67,7 @@ describe.concurrent('a server that was away', () => {
     expect(participants.overlaps()).toEqual([]);
   });
 
-  test('finds its leaders again, who led no longer when it did not answer for long', async (context) => {
+  test('has its leaders again, which had stopped leading during a long outage', async (context) => {
     const { cluster, participants, leader, before } = await startKeeping(context);
     await cluster.close();
     await leader.leadsNoLonger();
@@ -75,12 +75,12 @@ describe.concurrent('a server that was away', () => {
     await leader.leads();
     const after = await untilLease(cluster, 'steady', ({ spec }) => spec.holderIdentity === 'steady');
     expect(uidOf(after)).toBe(uidOf(before));
-    // Each term has a number of its own (rule 15).
+    // Each term has its own number (rule 15).
     expect(after.spec.leaseTransitions).toBe(1);
     expect(participants.overlaps()).toEqual([]);
   });
 
-  test('is listed anew when it remembers no more of what was missed', async ({ onTestFinished }) => {
+  test('is listed again if its history does not reach back', async ({ onTestFinished }) => {
     const historyLimit = 20;
     let link: CuttableLink | undefined;
     const site = await startEmbeddedSite({
@@ -118,7 +118,7 @@ describe.concurrent('a server that was away', () => {
     await missed.untilHeldBy('missed');
     for (const resource of ['leases', 'leasecandidates'])
       await site.coordinator.waitForLog((line) => isExpired(line, resource), since);
-    // What has gone meanwhile is known to be gone.
+    // The coordinator knows that deleted objects are gone.
     await untilNeighboursAreServed(site, gone);
     expect(gone.history().at(-1)?.type).toBe('DELETED');
   });
@@ -161,7 +161,7 @@ describe.concurrent('two replicas', () => {
     expect(leader.isLeading).toBe(true);
     expect(participants.leaderships).toBe(3);
 
-    // The last one lets go too: whoever is the next to coordinate need not wait.
+    // The last coordinator releases the lock, too, so its successor need not wait.
     await standby.stop();
     expect(await holderOfLock(cluster)).toBe('');
   });

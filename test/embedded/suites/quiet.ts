@@ -7,10 +7,10 @@ import { timing } from '../participants.ts';
 const leaseDurationSeconds = timing.leaseDurationMs / 1000;
 const settings = { electionDurationMs: 1000, leaseDurationSeconds };
 
-/** Of what keeps its connections open, which has nothing to do with any Lease. */
+/** Keep-alive timers of connections, which are unrelated to Leases. */
 const LEASE_API = '/apis/coordination.k8s.io/v1';
 
-/** Whatever the coordinator asked for since its `since`th request, but for its own lock. */
+/** All requests of the coordinator since its `since`th, except for its own lock. */
 function requestsSince({ cluster }: EmbeddedSite, since: number): readonly string[] {
   return cluster.requests
     .slice(since)
@@ -19,7 +19,7 @@ function requestsSince({ cluster }: EmbeddedSite, since: number): readonly strin
     .map(({ method, path }) => `${method} ${path}`);
 }
 
-describe.concurrent('Leases in good order', () => {
+describe.concurrent('settled Leases', () => {
   let site: EmbeddedSite;
   beforeAll(async () => {
     site = await startEmbeddedSite({ settings });
@@ -37,7 +37,7 @@ describe.concurrent('Leases in good order', () => {
         return lease;
       }),
     );
-    // Both of these watches have shown the coordinator all that there is, once each Lease was renewed after it.
+    // Both watches have shown all objects to the coordinator when each Lease was renewed after it.
     const untilRenewed = (times: number) =>
       Promise.all(
         leases.map((lease) => {
@@ -55,7 +55,7 @@ describe.concurrent('Leases in good order', () => {
     const renewals = 12;
     await untilRenewed(renewals);
     expect(requestsSince(site, since)).toEqual([]);
-    // The holders' own are counted. One of each could be under way at first, and was seen only later.
+    // The holders' own renewals are counted. One of each may have been in flight at first, and seen later.
     expect(site.cluster.requests.length - since).toBeGreaterThanOrEqual(leases.length * (renewals - 1));
     expect(leases.map((lease) => lease.holders())).toEqual([['leader'], ['leader'], ['leader']]);
   });
@@ -68,7 +68,7 @@ describe.concurrent('a dry run', () => {
   });
   afterAll(() => site?.stop());
 
-  test('says what it would do, and writes nothing', async () => {
+  test('logs what it would do, and writes nothing', async () => {
     const missing = await contestedLease(site, 'missing');
     const expired = await contestedLease(site, 'expired');
     const held = await contestedLease(site, 'held');
@@ -90,7 +90,7 @@ describe.concurrent('a dry run', () => {
     expect(await wouldAct('held', 'AwaitingAcks')).toMatchObject({ actions: ['PingCandidate better'] });
     const writes = requestsSince(site, 0).filter((request) => !request.startsWith('GET '));
     expect(writes).toEqual([]);
-    // No lock either: whoever has it goes on undisturbed.
+    // No request for the lock either: its holder continues undisturbed.
     expect(await site.cluster.request('GET', leasesPath('kube-system'))).toMatchObject({ items: [] });
     expect(missing.history()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import type { SimCluster } from './sim-cluster.ts';
 
-/** What happens in a cluster, and which alerts that is worth to anybody. */
+/** Events in a cluster, and the alerts that should fire. */
 export interface AlertStory {
   readonly name: string;
   readonly tell: (cluster: SimCluster) => Promise<void>;
@@ -10,13 +10,13 @@ export interface AlertStory {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Nothing more happens: whatever is to fire does so by then. */
+/** No more events: alerts that are to fire do so by then. */
 const AFTER = HOUR;
 
-/** By then a component's pods count as redundant. */
+/** By then, a component's pods count as redundant. */
 const SETTLED = 30 * MINUTE;
 
-/** What is done to components every day, with any number of replicas. */
+/** Daily operations on components, with any number of replicas. */
 function everyday(replicas: number): readonly AlertStory[] {
   const of = replicas === 1 ? '1 replica' : `${replicas} replicas`;
   const story = (
@@ -80,7 +80,7 @@ function everyday(replicas: number): readonly AlertStory[] {
   ];
 }
 
-/** What is done to the coordinator, with any number of replicas, while components run. */
+/** Operations on the coordinator, with any number of replicas, while components run. */
 function ofTheCoordinator(replicas: number): readonly AlertStory[] {
   const of = replicas === 1 ? '1 replica' : `${replicas} replicas`;
   const story = (
@@ -112,7 +112,7 @@ function ofTheCoordinator(replicas: number): readonly AlertStory[] {
   ];
 }
 
-/** What somebody has to see to. */
+/** Problems that need a user's attention. */
 const troubles: readonly AlertStory[] = [
   trouble('the only pod hangs', 1, ['LeaseWithoutLeader'], async (component) =>
     component.freeze(component.leader),
@@ -153,7 +153,7 @@ const troubles: readonly AlertStory[] = [
     },
   ),
   trouble('three pods are scaled to two', 3, [], (component) => component.scaleTo(2)),
-  // Those that do not lead say nothing when they end: it could as well be that they hang.
+  // Programs that do not lead exit without a notice, so they could be hanging.
   trouble('three pods are scaled to one', 3, ['LeaseCandidatesUnresponsive'], (component) =>
     component.scaleTo(1),
   ),

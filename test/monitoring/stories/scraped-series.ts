@@ -1,10 +1,10 @@
-/** A series as promtool takes it. */
+/** A series in promtool's format. */
 export interface InputSeries {
   readonly series: string;
   readonly values: string;
 }
 
-/** What a Prometheus has scraped of a few metrics, for promtool to evaluate rules on. */
+/** The scraped samples of some metrics, on which promtool evaluates rules. */
 export class ScrapedSeries {
   readonly #metrics: ReadonlySet<string>;
   readonly #values = new Map<string, string[]>();
@@ -14,7 +14,7 @@ export class ScrapedSeries {
     this.#metrics = metrics;
   }
 
-  /** One scrape of all targets: the text of each by its pod. What a pod showed before, and shows no more, is stale. */
+  /** One scrape of all targets: the text of each by pod. A series that a pod no longer exports is stale. */
   add(texts: ReadonlyMap<string, string>): void {
     for (const [pod, text] of texts) {
       for (const line of text.split('\n')) this.#addLine(pod, line);

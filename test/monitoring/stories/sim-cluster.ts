@@ -7,7 +7,7 @@ import type { SimPod } from './sim-pod.ts';
 
 export const SCRAPE_MS = 15_000;
 
-/** A cluster in virtual time, whose coordinators are scraped all the while. */
+/** A cluster in virtual time with scraped coordinators. */
 export class SimCluster implements SimDeploymentSite {
   readonly clock = new VirtualClock();
   readonly api = new SimApiServer(this.clock);
@@ -16,7 +16,7 @@ export class SimCluster implements SimDeploymentSite {
   #coordinators: SimCoordinator[] = [];
   #started = 0;
 
-  /** @param metrics those that are kept. */
+  /** @param metrics to keep */
   constructor(metrics: ReadonlySet<string>) {
     this.scraped = new ScrapedSeries(metrics);
     this.api.onWrite = (write) => {
@@ -35,7 +35,7 @@ export class SimCluster implements SimDeploymentSite {
     }
   }
 
-  /** Starts pods of the coordinator, or tells the oldest ones to end. */
+  /** Starts pods of the coordinator, or stops the oldest ones. */
   coordinators(count: number): void {
     while (this.#coordinators.length < count) {
       const name = `coordinator-${++this.#started}`;
@@ -44,7 +44,7 @@ export class SimCluster implements SimDeploymentSite {
     for (const gone of this.#coordinators.splice(0, this.#coordinators.length - count)) this.#end(gone);
   }
 
-  /** Replaces the coordinator's pods one by one, as an update of its Deployment does. */
+  /** Replaces the coordinator's pods one by one, like an update of its Deployment. */
   async rollCoordinators(): Promise<void> {
     const count = this.#coordinators.length;
     for (let replaced = 0; replaced < count; replaced++) {
@@ -63,7 +63,7 @@ export class SimCluster implements SimDeploymentSite {
     this.coordinators(count);
   }
 
-  /** A component that is led. */
+  /** A component with a leader. */
   async deploy(leaseName: string, replicas: number): Promise<SimDeployment> {
     const deployment = new SimDeployment(this, leaseName);
     await deployment.scaleTo(replicas);

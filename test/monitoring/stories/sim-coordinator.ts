@@ -10,7 +10,7 @@ import { SimProcess } from '../../simulation/sim-process.ts';
 import { defaultSettings } from '../../support/election-builders.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** A pod of the coordinator: the real one, with its lock and its metrics, put together as the program does it. */
+/** A pod with the real coordinator, its lock and its metrics, wired as in the program. */
 export class SimCoordinator {
   readonly name: string;
   readonly metrics: Metrics;
@@ -50,7 +50,7 @@ export class SimCoordinator {
     return this.#isRunning;
   }
 
-  /** SIGTERM: it lets the lock go. */
+  /** SIGTERM: it releases the lock. */
   terminate(): void {
     void this.#coordinator.stop().then(() => this.kill());
   }
@@ -61,7 +61,7 @@ export class SimCoordinator {
   }
 }
 
-/** Reports each call to the metrics, as the real client does. */
+/** Reports each call to the metrics, like the real client. */
 function measured(client: KubernetesClient, clock: SimProcess, { api }: Metrics): KubernetesClient {
   async function call<T>(request: ApiRequest, answer: Promise<T>): Promise<T> {
     const startedAt = clock.now();

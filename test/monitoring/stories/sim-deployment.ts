@@ -1,12 +1,12 @@
 import { type PodSite, type Program, SimPod } from './sim-pod.ts';
 
-/** A component with as many pods as it is to have, as a Deployment and its nodes keep it. */
+/** A component with a desired number of pods, like a Deployment. */
 export class SimDeployment {
   readonly #site: SimDeploymentSite;
   readonly #leaseName: string;
   #version = '1.36.0';
   #started = 0;
-  /** The oldest first. */
+  /** Oldest first. */
   #pods: SimPod[] = [];
 
   constructor(site: SimDeploymentSite, leaseName: string) {
@@ -24,7 +24,7 @@ export class SimDeployment {
     return this.#pods.filter(({ isLeading }) => !isLeading);
   }
 
-  /** Starts pods a second apart, or tells some to end at once, those that do not lead first. */
+  /** Starts pods a second apart, or stops some at once, those that do not lead first. */
   async scaleTo(count: number): Promise<void> {
     while (this.#pods.length < count) {
       this.#start();
@@ -34,7 +34,7 @@ export class SimDeployment {
     for (const pod of gone.slice(0, this.#pods.length - count)) this.#terminate(pod);
   }
 
-  /** Replaces the pods one by one, each once its successor is ready. */
+  /** Replaces the pods one by one, each when its successor is ready. */
   async roll(version = this.#version): Promise<void> {
     this.#version = version;
     for (const pod of [...this.#pods]) {
@@ -45,7 +45,7 @@ export class SimDeployment {
     }
   }
 
-  /** Has all pods end, and then starts as many. */
+  /** Stops all pods, and then starts the same number. */
   async recreate(version = this.#version): Promise<void> {
     this.#version = version;
     const count = this.#pods.length;
@@ -54,7 +54,7 @@ export class SimDeployment {
     await this.scaleTo(count);
   }
 
-  /** Drains the node of a pod: it is told to end, and another one starts elsewhere. */
+  /** Drains the node of a pod: the pod is stopped, and another one starts elsewhere. */
   async drain(pod: SimPod): Promise<void> {
     this.#terminate(pod);
     await this.#site.run(5000);
@@ -62,20 +62,20 @@ export class SimDeployment {
     await this.#site.run(5000);
   }
 
-  /** Kills a pod, whose container starts again, as a program under another name. */
+  /** Kills a pod. Its container starts again, as a program with another name. */
   async crash(pod: SimPod): Promise<void> {
     this.lose(pod);
     await this.#site.run(3000);
     this.#start();
   }
 
-  /** Kills a pod, and nothing takes its place. */
+  /** Kills a pod without a replacement. */
   lose(pod: SimPod): void {
     pod.halt();
     this.#drop(pod);
   }
 
-  /** Freezes pods, which stay. */
+  /** Suspends pods, which stay. */
   freeze(...pods: readonly SimPod[]): void {
     for (const pod of pods) pod.halt();
   }
@@ -106,9 +106,9 @@ export class SimDeployment {
   }
 }
 
-/** What a deployment needs of its cluster. */
+/** The dependencies of a deployment. */
 export interface SimDeploymentSite extends PodSite {
-  /** All pods that run: they are told of writes. */
+  /** All running pods, which receive writes. */
   readonly pods: Set<SimPod>;
   run(ms: number): Promise<void>;
 }

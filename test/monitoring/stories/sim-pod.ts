@@ -5,13 +5,13 @@ import type { JsonObject } from '../../../src/support/json.ts';
 import { type SimApiServer, type SimWrite, specOf } from '../../simulation/sim-api-server.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** Where pods run, and in which namespace. */
+/** The cluster and the namespace of a pod. */
 export interface PodSite {
   readonly clock: VirtualClock;
   readonly api: SimApiServer;
 }
 
-/** What a pod's program is. */
+/** The program of a pod. */
 export interface Program {
   readonly leaseName: string;
   readonly binaryVersion: string;
@@ -25,14 +25,14 @@ const YIELD_MS = 10_000;
 const ANSWER_MS = 20;
 
 /**
- * A pod whose program takes part in an election as client-go's do: it leaves its LeaseCandidate when it ends, and releases
- * the Lease if it leads, provided that it is told to end. Calls are carried out at once, and never fail.
+ * A pod whose program takes part in an election like client-go's. It leaves its LeaseCandidate when it exits. If it
+ * leads and exits cleanly, it releases the Lease. Calls are executed at once, and never fail.
  */
 export class SimPod {
   readonly name: string;
   readonly #site: PodSite;
   readonly #program: Program;
-  /** Its program has ended of itself, after it yielded. */
+  /** Its program has exited by itself, after it yielded. */
   readonly #onExit: () => void;
   #isRunning = false;
   #leads = false;
@@ -66,7 +66,7 @@ export class SimPod {
     this.#look();
   }
 
-  /** SIGTERM: it releases what it leads, and ends. */
+  /** SIGTERM: it releases its Lease, and exits. */
   terminate(): void {
     if (this.isLeading) {
       const { strategy: _, preferredHolder: __, ...spec } = this.#leaseSpec;
@@ -76,13 +76,13 @@ export class SimPod {
     this.halt();
   }
 
-  /** SIGKILL, or SIGSTOP: nothing of it runs any more. */
+  /** SIGKILL, or SIGSTOP: it does nothing any more. */
   halt(): void {
     this.#isRunning = false;
     this.#cancelRenewal();
   }
 
-  /** Told of every write. */
+  /** Receives every write. */
   onWrite({ resource, key }: SimWrite): void {
     if (!this.#isRunning || resource !== 'leasecandidates' || key !== this.#key) return;
     const { pingTime, renewTime } = specOf(this.#site.api.candidate(key));

@@ -38,7 +38,7 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** A command run by `sh` in a folder of its own, whose output goes to the file `out`. */
+/** Runs a command by `sh` in its own folder, with output to the file `out`. */
 function runOf(script: string, { leaseDurationMs = 15_000 } = {}) {
   return startRun(['/bin/sh', '-c', `cd ${folder}; exec >>out; ${script}`], leaseDurationMs);
 }
@@ -49,7 +49,7 @@ function startRun(command: readonly string[], leaseDurationMs = 15_000) {
   return { run: new CommandRun({ command, leaseDurationMs, host, logger }), host };
 }
 
-/** The processes of a group that could still do something. */
+/** The processes of a group that are not dead. */
 function aliveInGroup(id: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
@@ -64,7 +64,7 @@ function aliveInGroup(id: string): readonly string[] {
 }
 
 describe('a command that runs while its candidate leads (rule 15)', () => {
-  test('finds the term in its environment, and its exit code is that of this process', async () => {
+  test('gets the term in its environment, and its exit code is that of this process', async () => {
     const { run } = runOf('echo "$CLE_LEASE $CLE_HOLDER $CLE_FENCING_TOKEN"; exit 3');
     await run.lead(new FakeTerm());
     expect(linesOf('out')).toEqual(['default/web web-1 7']);
@@ -74,7 +74,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     });
   });
 
-  test('is told to end when the term is over, and may take its time', async () => {
+  test('is asked to exit when the term is over, and may take its time', async () => {
     const { run } = runOf(`trap 'sleep 0.3; echo done; exit 0' TERM; echo up; while :; do sleep 0.02; done`);
     const term = new FakeTerm();
     const leading = run.lead(term);
@@ -82,7 +82,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     term.end('yielded');
     await leading;
     expect(linesOf('out')).toEqual(['up', 'done']);
-    // It stands again, and runs in the next term.
+    // It is a candidate again, and runs in the next term.
     expect(run.stopping.aborted).toBe(false);
     const next = run.lead(new FakeTerm());
     await until(() => linesOf('out').length === 3, 'up again');
@@ -91,7 +91,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(run.stopping.aborted).toBe(true);
   });
 
-  test('leaves processes behind while the term ends: they have until its deadline', async () => {
+  test('may leave processes behind while the term ends: they have until its deadline', async () => {
     const { run } = runOf(`(trap '' TERM; while :; do sleep 0.02; done) & sleep 0.2; echo $$; exit 4`);
     const term = new FakeTerm();
     const leading = run.lead(term);
@@ -106,7 +106,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(run.exitCode).toBe(4);
   });
 
-  test('has ended when SIGTERM comes: what it left is cleared first', async () => {
+  test('has exited when SIGTERM arrives: its remaining processes are killed first', async () => {
     const { run } = runOf(
       `(trap '' TERM; while :; do sleep 0.02; done) & trap 'exit 5' TERM; echo $$; while :; do sleep 0.02; done`,
     );
@@ -126,7 +126,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     });
   });
 
-  test('goes on in its term after SIGTERM until it has ended, and ends this process with its own code', async () => {
+  test('continues in its term after SIGTERM until it exits, and this process exits with its code', async () => {
     const { run } = runOf(`trap 'sleep 0.2; exit 9' TERM; echo up; while :; do sleep 0.02; done`);
     const leading = run.lead(new FakeTerm());
     await until(() => linesOf('out').includes('up'), 'up');
@@ -139,7 +139,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     });
   });
 
-  test('has not begun when signals come that are for it alone', async () => {
+  test('has not started when signals arrive that are for it alone', async () => {
     const { run } = runOf('echo up');
     run.signal('SIGHUP');
     run.signal('SIGUSR2');
@@ -148,7 +148,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(linesOf('out')).toEqual(['up']);
   });
 
-  test('is killed with all that it has started before the Lease can be another’s', async () => {
+  test('is killed with all its processes before another can get the Lease', async () => {
     const { run } = runOf(
       `trap '' TERM; (trap '' TERM; while :; do sleep 0.02; done) & echo $$; while :; do sleep 0.02; done`,
       { leaseDurationMs: 3000 },
@@ -164,11 +164,11 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(aliveInGroup(group)).toEqual([]);
   });
 
-  test('is left alone by the guard until then, also when it was renewed after the guard was last told', async () => {
+  test('is left alone by the guard until then, also after a renewal that the guard has not received', async () => {
     const { run, host } = runOf(
       `trap 'sleep 1; echo done; exit 0' TERM; echo up; while :; do sleep 0.02; done`,
     );
-    // The guard is told of the first renewal alone: the next time would be 5 s later.
+    // The guard learns only of the first renewal: the next time would be 5 s later.
     const term = new FakeTerm(900);
     const leading = run.lead(term);
     await until(() => linesOf('out').includes('up'), 'up');
@@ -178,7 +178,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(host.said.err).not.toContain('The guard of the command has ended');
   });
 
-  test('that ends early leaves nobody behind when its Lease is released', async () => {
+  test('that exits early leaves no process when its Lease is released', async () => {
     const { run } = runOf(
       `(trap 'echo told; exit 0' TERM; while :; do sleep 0.02; done) & (trap '' TERM; while :; do sleep 0.02; done) & sleep 0.2; echo $$; exit 4`,
     );
@@ -190,7 +190,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(run.exitCode).toBe(4);
   });
 
-  test('gets the signals that this process gets, and tells by which one it was ended', async () => {
+  test('gets the signals of this process, and reports the signal that ended it', async () => {
     const { run } = runOf(
       `trap 'echo hup' HUP; trap 'echo usr1' USR1; echo up; while :; do sleep 0.02; done`,
     );
@@ -205,7 +205,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(run.exitCode).toBe(143);
   });
 
-  test('is never started once this process is to end', async () => {
+  test('is never started after this process was asked to exit', async () => {
     const { run } = runOf('echo up');
     run.signal('SIGINT');
     expect(run.stopping.aborted).toBe(true);
@@ -222,14 +222,14 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(linesOf('out')).toEqual([]);
   });
 
-  test('that does not exist ends this process in 127, and says what to do', async () => {
+  test('that does not exist makes this process exit with 127, with advice', async () => {
     const { run, host } = startRun(['no-such-command-here']);
     await run.lead(new FakeTerm());
     expect(run.exitCode).toBe(127);
     expect(host.said.err).toContain('no-such-command-here: no such command; name one that is in the PATH');
   });
 
-  test('that is not executable ends this process in 126, and says what to do', async () => {
+  test('that is not executable makes this process exit with 126, with advice', async () => {
     const file = join(folder, 'script');
     writeFileSync(file, '#!/bin/sh\n');
     chmodSync(file, 0o644);
@@ -239,7 +239,7 @@ describe('a command that runs while its candidate leads (rule 15)', () => {
     expect(host.said.err).toContain('not executable; chmod +x it');
   });
 
-  test('goes with this process when that ends by an error', async () => {
+  test('is killed when this process ends by an error', async () => {
     const { run, host } = runOf('echo $$; while :; do sleep 0.02; done');
     const ended = run.lead(new FakeTerm()).then(() => true);
     await until(() => linesOf('out').length === 1, 'up');
@@ -275,7 +275,7 @@ describe('the guard of a process group', () => {
     return { id, alive: () => aliveInGroup(String(id)).length > 0 };
   }
 
-  test('kills it when nobody has said in time that it may live', async () => {
+  test('kills it if its deadline is not extended in time', async () => {
     const { id, alive } = await startGroup();
     let isLost = false;
     startGroupGuard(id, 600, () => {
@@ -287,7 +287,7 @@ describe('the guard of a process group', () => {
     await until(() => isLost, 'told');
   });
 
-  test('lets it live for as long as it is told to', async () => {
+  test('lets it live until its deadline', async () => {
     const { id, alive } = await startGroup();
     const guard = startGroupGuard(id, 600, () => {});
     for (let i = 0; i < 6; i++) {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
-/** What a program with the lead is told. */
+/** The messages to a leading program. */
 export interface Told {
   readonly leading: boolean;
   readonly why?: string;
@@ -14,7 +14,7 @@ export function toldIn(text: string): readonly Told[] {
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Told);
 }
 
-/** The answer to a program's request for the lead, without a network. */
+/** The response to a program's request for the lead, without a network. */
 export class FakeResponse extends EventEmitter {
   readonly told: Told[] = [];
   status: number | undefined;

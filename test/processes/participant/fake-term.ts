@@ -2,7 +2,7 @@ import { type Term, type TermEnd, TermOver } from '../../../src/participant/term
 import type { Clock } from '../../../src/support/clock.ts';
 import { systemClock } from '../../../src/support/system-clock.ts';
 
-/** A term that lasts as long as a test wants. */
+/** A term that lasts until the test ends it. */
 export class FakeTerm implements Term {
   readonly lease = { namespace: 'default', name: 'web' };
   readonly holder = 'web-1';
@@ -24,7 +24,7 @@ export class FakeTerm implements Term {
     return Math.max(0, this.#lapsesAt - this.#clock.now());
   }
 
-  /** It is over; nobody else can lead for so long. */
+  /** The term is over. No other program can lead for this long. */
   end(why: TermEnd, leftMs = this.remainingMs()): void {
     this.#lapsesAt = this.#clock.now() + leftMs;
     this.#over.abort(new TermOver(why));

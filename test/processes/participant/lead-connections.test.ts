@@ -45,7 +45,7 @@ async function start() {
     { clock, leadership, connections, metrics, resign },
   );
   ended.push(() => server.close());
-  /** Begins a term. Tells when the Lease may be released, in milliseconds. */
+  /** Begins a term. Returns when the Lease may be released, in milliseconds. */
   const lead = (lastsMs = 15_000) => {
     term = new FakeTerm(lastsMs, clock);
     const freed: number[] = [];
@@ -79,7 +79,7 @@ class AskingProgram {
     ended.push(() => this.close());
   }
 
-  /** Waits for so many lines. */
+  /** Waits for this many lines. */
   async heard(count: number): Promise<Told | undefined> {
     await vi.waitUntil(() => this.told.length >= count, { timeout: 10_000 });
     return this.told.at(-1);
@@ -95,7 +95,7 @@ class AskingProgram {
   }
 }
 
-/** Asks, and waits until the sidecar knows. */
+/** Asks for the lead, and waits until the sidecar has received that. */
 async function ask({ server, connections, calls }: Awaited<ReturnType<typeof start>>) {
   const before = calls.length;
   const program = new AskingProgram(server);
@@ -125,11 +125,11 @@ describe('the request for the lead (rule 18)', () => {
       'x-accel-buffering': 'no',
       connection: 'close',
     });
-    // Others are told that it leads, but not that they may.
+    // Other programs learn that this pod leads, but not that they may lead.
     expect(leadership.account()).toMatchObject({ leading: true, validForMs: 0 });
   });
 
-  test('is told again and again for how long, and never beyond the term', async () => {
+  test('gets repeated times, and never beyond the term', async () => {
     const sidecar = await start();
     const { clock, lead } = sidecar;
     const program = await ask(sidecar);
@@ -149,7 +149,7 @@ describe('the request for the lead (rule 18)', () => {
     ]);
   });
 
-  test('is told why to stop, and has the Lease until its connection is closed', async () => {
+  test('gets the reason to stop, and has the Lease until its connection is closed', async () => {
     const sidecar = await start();
     const { clock, calls, lead } = sidecar;
     const program = await ask(sidecar);
@@ -159,7 +159,7 @@ describe('the request for the lead (rule 18)', () => {
     term.end('yielded');
     expect(await program.heard(2)).toMatchObject({ leading: false, why: 'yielded', validUntilMs: 6000 });
     await clock.advance(1000);
-    // It has more time as long as it needs it, and the term lasts.
+    // It has as much time as it needs, while the term lasts.
     expect(await program.heard(3)).toMatchObject({ leading: false, validUntilMs: 7000 });
     await clock.advance(60_000);
     expect(program.told.at(-1)?.validUntilMs).toBeLessThanOrEqual(62_000);
@@ -170,7 +170,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('gives the Lease back at once when its connection is closed', async () => {
+  test('releases the Lease at once when its connection is closed', async () => {
     const sidecar = await start();
     const { calls, lead } = sidecar;
     const program = await ask(sidecar);
@@ -182,7 +182,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual(['hasProgram', 'resigned', 'hasNone']);
   });
 
-  test('gives the Lease back when only its own half of the connection is closed', async () => {
+  test('releases the Lease when only its own half of the connection is closed', async () => {
     const { server, lead, connections } = await start();
     const socket = connect(server.address.port, '127.0.0.1');
     socket.write('GET /lead HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -193,7 +193,7 @@ describe('the request for the lead (rule 18)', () => {
     await vi.waitUntil(() => freed.length > 0);
   });
 
-  test('may be taken back while it waits', async () => {
+  test('may be cancelled while it waits', async () => {
     const sidecar = await start();
     const { calls } = sidecar;
     const program = await ask(sidecar);
@@ -202,7 +202,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual(['hasProgram', 'hasNone']);
   });
 
-  test('waits while another program has the lead, and is given the next term', async () => {
+  test('waits while another program has the lead, and gets the next term', async () => {
     const sidecar = await start();
     const { calls, lead } = sidecar;
     const first = await ask(sidecar);
@@ -212,14 +212,14 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual(['hasProgram', 'warned']);
     first.close();
     await vi.waitUntil(() => freed.length > 0);
-    // It stays a candidate, but not with the former term.
+    // It stays a candidate, but without the former term.
     expect(calls).toEqual(['hasProgram', 'warned', 'resigned']);
     expect(second.response).toBeUndefined();
     lead();
     expect(await second.heard(1)).toMatchObject({ leading: true });
   });
 
-  test('is refused when the sidecar stops, but not cut off from what it leads', async () => {
+  test('is refused when the sidecar stops, but an existing lead is not cut', async () => {
     const sidecar = await start();
     const { lead, connections } = sidecar;
     const first = await ask(sidecar);
@@ -231,7 +231,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(first.isAtEnd).toBe(false);
   });
 
-  test('is not repeated for a program that does not read, but it is told to stop', async () => {
+  test('gets no repeated times if its program does not read, but gets the stop', async () => {
     const { clock, connections, lead } = await start();
     const response = new FakeResponse();
     connections.join(response.asResponse);
@@ -295,7 +295,7 @@ describe('the request for the lead (rule 18)', () => {
     expect(calls).toEqual([]);
   });
 
-  test('is refused, with what to do, where programs lead by promises', async () => {
+  test('is refused, with what to do, if programs lead by promises', async () => {
     const clock = new VirtualClock();
     const leadership = new Leadership({
       clock,

@@ -11,13 +11,13 @@ import { FakeResponse } from './fake-response.ts';
 interface SimProgram {
   readonly response: FakeResponse;
   readonly askedAt: number;
-  /** How long it takes to stop, in milliseconds; infinite if it ignores that it has to. */
+  /** How long it takes to stop, in milliseconds; infinite if it ignores the stop. */
   readonly stopMs: number;
-  /** Until when it believes that it may lead; undefined before it leads and after it has stopped. */
+  /** Until when it believes that it may lead; undefined if it does not lead. */
   validUntil: number | undefined;
 }
 
-/** A pod whose sidecar crashes and starts again, with programs that ask, stop, hang and die, beside another pod. */
+/** A pod whose sidecar crashes and restarts, with programs that ask, stop, hang and crash, beside another pod. */
 class SimPod {
   readonly #random: () => number;
   readonly stage = new ParticipantStage();
@@ -81,7 +81,10 @@ class SimPod {
     for (const program of this.programs) program.response.destroyed = true;
   }
 
-  /** A program asks. After a crash of the sidecar, another program may ask before the former one has stopped. */
+  /**
+   * A program asks for the lead. After a crash of the sidecar, another program may ask before the former one has
+   * stopped.
+   */
   ask(): void {
     const { clock } = this.stage;
     const stopMs = this.#pick([0, 50, 2000, Number.POSITIVE_INFINITY]);
@@ -106,13 +109,13 @@ class SimPod {
     this.#connections.join(program.response.asResponse);
   }
 
-  /** The program has stopped or died. */
+  /** The program has stopped or crashed. */
   close(program: SimProgram): void {
     if (!this.programs.delete(program)) return;
     program.response.close();
   }
 
-  /** Who believes to lead now. */
+  /** The programs that believe that they lead. */
   get leaders(): readonly SimProgram[] {
     const now = this.stage.clock.now();
     return [...this.programs].filter(({ validUntil = 0 }) => now < validUntil);
@@ -165,8 +168,8 @@ class SimPod {
   }
 }
 
-describe('a sidecar whose programs ask, stop, hang and die (rule 18)', () => {
-  test('never releases the Lease while a program leads, and never has two that lead', async () => {
+describe('a sidecar whose programs ask, stop, hang and crash (rule 18)', () => {
+  test('never releases the Lease while a program leads, and never has two leading programs', async () => {
     let [releases, led] = [0, 0];
     for (let seed = 1; seed <= 30; seed += 1) {
       const pod = new SimPod(seed);

@@ -66,7 +66,7 @@ describe('the endpoints of a sidecar', () => {
     });
   });
 
-  test('answer 200 only while this candidate leads, with what is left at that moment', async () => {
+  test('answer 200 only while this candidate leads, with the remaining time', async () => {
     const { server, clock, term, lead } = await start();
     const before = await ask(server, '/leader');
     expect(before.status).toBe(503);
@@ -93,7 +93,7 @@ describe('the endpoints of a sidecar', () => {
     expect(status).toBe(200);
     expect(JSON.parse(body)).toMatchObject({ resigned: true, leading: false });
     expect(term.signal.aborted).toBe(true);
-    // What it was told holds for 5 s, but it has said that it relies on it no more.
+    // Its promise is valid for 5 s, but the program has reported that it has stopped.
     await leading;
     expect(JSON.parse((await ask(server, '/resign', 'POST')).body)).toMatchObject({ resigned: false });
   });
@@ -144,7 +144,7 @@ describe('the endpoints of a sidecar', () => {
     expect(term.signal.aborted).toBe(false);
   });
 
-  test('answer /healthz and /metrics, to HEAD as well', async () => {
+  test('answer /healthz and /metrics, and HEAD, too', async () => {
     const { server } = await start();
     expect(await ask(server, '/healthz')).toMatchObject({ status: 200, body: 'ok\n' });
     expect(await ask(server, '/metrics?x')).toMatchObject({ status: 200, body: 'leading 1\n' });

@@ -12,7 +12,7 @@ function makeLeadership(holder?: string) {
     identity: () => 'web-1',
     holder: () => holder,
   });
-  /** Leads in a term; tells when it has let go of it, in milliseconds. */
+  /** Leads in a term. Returns when it has released, in milliseconds. */
   const lead = (lastsMs = 15_000) => {
     const term = new FakeTerm(lastsMs, clock);
     const freed: number[] = [];
@@ -23,7 +23,7 @@ function makeLeadership(holder?: string) {
 }
 
 describe('the leadership that a sidecar shows to its program (rule 15)', () => {
-  test('names who was observed, while this candidate does not lead', () => {
+  test('names the observed holder while this candidate does not lead', () => {
     expect(makeLeadership('web-2').leadership.account()).toEqual({
       lease: 'default/web',
       identity: 'web-1',
@@ -34,7 +34,7 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(makeLeadership().leadership.account()).toMatchObject({ holder: '' });
   });
 
-  test('holds for what is left of the term at that very moment, and never for long', async () => {
+  test('is valid for the rest of the term, and never for long', async () => {
     const { clock, leadership, lead } = makeLeadership();
     lead(15_000);
     expect(leadership.account()).toEqual({
@@ -52,12 +52,12 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(leadership.account()).toMatchObject({ holder: '', leading: false, validForMs: 0 });
   });
 
-  test('never names this candidate by what was observed, but by its term alone', () => {
+  test('names this candidate only because of its term, never because of an observation', () => {
     const { leadership } = makeLeadership('web-1');
     expect(leadership.account()).toMatchObject({ holder: '', leading: false });
   });
 
-  test('changes at once when the term is over, and the Lease is kept until nobody relies on it any more', async () => {
+  test('changes at once when the term is over, and the Lease is kept until the last promise ends', async () => {
     const { clock, leadership, lead } = makeLeadership();
     const { term, freed } = lead();
     await clock.advance(1000);
@@ -71,7 +71,7 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(freed).toEqual([6000]);
   });
 
-  test('is relied upon by nobody where nobody has asked: the Lease goes at once', async () => {
+  test('has no promise without a request: the Lease is released at once', async () => {
     const { clock, lead } = makeLeadership();
     await clock.advance(5000);
     const { term, freed } = lead();
@@ -81,7 +81,7 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(freed).toEqual([6000]);
   });
 
-  test('may have been told right before this process began, by another that is gone', async () => {
+  test('may have been promised just before this process started, by a predecessor that is gone', async () => {
     const { clock, lead } = makeLeadership();
     await clock.advance(1000);
     const { term, freed } = lead();
@@ -92,7 +92,7 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(freed).toEqual([5000]);
   });
 
-  test('is of no use any more when another has taken the Lease by force', async () => {
+  test('has no effect any more when another has taken the Lease by force', async () => {
     const { clock, leadership, lead } = makeLeadership();
     const { term, freed } = lead();
     leadership.account();
@@ -102,7 +102,7 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(freed).toEqual([100]);
   });
 
-  test('is relied upon no more once the program says so', async () => {
+  test('has no promise any more after the program has stopped', async () => {
     const { clock, leadership, lead } = makeLeadership();
     const { term, freed } = lead();
     leadership.account();
@@ -113,7 +113,7 @@ describe('the leadership that a sidecar shows to its program (rule 15)', () => {
     expect(freed).toEqual([100]);
   });
 
-  test('is relied upon in a later term even if the program had given up a former one', async () => {
+  test('is promised in a later term even if the program had given up a former one', async () => {
     const { clock, leadership, lead } = makeLeadership();
     const first = lead();
     leadership.acknowledge();

@@ -13,7 +13,7 @@ interface Container {
   readonly args?: readonly string[];
 }
 
-/** What `participate` is given by the container of an example. */
+/** The arguments of `participate` in the container of an example. */
 async function participationOf(folder: string, container: string) {
   const text = readFileSync(new URL(`../../../examples/${folder}/deployment.yaml`, import.meta.url), 'utf8');
   const deployment = parseAllDocuments(text)
@@ -27,7 +27,7 @@ async function participationOf(folder: string, container: string) {
   const words = [...(found?.command ?? []), ...(found?.args ?? [])];
   const env = (found?.env ?? []).map(({ name, valueFrom }) => {
     const { fieldPath = '' } = valueFrom?.fieldRef ?? {};
-    // Of what the downward API gives, a version has to look like one.
+    // Of the downward API's values, a version must look like a version.
     return [name, fieldPath.includes('version') ? '1.4.2' : fieldPath];
   });
   const given: unknown[] = [];
@@ -60,7 +60,7 @@ describe('the examples of taking part', () => {
     ]);
   });
 
-  test('stand beside a program', async () => {
+  test('run beside a program', async () => {
     expect(await participationOf('python', 'participate')).toMatchObject([
       { lease: 'invoices', command: [], settings: { strategy: STRATEGY, leadByConnection: true } },
     ]);

@@ -68,7 +68,7 @@ async function untilThere(count: number): Promise<readonly Candidate[]> {
 }
 
 describe('taking part for a program', () => {
-  test('publishes a candidate that says what it was told of the pod, and takes it back', async () => {
+  test('publishes a candidate with the data of its pod, and deletes it', async () => {
     const { host, ended } = start(
       { labels: 'zone=b,app=web', binaryVersion: '1.4.2', emulationVersion: '1.4.0', priority: '-3' },
       { env: { ...pod, POD_NAMESPACE: 'default' } },
@@ -101,7 +101,7 @@ describe('taking part for a program', () => {
     expect(host.said.out).toContain('"msg":"The LeaseCandidate has no owner');
   });
 
-  test('that is to run a command ends at SIGTERM before anything leads, and never starts it', async () => {
+  test('with a command exits at SIGTERM before it leads, and never starts the command', async () => {
     const written = join(folder, 'written');
     const { host, ended } = start({}, { command: ['/bin/sh', '-c', `echo x > ${written}`] });
     await untilThere(1);
@@ -111,7 +111,7 @@ describe('taking part for a program', () => {
     expect(await ended).toBe(0);
     expect(await candidates()).toEqual([]);
     expect(existsSync(written)).toBe(false);
-    // The standard output is the command's.
+    // The standard output belongs to the command.
     expect(host.said.out).toBe('');
     expect(host.said.err).toContain('"msg":"Standing"');
   });
@@ -120,7 +120,7 @@ describe('taking part for a program', () => {
     { name: 'with a command', flags: {}, command: ['sleep', '60'] },
     { name: 'without one', flags: {}, command: [] },
     { name: 'as a mere candidate', flags: { candidateOnly: 'true', identity: 'web-0' }, command: [] },
-  ])('$name is ready once its candidate is published', async ({ flags, command }) => {
+  ])('$name is ready when its candidate is published', async ({ flags, command }) => {
     const { host, ended } = start({ ...flags, healthListen: '127.0.0.1:0' }, { command });
     const address = await vi.waitUntil(() =>
       /"healthListen":\{"host":"(?<host>[^"]+)","port":(?<port>\d+)\}/.exec(host.said.out + host.said.err),
@@ -151,7 +151,7 @@ describe('taking part for a program', () => {
       flags: () => ({ kubeconfig: writeKubeconfig('nowhere', 'https://127.0.0.1:9') }),
       want: 'the LeaseCandidate is not published yet',
     },
-  ])('is not ready as long as $name', async ({ flags, want }) => {
+  ])('is not ready while $name', async ({ flags, want }) => {
     const { host, ended } = start({ ...flags(), healthListen: '127.0.0.1:0' });
     const port = await vi.waitUntil(() => /"healthListen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1]);
     const response = await fetch(`http://127.0.0.1:${port}/readyz`);
@@ -176,7 +176,7 @@ describe('taking part for a program', () => {
     expect(existsSync(socketPath)).toBe(false);
   });
 
-  test('is no candidate for a program that asks for the lead, but is not well', async () => {
+  test('is no candidate for a program that asks for the lead, but is unhealthy', async () => {
     const { host, ended } = start({ leadByConnection: 'true', readyUrl: 'http://127.0.0.1:9/readyz' });
     const port = await vi.waitUntil(() => /"listen":\{[^}]*"port":(\d+)/.exec(host.said.out)?.[1]);
     const asked = get(`http://127.0.0.1:${port}/lead`, { agent: false });
@@ -189,7 +189,7 @@ describe('taking part for a program', () => {
     expect(await ended).toBe(0);
   });
 
-  test('ends at SIGTERM although the API server cannot be reached', async () => {
+  test('exits at SIGTERM although the API server is down', async () => {
     const { host, ended } = start(
       { kubeconfig: writeKubeconfig('nowhere', 'https://127.0.0.1:9') },
       { command: ['true'] },
@@ -199,7 +199,7 @@ describe('taking part for a program', () => {
     expect(await ended).toBe(0);
   });
 
-  test('is no candidate as long as the program is not well', async () => {
+  test('is no candidate while the program is unhealthy', async () => {
     const { ended, host } = start({ readyUrl: 'http://127.0.0.1:9/readyz' });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await candidates()).toEqual([]);
@@ -207,7 +207,7 @@ describe('taking part for a program', () => {
     expect(await ended).toBe(0);
   });
 
-  test('is refused where the address is taken, with what to do', async () => {
+  test('is refused if the address is in use, with what to do', async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;

@@ -30,7 +30,7 @@ describe('a command that is held', () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  test('never runs where the process that holds it is killed first', async () => {
+  test('never runs if the process that holds it is killed first', async () => {
     const file = join(folder, 'written');
     const code = `import { spawnHeld } from '${MODULE}';
       spawnHeld(['/bin/sh', '-c', 'touch ${file}'], process.env);
@@ -44,7 +44,7 @@ describe('a command that is held', () => {
   test.each([
     { name: 'does not exist', command: ['no-such-command-here'], code: 'ENOENT' },
     { name: 'is a path that does not exist', command: ['/none/such'], code: 'ENOENT' },
-  ])('is refused with the code of the system if it $name', ({ command, code }) => {
+  ])('is refused with the system’s error code if it $name', ({ command, code }) => {
     expect(() => spawnHeld(command, env)).toThrow(expect.objectContaining({ code }));
   });
 

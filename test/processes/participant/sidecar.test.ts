@@ -5,7 +5,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 describe('a program', () => {
   test.each<{ name: string; answers: boolean[]; want: boolean[] }>([
     { name: 'is not well before it has said so', answers: [false, false], want: [false, false] },
-    { name: 'is well as soon as it says so', answers: [false, true], want: [false, true] },
+    { name: 'is healthy as soon as it reports that', answers: [false, true], want: [false, true] },
     {
       name: 'is well after a failure or two',
       answers: [true, false, false, true],

@@ -5,7 +5,7 @@ import { priorityFaults } from './priority-faults.ts';
 import { processFaults } from './process-faults.ts';
 import { serverFaults } from './server-faults.ts';
 
-/** Everything that may go wrong. */
+/** All faults. */
 export const FAULTS = {
   ...networkFaults,
   ...serverFaults,

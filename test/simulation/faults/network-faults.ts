@@ -4,14 +4,17 @@ import type { SimWorld } from '../sim-world.ts';
 import { type Fault, fault, type Population } from './fault.ts';
 
 interface LinkArgs {
-  /** A slot, a replica, a replica's connection for its lock, or everybody. */
+  /** A slot, a replica, a replica's connection for its lock, or all processes. */
   readonly target: string;
   readonly disturbance: Omit<Disturbance, 'kind'>;
   readonly forMs: number;
 }
 
 const EVERYBODY = 'everybody';
-/** A process that was disturbed gives up a request that hangs after 10 s, and has repeated everything after so long, in milliseconds. */
+/**
+ * After a disturbance, a process times out a hanging request after 10 s, and has repeated everything within this
+ * time, in milliseconds.
+ */
 const LOOK_MS = 15_000;
 const RECONNECTED = {
   ms: 45_000,
@@ -41,7 +44,7 @@ function connectionsOf({ network }: SimWorld, target: string) {
   return target === EVERYBODY ? network.connections : network.connectionsOf(target);
 }
 
-/** Something is wrong with the requests of one process, or of all, for a while. */
+/** Disturbs the requests of one process, or of all, for a while. */
 function disturbed(
   kind: string,
   disturbance: (chance: Chance) => LinkArgs['disturbance'],
@@ -75,7 +78,7 @@ interface CutArgs {
   readonly forMs: number;
 }
 
-/** Nothing gets through between one process and the API servers; what is open stays open. */
+/** Blocks all traffic between one process and the API servers. Open connections stay open. */
 function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
   return fault<CutArgs>({
     plan: (chance, population) => ({
@@ -101,7 +104,7 @@ function cut(kind: string, outcome: 'dropped' | 'lost'): Fault<unknown> {
   });
 }
 
-/** At one moment, to the watches of one process. */
+/** Affects the watches of one process at one moment. */
 function toWatches(
   strike: (world: SimWorld, target: string) => void,
   settlesWithin: Fault<unknown>['settlesWithin'],
@@ -118,7 +121,7 @@ function toWatches(
   });
 }
 
-/** What may go wrong on the way between a process and the API servers. */
+/** Faults between a process and the API servers. */
 export const networkFaults = {
   requestsLost: disturbed(
     'requestsLost',

@@ -25,21 +25,21 @@ const planLease = (chance: Chance, { leases }: Population): LeaseArgs => ({
 });
 
 interface TheftArgs extends LeaseArgs {
-  /** How long the leader sleeps from then on; 0: not at all. */
+  /** How long the leader sleeps afterwards; 0: it does not sleep. */
   readonly sleepsMs: number;
-  /** How long before it the coordinators see nothing any more; 0: they see it. */
+  /** How long before the change the coordinators' watches stop; 0: they do not stop. */
   readonly unseenMs: number;
 }
 
-/** The coordinators see it so much later, in milliseconds. */
+/** How long after the change the coordinators see it, in milliseconds. */
 const SEEN_AFTER_MS = 500;
 
-/** Changes a Lease; false where it cannot just now. */
+/** Changes a Lease. Returns false if this is not possible now. */
 type Change = (world: SimWorld, key: string) => boolean;
 
 /**
- * Somebody who is not its holder changes a Lease, in a way that takes it from its holder's hands: while the holder sleeps,
- * perhaps, or while the coordinators' watches have a gap.
+ * Another client takes a Lease from its holder. The holder may sleep at that time, or the coordinators' watches may
+ * have a gap.
  */
 function theft(change: Change): Fault<unknown> {
   return fault<TheftArgs>({
@@ -75,7 +75,7 @@ function overwriting(change: (spec: JsonObject, world: SimWorld) => JsonObject):
   };
 }
 
-/** Deletes a Lease; false where that cannot be just now. */
+/** Deletes a Lease. Returns false if this is not possible now. */
 export function deleteLease(world: SimWorld, key: string): boolean {
   const lease = world.api.lease(key);
   if (!lease || !world.mayDelete(key)) return false;
@@ -83,7 +83,7 @@ export function deleteLease(world: SimWorld, key: string): boolean {
   return true;
 }
 
-/** Somebody writes into a Lease what its holder does not care about. */
+/** Another client writes fields of a Lease that its holder ignores. */
 function tampering(
   plan: (chance: Chance) => JsonObject,
   settlesWithin: Fault<unknown>['settlesWithin'] = REGRANTED,
@@ -101,15 +101,17 @@ function tampering(
   });
 }
 
-/** The former leader comes back so much later, in milliseconds. */
+/** How long the former leader stays away, in milliseconds. */
 const AWAY_MS = 60_000;
-/** And the coordinators start so much later, in milliseconds. */
+/** How long after the deletion the coordinators start, in milliseconds. */
 const STARTED_AFTER_MS = 200;
 
-/** By then a coordinator has seen a better candidate, and replaced a grant that nobody has taken up yet. */
+/**
+ * By then, a coordinator has seen the better candidate, and has replaced a grant that its holder has not renewed yet.
+ */
 const REVISED_MS = 300;
 
-/** Gives a candidate that runs a version that is better than the holder's; false where there is none. */
+/** Gives a running candidate a better version than the holder's. Returns false if there is no such candidate. */
 function improveAnother(world: SimWorld, key: string, holder: string): boolean {
   const slot = world.slots.find(
     ({ key: its, candidate }) => its === key && candidate && candidate.identity.name !== holder,
@@ -129,10 +131,10 @@ const planCandidate = (chance: Chance, { slots }: Population): CandidateArgs => 
   slot: chance.pick(slots)?.name ?? '',
 });
 
-/** What others may do to Leases and LeaseCandidates. */
+/** Changes of Leases and LeaseCandidates by other clients. */
 export const objectFaults = {
   leaseDeleted: theft(deleteLease),
-  /** While no coordinator runs: those that start then have never seen it. */
+  /** The deletion happens while no coordinator runs. Coordinators that start later have never seen the Lease. */
   leaseDeletedBeforeStart: fault<LeaseArgs & { readonly afterMs: number }>({
     plan: (chance, population) => ({ ...planLease(chance, population), afterMs: chance.between(500, 4000) }),
     strike: (world, { lease, afterMs }) => {
@@ -148,8 +150,8 @@ export const objectFaults = {
     settlesWithin: REGRANTED,
   }),
   /**
-   * The coordinator creates a Lease, and its connection breaks before the answer comes; the new leader's Lease is deleted while no
-   * watch tells of it. Longer Leases are kept for 15 s only (rule 8).
+   * The coordinator creates a Lease, and its connection breaks before the answer arrives. Then the new leader's Lease
+   * is deleted while no watch reports it. A coordinator reserves longer Leases only for 15 s (rule 8).
    */
   leaseDeletedAfterLostGrant: fault<LeaseArgs & { readonly afterMs: number }>({
     plan: (chance, population) => ({ ...planLease(chance, population), afterMs: chance.between(2000, 8000) }),
@@ -176,9 +178,9 @@ export const objectFaults = {
   }),
   leaseEmptied: theft(overwriting(({ preferredHolder: _, ...spec }) => ({ ...spec, holderIdentity: '' }))),
   /**
-   * The coordinator revises a grant, as a better candidate comes, and ends; another one, which has seen both grants, finds the
-   * Lease emptied soon after. Most can go wrong where the second holder renews for a shorter time than it was granted the
-   * Lease for.
+   * The coordinator revises a grant because of a better candidate, and stops. Another coordinator, which has seen
+   * both grants, finds the Lease emptied soon after. The risk is highest if the second holder's lease duration is
+   * shorter than its grant.
    */
   leaseEmptiedAfterRevision: fault<{ readonly afterMs: number }>({
     plan: (chance) => ({ afterMs: chance.between(2000, 7000) }),
@@ -261,7 +263,7 @@ export const objectFaults = {
     },
     settlesWithin: PUBLISHED_ANEW,
   }),
-  /** A program comes back as a candidate of the other group, and leaves the candidate behind that it was (rule 13). */
+  /** A program comes back as a candidate of the other group, and leaves its old candidate behind (rule 13). */
   candidateChangesGroup: fault<CandidateArgs & { readonly ms: number }>({
     plan: (chance, population) => ({ ...planCandidate(chance, population), ms: chance.between(200, 8000) }),
     strike: (world, { slot, ms }) =>
@@ -274,7 +276,7 @@ export const objectFaults = {
       const candidate = world.candidateOf(slot);
       if (!candidate) return false;
       const pingTime = formatMicroTime(world.clock.wallTime() + BigInt(aheadMs) * 1000n);
-      // One that takes a ping of the coordinator's back leaves the candidate silent until it renews, minutes later.
+      // If a client reverts the coordinator's ping, the candidate stays silent until its renewal, minutes later.
       if (pingTime <= String(specOf(candidate)['pingTime'] ?? '')) return false;
       world.writeAs('vandal', candidateResourceOf(candidate), candidate, {
         ...candidate,

@@ -21,7 +21,7 @@ function participantIn(world: SimWorld, name: string) {
   return candidate instanceof SimParticipant ? candidate.participant : undefined;
 }
 
-/** What a program does with its participant. */
+/** Actions of a program with its participant. */
 export const participantFaults = {
   participantResigns: fault<ParticipantArgs>({
     plan: planParticipant,

@@ -6,18 +6,18 @@ import { formatMicroTime } from '../../../src/coordination/micro-time.ts';
 import { candidateResourceOf } from '../sim-store.ts';
 import { type Fault, fault } from './fault.ts';
 
-/** Who moves leaders. */
+/** The names of the users who move leaders. */
 export const PRIORITY_WRITER = 'on-call';
 
 interface PriorityArgs {
   readonly slot: string;
-  /** Undefined: whatever was set is taken off. */
+  /** Undefined: the priority is removed. */
   readonly priority: number | undefined;
-  /** Undefined: without an end. */
+  /** Undefined: the priority has no end. */
   readonly forMs: number | undefined;
 }
 
-/** What people do to move leaders (rule 16). */
+/** Changes of priorities by users who move leaders (rule 16). */
 export const priorityFaults = {
   prioritySet: fault<PriorityArgs>({
     plan: (chance, { slots }) => ({

@@ -6,7 +6,7 @@ import { type Fault, fault, type Population } from './fault.ts';
 import { deleteLease } from './object-faults.ts';
 
 const HOUR_MS = 3_600_000;
-/** For everybody to have looked at the lock again, in milliseconds. */
+/** Time in which all replicas have checked the lock again, in milliseconds. */
 const LOCK_LOOK_MS = 10_000;
 const REPLACED = {
   ms: 60_000,
@@ -40,14 +40,14 @@ const planReplica =
 interface BuiltInGrantArgs {
   readonly lease: number;
   readonly awayMs: number;
-  /** Why it has to. */
+  /** The reason of the change. */
   readonly because: 'deleted' | 'crashes' | 'stops';
 }
 
-/** The lock of ours has run out by then, and the built-in controller has seen that. */
+/** By then, our lock has expired, and the built-in controller has noticed. */
 const BUILT_IN_HAS_LOCK_MS = 20_000;
 
-/** Nobody of ours reaches the lock as usual for so long, or until the returned function is called. */
+/** Disturbs our requests for the lock for this long, or until the caller calls the returned function. */
 function disturbLocks(world: SimWorld, ms: number, disturbance: Disturbance, then = () => {}): () => void {
   const locks = world.plan.replicas.flatMap(({ name }) => world.network.linksOf(`${name}-lock`));
   return world.during(ms, () => {
@@ -60,27 +60,27 @@ function disturbLocks(world: SimWorld, ms: number, disturbance: Disturbance, the
   });
 }
 
-/** Those of no candidate otherwise: OldestEmulationVersion prefers them. */
+/** No other candidate has these versions, and OldestEmulationVersion prefers them. */
 const BEST_VERSIONS = { binaryVersion: '1.36.0', emulationVersion: '1.33.0' };
 
-/** Whether a Lease whose candidate in `slot` hangs can have a leader all the same. */
+/** Whether a Lease can have a leader although the candidate in `slot` hangs. */
 function mayLeadBeside(slot: SimSlot, other: SimSlot): boolean {
   return other !== slot && other.key === slot.key && !other.isHanging && !other.plan.isPlain;
 }
 
-/** For a Lease to run out whose leader sleeps, and to be granted, in milliseconds. */
+/** Time for the Lease of a sleeping leader to expire and be granted, in milliseconds. */
 const GRANTED_WITHIN_MS = 90_000;
-/** The built-in controller crashes so long after a grant. */
+/** Time from a grant to the crash of the built-in controller. */
 const CRASHES_AFTER_MS = 500;
 
-/** What may happen to processes. */
+/** Faults of processes. */
 export const processFaults = {
   candidatePaused: fault<SlotArgs>({
     plan: planSlot(60_000),
     strike: (world, { slot, ms }) => world.slot(slot)?.pause(ms) ?? false,
     settlesWithin: REPLACED,
   }),
-  /** Long enough to lose the Lease, short enough to wake up and release what is another's by then (rule 8). */
+  /** Long enough to lose the Lease, and short enough to wake up and release the Lease of its successor (rule 8). */
   leaderPaused: fault<{ readonly lease: number; readonly ms: number }>({
     plan: (chance, { leases }) => ({ lease: chance.upTo(leases.length), ms: chance.between(15_000, 25_000) }),
     strike: (world, { lease, ms }) => {
@@ -104,7 +104,7 @@ export const processFaults = {
     strike: (world, { slot, ms }) => world.slot(slot)?.stop(ms) ?? false,
     settlesWithin: REPLACED,
   }),
-  /** A new version is rolled out in a slot. */
+  /** Rolls out a new version in a slot. */
   candidateReplaced: fault<SlotArgs & { readonly binaryVersion: string; readonly emulationVersion: string }>({
     plan: (chance, population) => {
       const minor = chance.between(34, 39);
@@ -118,7 +118,7 @@ export const processFaults = {
       world.slot(slot)?.replace(ms, { binaryVersion, emulationVersion }) ?? false,
     settlesWithin: REPLACED,
   }),
-  /** Its candidate goes on answering pings, for a while or for good. */
+  /** The program's candidate still answers pings. The elector hangs for a while or for ever. */
   electorHangs: fault<{ readonly slot: string; readonly forMs: number | undefined }>({
     plan: (chance, { slots }) => ({
       slot: chance.pick(slots)?.name ?? '',
@@ -134,7 +134,7 @@ export const processFaults = {
     },
     settlesWithin: REPLACED,
   }),
-  /** A version is rolled out that is to be preferred, and whose elector hangs for good. */
+  /** Rolls out a preferred version whose elector hangs for ever. */
   hangingVersionReplaces: fault<SlotArgs>({
     plan: planSlot(8000),
     strike: (world, { slot: name, ms }) => {
@@ -170,7 +170,7 @@ export const processFaults = {
     strike: (world, { replica, ms }) => !world.memory.isNeeded && world.coordinators.crash(replica, ms),
     settlesWithin: REPLACED,
   }),
-  /** Right when one of its next writes has been carried out, or is about to be. */
+  /** Crashes a replica right before or right after the server applies one of its next writes. */
   replicaCrashesAtWrite: fault<ReplicaArgs & { readonly writes: number; readonly isCarriedOut: boolean }>({
     plan: (chance, population) => ({
       ...planReplica(20_000)(chance, population),
@@ -208,7 +208,10 @@ export const processFaults = {
     },
     settlesWithin: REPLACED,
   }),
-  /** It takes the lock while ours cannot reach theirs, and what becomes of their claims is then uncertain. */
+  /**
+   * The built-in controller takes the lock while our replicas cannot reach it. Afterwards their claims have uncertain
+   * results.
+   */
   builtInTakesOver: fault<{ readonly awayMs: number; readonly outcome: 'lost' | 'twice' }>({
     plan: (chance) => ({
       awayMs: chance.between(18_000, 35_000),
@@ -224,7 +227,7 @@ export const processFaults = {
     },
     settlesWithin: REPLACED,
   }),
-  /** It takes the lock while ours cannot reach theirs, and then has to give a Lease to somebody. */
+  /** The built-in controller takes the lock while our replicas cannot reach it, and then has to grant a Lease. */
   builtInGrants: fault<BuiltInGrantArgs>({
     plan: (chance, { leases }) => ({
       lease: chance.upTo(leases.length),
@@ -246,8 +249,8 @@ export const processFaults = {
     settlesWithin: REPLACED,
   }),
   /**
-   * It gives a Lease away whose leader sleeps, and crashes; the leader wakes up, and releases what is another's by then, before
-   * ours have the lock.
+   * The built-in controller grants the Lease of a sleeping leader to another candidate, and crashes. The leader wakes
+   * up, and releases its successor's Lease before our replicas have the lock.
    */
   leaderWakesAfterBuiltIn: fault<{ readonly lease: number; readonly afterMs: number }>({
     plan: (chance, { leases }) => ({

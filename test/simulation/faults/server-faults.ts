@@ -28,16 +28,16 @@ const planServer =
   });
 
 /**
- * A coordinator that starts, and finds a Lease missing that was deleted a moment ago, knows of its leader by its candidates: while these
- * are out of sight, coordinators have to remember.
+ * A coordinator that starts and finds a Lease missing that was just deleted infers its leader from the candidates.
+ * While the candidates are hidden, coordinators must remember the leader.
  */
 function mayHideCandidates(world: SimWorld): boolean {
   return !world.coordinators.areCandidatesHidden && world.memory.rob(world.leaseKeys);
 }
 
-/** What may go wrong with the API servers and their storage. */
+/** Faults of the API servers and their storage. */
 export const serverFaults = {
-  /** Its watches show nothing new: the two servers are not at the same point any more. */
+  /** The watches of one server stall: the two servers show different states. */
   serverStale: fault<ServerArgs>({
     plan: planServer(40_000),
     strike: (world, { server, forMs }) => {
@@ -61,7 +61,7 @@ export const serverFaults = {
     },
     settlesWithin: RESTARTED,
   }),
-  /** It cannot reach its storage, which may do what it was asked to all the same. */
+  /** The server cannot reach its storage, which may still apply its requests. */
   serverWithoutStorage: fault<ServerArgs & { readonly status: number }>({
     plan: (chance) => ({
       server: chance.upTo(2),
@@ -114,7 +114,7 @@ export const serverFaults = {
     },
     settlesWithin: RESTARTED,
   }),
-  /** The servers are restarted one after the other, without the API for a while, and with it again. */
+  /** All servers are restarted one after the other, without the API for a while, and then with it again. */
   apiVersionLost: fault<{
     readonly forMs: number;
     readonly meanwhile: readonly string[];
@@ -141,7 +141,10 @@ export const serverFaults = {
     },
     settlesWithin: REDISCOVERED,
   }),
-  /** One server is restarted without the API, for long, and then with it again; whoever is connected to it stays so. */
+  /**
+   * One server is restarted without the API for a long time, and then with it again. Its clients stay connected to
+   * it.
+   */
   apiVersionLostAtOne: fault<ServerArgs>({
     plan: (chance) => ({ server: chance.upTo(2), forMs: chance.between(30_000, 150_000) }),
     strike: (world, { server, forMs }) => {
@@ -160,7 +163,10 @@ export const serverFaults = {
     },
     settlesWithin: REDISCOVERED,
   }),
-  /** Servers are restarted with the feature gate turned the other way, and back again: one of them, or one after the other. */
+  /**
+   * One server, or both one after the other, is restarted with the feature gate turned the other way, and later back
+   * again.
+   */
   gateTurned: fault<{ readonly servers: readonly number[]; readonly forMs: number }>({
     plan: (chance) => ({
       servers: chance.pick([[0], [1], [0, 1]]),
@@ -185,7 +191,7 @@ export const serverFaults = {
     settlesWithin: FENCED,
   }),
   storageRestored: fault<{ readonly afterMs: number }>({
-    // A backup is older than the last renewal of the lock, by which a coordinator notices.
+    // The backup is older than the last renewal of the lock. A coordinator notices the restore because of that.
     plan: (chance) => ({ afterMs: chance.between(5000, 60_000) }),
     strike: (world, { afterMs }) => {
       world.restoreLater(afterMs);

@@ -1,6 +1,9 @@
 import { type Mutant, mutant } from './mutant.ts';
 
-/** Each clause of the rules stands for a way to get two leaders, none, or a storm: these leave one out, or get it wrong. */
+/**
+ * Each clause of the rules prevents two leaders, no leader, or a storm of requests. Each mutant removes a clause or
+ * breaks it.
+ */
 export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // What a write rests on.
   mutant('lease-without-version', 'writes Leases without their resourceVersion', [
@@ -200,8 +203,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'leaseTransitions: change.leaseTransitions,\n        strategy: change.strategy,',
     'leaseTransitions: 0 * change.leaseTransitions,\n        strategy: change.strategy,',
   ]),
-  // Grants that are not taken up.
-  mutant('grant-stands', 'never replaces a grant that is not taken up', [
+  // Grants that the new holder does not renew.
+  mutant('grant-stands', 'never replaces a grant that the new holder does not renew', [
     'election/decide-provisional.ts',
     'const isLate = at >= lateAt;',
     'const isLate = at >= lateAt + Number.MAX_VALUE;',
@@ -326,7 +329,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(evicting.slice(1), a, b),',
   ]),
-  mutant('conflict-is-none', 'follows the first of two strategies in a conflict', [
+  mutant('conflict-is-none', 'uses the first of two strategies in a conflict', [
     'election/outcome.ts',
     "return roots.length === 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
     "return roots.length >= 1 ? { kind: 'resolved', strategy: root } : conflictBetween(all);",
@@ -336,7 +339,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     "return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy) };",
     "return { reason: 'StrategyChanged', actions: nameStrategy(view, outcome.strategy).slice(1) };",
   ]),
-  // When to look again.
+  // The time of the next decision.
   mutant(
     'no-look-at-expiry',
     'does not decide when a Lease expires',
@@ -356,7 +359,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const SILENT_AFTER_MS = 6 * 60_000;',
     'const SILENT_AFTER_MS = 60_000;',
   ]),
-  // Watching.
+  // Watches.
   mutant(
     'goes-on-after-410',
     'continues a watch from a position that the server no longer has',
@@ -366,7 +369,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       "if (isForgotten(error)) return 'refused';",
     ],
     [
-      // A place that was refused so often is given up, too.
+      // The program also stops retrying a place that was refused this often.
       'kubernetes/reflector.ts',
       'const MAX_REFUSALS = 5;',
       'const MAX_REFUSALS = 5000;',
@@ -392,13 +395,13 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'keeps the lock when its API server has lost the API, although another server may have it',
     [
       'controller/lock/coordinator-lock.ts',
-      "if (decision.kind === 'renew' && this.#shouldLetGo()) return await this.#letGo();",
+      "if (decision.kind === 'renew' && this.#shouldRelease()) return await this.#letGo();",
       '',
     ],
   ),
   mutant('blind-to-restore', 'does not notice a restored backup', [
     'kubernetes/reflector.ts',
-    'if (isResumed) await assertNotSetBack(client, { path, query, resourceVersion, signal });',
+    'if (isResumed) await assertNotRestored(client, { path, query, resourceVersion, signal });',
     '',
   ]),
   mutant('believes-made-up-ends', 'treats a holder as ended when the kubelet does not know its state', [

@@ -1,13 +1,13 @@
-/** A breakage of the program, made by hand: the simulation has to notice it. */
+/** A manual mutation of the program that the simulation must notice. */
 export interface Mutant {
   /** A short name, for `--only`. */
   readonly name: string;
-  /** What is broken, as it continues "the coordinator" or "a participant". */
+  /** The defect, as a predicate after "the coordinator" or "a participant". */
   readonly what: string;
   readonly edits: readonly Edit[];
 }
 
-/** `find` stands exactly once in `file`, a path from src/ on. */
+/** `find` occurs exactly once in `file`, a path below src/. */
 export interface Edit {
   readonly file: string;
   readonly find: string;

@@ -5,7 +5,7 @@ import { MUTANTS } from './mutants.ts';
 const SOURCE = new URL('../../../src/', import.meta.url);
 
 describe('the mutants of the simulation', () => {
-  test('have a name of their own each', () => {
+  test('have unique names', () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });

@@ -2,7 +2,7 @@ import { COORDINATOR_MUTANTS } from './coordinator-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { PARTICIPANT_MUTANTS } from './participant-mutants.ts';
 
-/** By who is broken, as a sentence about it begins. */
+/** The subject of the sentence about a mutant. */
 export const MUTANTS_OF: Readonly<Record<string, readonly Mutant[]>> = {
   'the coordinator': COORDINATOR_MUTANTS,
   'a participant': PARTICIPANT_MUTANTS,

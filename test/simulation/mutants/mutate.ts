@@ -1,9 +1,7 @@
 import { registerHooks } from 'node:module';
 import { MUTANTS } from './mutants.ts';
 
-/*
- * Loaded before a worker's first module: breaks the program as the mutant says that CLE_MUTANT names.
- */
+/* Loaded before a worker's first module. Applies the mutant that CLE_MUTANT names. */
 
 const SOURCE = new URL('../../../src/', import.meta.url).href;
 const name = process.env['CLE_MUTANT'];

@@ -1,6 +1,6 @@
 import { type Mutant, mutant } from './mutant.ts';
 
-/** What a participant promises (rule 15), left out or gotten wrong. */
+/** Violations of the promises of a participant (rule 15). */
 export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
   // Never two leaders.
   mutant(

@@ -61,7 +61,7 @@ describe('the list', () => {
     expect(shown()).toEqual(['z/z', 'kube/z', 'kube-system/a', 'kube-system/b', 'kube.x/a']);
   });
 
-  test('puts a Lease elsewhere when it has become urgent, or is no longer', () => {
+  test('moves a Lease when it has become urgent, or is not urgent any more', () => {
     take(lease('a/a'), lease('b/b'));
     take(lease('b/b', { isUnled: true }));
     expect(shown()).toEqual(['b/b', 'a/a']);
@@ -70,14 +70,14 @@ describe('the list', () => {
     expect(list.size).toBe(2);
   });
 
-  test('knows each Lease as it was told last', () => {
+  test('has the last received state of each Lease', () => {
     take(lease('a/a', { holder: 'one' }));
     take(lease('a/a', { holder: 'two' }));
     expect(list.get('a/a')?.holder).toBe('two');
     expect([shown('one'), shown('two')]).toEqual([[], ['a/a']]);
   });
 
-  test('forgets what is gone', () => {
+  test('removes deleted Leases', () => {
     take(lease('a/a'), lease('b/b'));
     list.take({ changed: [], gone: ['a/a', 'never/known'] });
     expect(shown()).toEqual(['b/b']);
@@ -120,7 +120,7 @@ describe('the search', () => {
   });
 });
 
-test('filters show what they say, and how many there are within what is searched for', () => {
+test('filters show their names, and the numbers of their matches within the search', () => {
   take(
     lease('a/unled', { isUnled: true, isHeld: false }),
     lease('a/conflict', { reason: 'StrategyConflict' }),

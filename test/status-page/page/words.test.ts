@@ -14,7 +14,7 @@ const words: HelloMessage = {
 const active: StateMessage = { replica: 'active', api: 'served', hasSynced: true };
 const live = { kind: 'live' } as const;
 
-describe('what must be known first', () => {
+describe('a notice', () => {
   test.each<{ name: string; state: StateMessage; want: readonly RegExp[] }>([
     { name: 'the active replica', state: active, want: [] },
     {
@@ -23,7 +23,7 @@ describe('what must be known first', () => {
       want: [/^This replica stands by cle-1 holds the lock/],
     },
     {
-      name: 'a standby behind nobody',
+      name: 'a standby without an active replica',
       state: { ...active, replica: 'standby' },
       want: [/No known replica holds the lock.*tries to take the lock\.$/],
     },
@@ -45,19 +45,19 @@ describe('what must be known first', () => {
       want: [/^LeaseCandidates are not served Turn the API on\.$/],
     },
     {
-      name: 'a standby that has lost the API server, and does not know who decides now',
+      name: 'a standby that has lost the API server, and does not know the active replica',
       state: { ...active, replica: 'standby', lockHolder: 'cle-1', blindSince: 0 },
       want: [
         /^The API server is out of reach This replica has seen no changes since [^.]*\. It tries again\.$/,
       ],
     },
-  ])('about $name is told', ({ state, want }) => {
+  ])('about $name is shown', ({ state, want }) => {
     const told = noticesFor(live, state, words, 0).map(({ title, text }) => `${title} ${text}`);
     expect(told).toHaveLength(want.length);
     for (const [index, pattern] of want.entries()) expect(told[index]).toMatch(pattern);
   });
 
-  test('when the connection is lost is how old all of it is, and what the server says', () => {
+  test('about a lost connection contains the age of the page, and the server’s message', () => {
     const [notice] = noticesFor(
       { kind: 'lost', since: 0, why: '16 pages are open already' },
       active,
@@ -94,7 +94,7 @@ describe('an empty list', () => {
       want: 'Reading the Leases from the API server.',
     },
     {
-      name: 'that a search made',
+      name: 'after a search',
       state: active,
       isComplete: true,
       isFiltered: true,
@@ -126,7 +126,7 @@ test.each([
   [60_000, '1 min'],
   [3_600_000, '1 h'],
   [172_800_000, '2 d'],
-])('%d ms are told as %s', (durationMs, want) => {
+])('%d ms are shown as %s', (durationMs, want) => {
   expect(durationText(durationMs)).toBe(want);
 });
 
@@ -141,7 +141,7 @@ test.each([
   expect(keyInHash(hash)).toBe(want);
 });
 
-test('versions are told shortly', () => {
+test('versions are shown in short form', () => {
   expect(
     [{ binary: '1.36.0', emulation: '1.36.0' }, { binary: '1.36.0', emulation: '1.35.0' }, {}].map(
       versionText,

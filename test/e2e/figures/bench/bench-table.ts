@@ -4,8 +4,8 @@ import { type Measure, measures, type Sample } from './measures.ts';
 import { byRound, ratios, type Spread, type Subject, spreadOf, statisticsOf } from './summary.ts';
 
 /**
- * All that was measured, as a table in Markdown. Cells have the least, the median and the greatest of all rounds; one
- * value where they do not differ.
+ * Returns all measurements as a table in Markdown. Cells contain the minimum, the median and the maximum of all
+ * rounds; one value if they are equal.
  */
 export function benchTable(samples: readonly Sample[]): string {
   const header = ['what', ...contestants, 'ours / limit', 'built-in / ours'];
@@ -22,7 +22,7 @@ export function markdown(rows: readonly (readonly string[])[]): string {
   return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** Everything that there are figures for: scenario by scenario, from the smallest size to the largest. */
+/** All available figures: scenario by scenario, from the smallest size to the largest. */
 function subjectsOf(samples: readonly Sample[]): readonly Subject[] {
   const sizes = [...new Set(samples.map(({ leases }) => leases))].sort((a, b) => a - b);
   return (Object.keys(measures) as Measure[]).flatMap((measure) =>
@@ -53,13 +53,13 @@ function describeSpread({ least, median, greatest }: Spread, text: (value: numbe
   return new Set(all).size === 1 ? (all[0] ?? '') : all.join(' / ');
 }
 
-/** A multiple, to as many digits as anybody reads. */
+/** Formats a ratio with useful digits only. */
 export function describeRatio(ratio: number): string {
   if (!Number.isFinite(ratio)) return '∞';
   return ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(2);
 }
 
-/** A value of a measure, in its unit. */
+/** Formats a value of a measure, in its unit. */
 export function describe(measure: Measure, value: number): string {
   switch (measures[measure].unit) {
     case 'wait':

@@ -9,7 +9,7 @@ import { type SimPrograms, startSimPrograms } from '../sim-programs.ts';
 import { type ElectionLog, keepElectionLog } from './election-log.ts';
 import { holdLock, startLimit } from './limit.ts';
 
-/** Who is measured; the last of them to tell how far from the best the others are. */
+/** The measured contestants; the last one is the limit, to show how far the others are from the best. */
 export const contestants = ['built-in', 'this controller', 'the limit'] as const satisfies readonly (
   | ContenderName
   | 'the limit'
@@ -17,32 +17,32 @@ export const contestants = ['built-in', 'this controller', 'the limit'] as const
 
 export type ContestantName = (typeof contestants)[number];
 
-/** One of them on a fresh control plane, with programs to elect and a view of what becomes of them. */
+/** A contestant on a fresh control plane, with programs and an observer of their elections. */
 export interface Contestant {
   readonly name: ContestantName;
   readonly plane: ControlPlane;
   readonly programs: SimPrograms;
   readonly log: ElectionLog;
-  /** Of the process that it runs in: for the built-in one, that is kube-apiserver with all else that it does. */
+  /** Of its process: for the built-in coordinator, this is the whole kube-apiserver. */
   pid(): number;
-  /** How many writes to Leases and candidates the server took from it in [from, to), ms since the epoch. */
+  /** Number of its accepted writes to Leases and candidates in [from, to), ms since the epoch. */
   countWrites(from: number, to: number): Promise<number>;
-  /** Only of this controller: ends its process. */
+  /** Only for this controller: stops its process. */
   end(): Promise<void>;
-  /** Only of this controller: starts another one. */
+  /** Only for this controller: starts another process. */
   readonly start: StartWith;
-  /** Only of the limit: lists everything, and tells for how long, in milliseconds. */
+  /** Only for the limit: lists everything, and returns the duration in milliseconds. */
   list(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** The namespace of all that is elected. */
+/** The namespace of all elections. */
 export const NAMESPACE = 'bench';
 
-/** As the chart has it by default. */
+/** The chart's default. */
 const ARGS = ['--log-level', 'info'] as const;
 
-/** Starts one on a control plane of its own. `profileTo` is a directory for CPU profiles of this controller. */
+/** Starts one on its own control plane. `profileTo`: a directory for CPU profiles of this controller. */
 export async function startContestant(name: ContestantName, profileTo?: string): Promise<Contestant> {
   const audited = await startAuditedPlane();
   const { plane } = audited;

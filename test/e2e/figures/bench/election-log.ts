@@ -4,9 +4,9 @@ import { type ChangeType, followObjects } from '../../../control-plane/followed-
 import type { WatchedCandidate, WatchedLease } from '../../../control-plane/watched-objects.ts';
 import { leaseOf } from '../casts.ts';
 
-/** A Lease has got a holder, or lost the one that it had. */
+/** A Lease has got a holder, or lost its holder. */
 export interface Turn {
-  /** Empty: nobody. */
+  /** Empty: none. */
   readonly holder: string;
   /** When it was seen, in milliseconds since the Unix epoch, fractions included. */
   readonly at: number;
@@ -14,7 +14,10 @@ export interface Turn {
   isTakenUp: boolean;
 }
 
-/** Who held which Lease of a namespace since when; no more than that is kept, as there may be tens of thousands of objects. */
+/**
+ * The holder of each Lease of a namespace, and since when. Nothing else is stored, because there may be tens of
+ * thousands of objects.
+ */
 export class ElectionLog {
   readonly #turns = new Map<string, Turn[]>();
   readonly #appearances = new Map<string, number>();
@@ -36,7 +39,7 @@ export class ElectionLog {
     if (!this.#firsts.has(lease)) this.#firsts.set(lease, at);
   }
 
-  /** When a candidate was first seen; Infinity where it was not. */
+  /** When a candidate was first seen; Infinity if it was not. */
   appearanceOf(candidate: string): number {
     return this.#appearances.get(candidate) ?? Number.POSITIVE_INFINITY;
   }
@@ -50,13 +53,13 @@ export class ElectionLog {
     return this.#turns.get(lease) ?? [];
   }
 
-  /** Who holds a Lease now; undefined where nobody does. */
+  /** The present holder of a Lease; undefined if there is none. */
   holderOf(lease: string): string | undefined {
     return this.turnsOf(lease).at(-1)?.holder || undefined;
   }
 }
 
-/** An {@link ElectionLog} that is kept by watches of its own until it is stopped. */
+/** An {@link ElectionLog} from its own watches, until it is stopped. */
 export async function keepElectionLog(
   plane: CoordinationServer,
   namespace: string,

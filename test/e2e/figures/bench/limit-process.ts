@@ -1,4 +1,4 @@
-// Is the limit of limit.ts, which starts it and talks to it.
+// The limit of limit.ts, which starts this process and sends it commands.
 
 import { resourcePaths } from '../../../../src/coordination/resource-paths.ts';
 import { type ApiRequest, createClient } from '../../../../src/kubernetes/client.ts';
@@ -20,17 +20,20 @@ import type { LimitCommand, LimitSite } from './limit.ts';
 /** As many as the coordinator has. */
 const CONNECTIONS = 32;
 
-/** For so long a sign of life counts. */
+/** How long a sign of life counts. */
 const FRESH_MS = 5_000;
 
-/** A first election waits for more candidates: until none has come for QUIET_MS, at most SETTLE_MS from the first one on (rule 6). */
+/**
+ * A first election waits for more candidates: until none has appeared for QUIET_MS, at most SETTLE_MS from the first
+ * one on (rule 6).
+ */
 const SETTLE_MS = 1000;
 const QUIET_MS = 75;
 
-/** How long before the expiry of a Lease whose holder has missed its renewals its next holder is pinged, of its duration. */
+/** When the next holder of a Lease with missed renewals is pinged, as a share of its duration before the expiry. */
 const PINGED_AHEAD = 1 / 3;
 
-/** What a grant says until its holder renews it. */
+/** The duration in a grant until its holder renews it. */
 const GRANTED_SECONDS = 10;
 
 interface LeaseObject extends KubernetesObject {
@@ -46,14 +49,17 @@ interface CandidateObject extends KubernetesObject {
   readonly spec: { readonly leaseName: string; readonly renewTime?: string };
 }
 
-/** A Lease that there is, or will be as soon as the write that is under way has been answered. */
+/** A Lease that exists, or that will exist when the write in flight has been answered. */
 interface Seat {
   object: LeaseObject | undefined;
-  /** When its renewTime was seen first: a Lease's duration counts from then (rule 8). In milliseconds, by performance.now(). */
+  /**
+   * When its renewTime was first seen: a Lease's duration counts from then (rule 8). In milliseconds, by
+   * performance.now().
+   */
   renewalSeenAt: number;
   holder: string;
   timer: NodeJS.Timeout | undefined;
-  /** The renewTime for the expiry of which its next holder has been pinged. */
+  /** The renewTime before whose expiry the next holder has been pinged. */
   pingedFor: string | undefined;
 }
 
@@ -69,7 +75,7 @@ const client = createClient({
   connections: CONNECTIONS,
 });
 const seats = new Map<string, Seat>();
-/** Leases whose first candidates have come, and when the first of them did. */
+/** Leases with candidates, and when the first candidate of each appeared. */
 const settling = new Map<string, { readonly firstAt: number; readonly timer: NodeJS.Timeout }>();
 const candidates = new Map<string, CandidateObject>();
 
@@ -101,7 +107,7 @@ function grantTo(holder: string, leaseTransitions: number) {
   };
 }
 
-/** Holders only ever give way to the next best. */
+/** Holders only yield to the next best. */
 function successorOf(holder: string): string {
   const lease = leaseOf(holder);
   return candidateName(lease, Number(holder.slice(lease.length + 1)) + 1);
@@ -153,7 +159,7 @@ async function seeLease(object: LeaseObject): Promise<void> {
   const seat = seats.get(name) ?? emptySeat();
   seats.set(name, seat);
   const former = seat.holder;
-  // The timer is set anew where it would be late; otherwise it sets itself anew when it is due.
+  // The timer is only set again if it would be late; otherwise it sets itself again when it fires.
   if (seat.object?.spec.leaseDurationSeconds !== object.spec.leaseDurationSeconds) {
     clearTimeout(seat.timer);
     seat.timer = undefined;
@@ -173,7 +179,7 @@ async function seeLease(object: LeaseObject): Promise<void> {
   await grant(object, next);
 }
 
-/** How long until its next holder is to be pinged or, once it was, to be given the Lease. */
+/** The time until its next holder must be pinged, or get the Lease after the ping. */
 function untilDue({ object, renewalSeenAt, pingedFor }: Seat): number {
   if (!object) return 0;
   const { renewTime, leaseDurationSeconds = 0 } = object.spec;
@@ -184,7 +190,7 @@ function untilDue({ object, renewalSeenAt, pingedFor }: Seat): number {
 async function whenDue(seat: Seat): Promise<void> {
   seat.timer = undefined;
   const { object } = seat;
-  // It has been released, or renewed since the timer was set.
+  // It has been released or renewed since the timer was set.
   if (!object?.spec.holderIdentity) return;
   const remaining = untilDue(seat);
   if (remaining <= 0) {
@@ -193,16 +199,16 @@ async function whenDue(seat: Seat): Promise<void> {
     seat.pingedFor = object.spec.renewTime;
     void ping(next).catch(report);
   }
-  // A timer of Node's may be early by a part of a millisecond.
+  // Node's timers may be early by a fraction of a millisecond.
   seat.timer = setTimeout(() => void whenDue(seat).catch(report), Math.max(0, Math.ceil(untilDue(seat))));
 }
 
-/** A write that fails is a wait that does not end: it is measured as such. */
+/** A failed write is measured as a wait that does not end. */
 function report(error: unknown): void {
   process.stderr.write(`the limit: ${String(error)}\n`);
 }
 
-/** Tells `see` of what there is and of each change. */
+/** Calls `see` for each existing object and each change. */
 async function follow<T extends KubernetesObject>(
   path: string,
   see: (object: T) => Promise<void>,
@@ -236,7 +242,7 @@ async function follow<T extends KubernetesObject>(
   })();
 }
 
-/** Opens all connections and has the code compiled: a limit has no first time. */
+/** Opens all connections and compiles the code, because a limit has no slow first time. */
 async function warmUp(): Promise<void> {
   const path = leasesPath('default');
   const names = Array.from({ length: CONNECTIONS }, (_, index) => `warm-up-${index}`);

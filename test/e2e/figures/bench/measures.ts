@@ -1,6 +1,6 @@
 import type { ContestantName } from './contestant.ts';
 
-/** Everything that is measured. Waits are in milliseconds, many for each run; of the others each run has one. */
+/** All measures. Waits are in milliseconds, many for each run; each run has one value of the others. */
 export const measures = {
   first: { unit: 'wait', what: 'first elections: from the first candidate to the first holder' },
   firstBest: { unit: 'wait', what: '... from the best candidate’s appearance until it holds' },
@@ -29,16 +29,16 @@ export const measures = {
 
 export type Measure = keyof typeof measures;
 
-/** What one run has brought: one contestant on one control plane. */
+/** The result of one run: one contestant on one control plane. */
 export interface Sample {
   readonly contestant: ContestantName;
-  /** How many Leases there were, of five candidates each. */
+  /** Number of Leases, with five candidates each. */
   readonly leases: number;
   readonly round: number;
   readonly measure: Measure;
-  /** A wait that came to nothing is Infinity. */
+  /** A wait without a result is Infinity. */
   readonly values: readonly number[];
 }
 
-/** What a run has brought, without what it was a run of. */
+/** The result of a run, without its parameters. */
 export type Measured = Partial<Record<Measure, readonly number[]>>;

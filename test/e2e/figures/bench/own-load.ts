@@ -3,13 +3,13 @@ import { type Load, MOST, overloads, watchLoad } from '../hand-overs/load.ts';
 import { watchUsage } from '../process-usage.ts';
 import type { SimPrograms } from '../sim-programs.ts';
 
-/** What the measuring itself took while one scenario was played. */
+/** The resources that the measurement used during one scenario. */
 export interface OwnLoad extends Load {
-  /** The share of all processors' time that the process that measures and the programs' process used. */
+  /** The share of all CPU time that the measuring process and the programs' process used. */
   readonly ownShare: number;
 }
 
-/** Looks at the machine, at this process and at that of the programs from now on. */
+/** Observes the machine, this process and that of the programs from now on. */
 export async function watchOwnLoad(programs: SimPrograms): Promise<() => Promise<OwnLoad>> {
   const startedAt = performance.now();
   const [loadSince, usageSince] = await Promise.all([
@@ -29,8 +29,9 @@ const { busy, harnessLateMs, programsLateMs } = MOST;
 const MAX_OWN_SHARE = 0.5;
 
 /**
- * Why figures cannot be trusted; none where they can. Where `isBusyByNature` says that the server does as much as
- * it can, the machine is busy and the programs are late because of that alone: times count from when a candidate was seen.
+ * Why figures cannot be trusted; empty if they can. `isBusyByNature`: the server works at full capacity in this
+ * scenario, so the machine is busy and the programs are late because of that alone: times count from when a candidate
+ * was seen.
  */
 export function refusals(
   loads: Readonly<Record<string, OwnLoad>>,

@@ -16,17 +16,17 @@ const COLORS: Readonly<Record<ContestantName, string>> = {
   'this controller': '#1e66b3',
   'the limit': '#3c8c40',
 };
-/** Of one line; more would not be seen. */
+/** Maximum points of a line; more are not visible. */
 const MAX_POINTS = 200;
-/** What a logarithmic axis begins with: what was shorter is drawn there. */
+/** The start of a logarithmic axis. Shorter times are drawn there. */
 const LEAST_MS = 1;
 
 const LEGEND = { bottom: 5, itemGap: 30 };
 const CANDIDATES = 5;
-/** Whole powers of ten, as the ends of a logarithmic axis are labelled. */
+/** Powers of ten, as the ends of a logarithmic axis. */
 const [LEAST_CANDIDATES, MAX_CANDIDATES] = [1_000, 100_000];
 
-/** A drawing, and what it says in words. */
+/** A drawing, and its description in words. */
 export interface Plot {
   readonly title: string;
   readonly svg: string;
@@ -35,7 +35,10 @@ export interface Plot {
 /** Drawings by the names of their files. */
 export type Plots = ReadonlyMap<string, Plot>;
 
-/** The share of elections that were over after so many milliseconds, as points; those that never were are missing at the end. */
+/**
+ * The share of elections that were over after so many milliseconds, as points. Elections that never ended are missing
+ * at the end.
+ */
 function cumulative(waits: readonly number[]): readonly (readonly [ms: number, share: number])[] {
   const sorted = waits.filter(Number.isFinite).sort((a, b) => a - b);
   const step = Math.max(1, Math.floor(sorted.length / MAX_POINTS));
@@ -46,7 +49,7 @@ function cumulative(waits: readonly number[]): readonly (readonly [ms: number, s
   );
 }
 
-/** Everything that is drawn of a run; nothing of what was not measured. */
+/** All drawings of a run, without unmeasured parts. */
 export function plotsOf(samples: readonly Sample[]): Plots {
   const drawn: (readonly [string, Plot])[] = [];
   for (const measure of ['first', 'release', 'death'] as const) {
@@ -68,7 +71,7 @@ function sizesOf(samples: readonly Sample[], measure: Measure): readonly number[
   return [...new Set(sizes)].sort((a, b) => a - b);
 }
 
-/** How soon how many elections were over: a panel for each size, a line for each contestant, all rounds together. */
+/** The cumulative durations of elections: a panel for each size, a line for each contestant, all rounds together. */
 function waitsPlot(samples: readonly Sample[], measure: Measure, sizes: readonly number[]): Plot {
   const series = sizes.flatMap((leases, panel) =>
     contestants.map((contestant) => ({
@@ -99,7 +102,7 @@ function waitsPlot(samples: readonly Sample[], measure: Measure, sizes: readonly
   });
 }
 
-/** What a coordinator that was started with so many candidates takes. */
+/** The resources of a coordinator after a start with so many candidates. */
 function upkeepPlot(samples: readonly Sample[], sizes: readonly number[]): Plot {
   const panels = [
     { text: 'Memory at rest, in MB', lines: { resident: 'rss', 'heap in use': 'heap' }, divisor: 1e6 },
@@ -146,7 +149,7 @@ function leftOf(panel: number): number {
   return PANEL.left + panel * (PANEL.width + PANEL.gap);
 }
 
-/** Panels side by side, without a browser. */
+/** Draws panels side by side, without a browser. */
 function draw(title: string, panels: number, option: EChartsCoreOption): Plot {
   const chart = init(null, null, {
     renderer: 'svg',

@@ -14,12 +14,12 @@ import {
 } from './scenarios.ts';
 import { playRestart, playSteadyState } from './upkeep.ts';
 
-/** What is played, in this order. `first` is what all others begin with, and so is played in any case. */
+/** The scenarios, in this order. All others need `first`, which therefore always runs. */
 export const scenarios = ['first', 'steady', 'release', 'death', 'stale', 'restart', 'consecutive'] as const;
 
 export type Scenario = (typeof scenarios)[number];
 
-/** How often something of one size is played. */
+/** Number of rounds of one size. */
 export interface Size {
   readonly leases: number;
   readonly rounds: number;
@@ -27,9 +27,9 @@ export interface Size {
 
 /** In seconds. */
 export interface Durations {
-  /** For how long the steady state is looked at. */
+  /** How long the steady state is observed. */
   readonly steady: number;
-  /** For how long a process that has been started rests before its memory is read. */
+  /** How long a started process rests before its memory is read. */
   readonly rest: number;
 }
 
@@ -38,13 +38,13 @@ export interface BenchScale {
   readonly contestants: readonly ContestantName[];
   readonly scenarios: readonly Scenario[];
   readonly seconds: Durations;
-  /** How holders renew, of so many Leases at most that their renewals leave the machine mostly idle. */
+  /** How holders renew, up to a number of Leases whose renewals leave the machine mostly idle. */
   readonly pace: Pace;
   /** A directory for CPU profiles of this controller. */
   readonly profileTo: string | undefined;
 }
 
-/** One scenario with one contestant, and the machine meanwhile. */
+/** One scenario with one contestant, and the state of the machine during it. */
 export interface Played {
   readonly title: string;
   readonly load: OwnLoad;
@@ -58,17 +58,17 @@ export interface BenchProgress {
 
 const CANDIDATES = 5;
 
-/** Candidates that are not fresh, and elections of a process that had none before, are played with so many Leases. */
+/** Number of Leases in scenarios with idle candidates, and with elections of a newly started process. */
 const MIDDLE = 300;
-/** The most Leases that are renewed every 2 s. */
+/** Maximum number of Leases that are renewed every 2 s. */
 const STEADY = 1000;
 /**
- * Of more Leases the built-in one leaves most without a leader, for as long as anybody would wait. It plays in the first round
- * only: it takes minutes for each, and what sets it apart from the others is no matter of chance.
+ * With more Leases, the built-in coordinator leaves most of them without a leader for longer than the wait. It runs
+ * only in the first round: it takes minutes for each, and its distance from the others is not random.
  */
 const MAX_OF_BUILT_IN = 300;
 
-/** Plays everything with each contestant in turn, in another order in each round; nobody measures beside anybody else. */
+/** Runs everything with each contestant in turn, in another order in each round, and never two at the same time. */
 export async function runBench(scale: BenchScale, progress: BenchProgress): Promise<readonly Played[]> {
   const all: Played[] = [];
   const steady = Math.max(...scale.sizes.map(({ leases }) => leases).filter((leases) => leases <= STEADY));
@@ -78,7 +78,7 @@ export async function runBench(scale: BenchScale, progress: BenchProgress): Prom
         (name) => name !== 'built-in' || (round === 0 && leases <= MAX_OF_BUILT_IN),
       );
       progress.begun(`${leases} Leases, round ${round + 1} of ${rounds}: servers and coordinators start`);
-      // Without anything to do they leave the machine to the one that is measured.
+      // While they are idle, they leave the machine to the measured one.
       const started = await startAll(names, scale.profileTo);
       try {
         for (const contestant of started) {
@@ -117,7 +117,10 @@ function titleOf(contestant: ContestantName, leases: number, round: number, scen
   return `${contestant}, ${leases} Leases, round ${round + 1}, ${scenario}`;
 }
 
-/** Whether a title is that of a scenario that has the server do as much as it can: take candidates, or list for the limit. */
+/**
+ * Whether the scenario with this title uses the full capacity of the server: to accept candidates, or to list for the
+ * limit.
+ */
 export function isBusyByNature(title: string): boolean {
   const lists = title.startsWith('the limit, ') && title.endsWith(', restart');
   return title.endsWith(', first') || title.endsWith(', stale') || lists;
@@ -162,7 +165,7 @@ function isPlayed(
   }
 }
 
-/** Where there are so many that their renewals alone would keep the machine busy, holders renew less often. */
+/** If there are so many that their renewals alone would keep the machine busy, holders renew less often. */
 function scaleOf(leases: number, pace: Pace): Omit<PlayScale, 'round'> {
   return leases > STEADY
     ? {
@@ -196,7 +199,7 @@ async function playOne(
     return { first: waits, firstBest: untilBest, firstWrites: [writes] };
   });
   if (wanted('steady')) {
-    // Before anybody has died: the dead are pinged until they are collected.
+    // Before any program has crashed: dead candidates are pinged until they are deleted.
     await play('steady', () => playSteadyState(contestant, seconds.steady));
     await contestant.programs.pace(scale.pace);
   }
@@ -216,7 +219,7 @@ async function playOne(
       return { stale: waits, staleBest: untilBest, staleWrites: [writes] };
     });
   }
-  // Elections of a process that has had none are measured after a restart.
+  // Elections of a process without earlier elections are measured after a restart.
   if (wanted('restart') || wanted('consecutive'))
     await play('restart', () => playRestart(contestant, seconds.rest));
   if (wanted('consecutive')) {

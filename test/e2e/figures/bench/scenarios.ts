@@ -7,23 +7,26 @@ import type { Contestant } from './contestant.ts';
 import type { Turn } from './election-log.ts';
 import type { Measured } from './measures.ts';
 
-/** How much happens in a run. */
+/** The number of events in a run. */
 export interface PlayScale {
   readonly leases: number;
   readonly candidates: number;
-  /** Longer is never, in ms. */
+  /** Longer waits count as never, in ms. */
   readonly longestWaitMs: number;
   readonly round: number;
   readonly pace: Pace;
 }
 
-/** More releases and deaths in ten seconds would ask of a small machine more than of a coordinator: the limit would be late, too. */
+/**
+ * More releases and crashes in ten seconds would overload a small machine rather than a coordinator: the limit would
+ * be late, too.
+ */
 const MAX_RELEASES = 300;
 const MAX_DEATHS = 1000;
 const CHANGES_WITHIN_MS = 10_000;
-/** Holders are left alone for so long after a grant: by then client-go's have looked, and written their own duration. */
+/** How long holders are left alone after a grant: by then client-go's have read it, and written their own duration. */
 const TAKEN_UP_MS = 5_000;
-/** With fewer it would not be the scenario that it is meant to be. */
+/** With fewer, it would be another scenario. */
 const LEAST_PLAYED = 0.5;
 const POLL_MS = 50;
 /** For writes that follow an election. */
@@ -51,7 +54,7 @@ export async function playFirstElections(
   const writes = await countWrites(from, Date.now());
   return {
     waits: names.map((lease) => between(log.firstAppearanceFor(lease), firstHolder(lease))),
-    // Who knows the answer beforehand may have given it before.
+    // A contestant that knows the result in advance may have granted it before.
     untilBest: names.map((lease) =>
       Math.max(0, between(log.appearanceOf(candidateName(lease, BEST)), bestHolds(lease))),
     ),
@@ -59,7 +62,7 @@ export async function playFirstElections(
   };
 }
 
-/** Programs of one Lease; the best of them is as likely to be first as any other. */
+/** Programs of one Lease in random order. */
 function publishedAs(
   lease: string,
   candidates: number,
@@ -75,7 +78,7 @@ function publishedAs(
     .map(({ program }) => program);
 }
 
-/** Has holders release their Leases and end, at random times within ten seconds. */
+/** Makes holders release their Leases and exit, at random times within ten seconds. */
 export async function playReleases(contestant: Contestant, scale: PlayScale): Promise<Measured> {
   const random = seededRandom(scale.leases + scale.round);
   const names = chosen(contestant, scale, MAX_RELEASES, random);
@@ -87,7 +90,7 @@ export async function playReleases(contestant: Contestant, scale: PlayScale): Pr
   return { release: waits, releaseWrites: writes };
 }
 
-/** Has holders die at random times within ten seconds. */
+/** Crashes holders at random times within ten seconds. */
 export async function playDeaths(contestant: Contestant, scale: PlayScale): Promise<Measured> {
   const random = seededRandom(scale.leases + scale.round + 1);
   const names = chosen(contestant, scale, MAX_DEATHS, random);
@@ -102,7 +105,7 @@ const CONSECUTIVE = 120;
 const EVERY_MS = 100;
 const COMPARED = 20;
 
-/** Has holders release their Leases one after the other: the first and the last twenty. */
+/** Makes holders release their Leases one after the other: the first and the last twenty. */
 export async function playConsecutive(contestant: Contestant, scale: PlayScale): Promise<Measured> {
   const names = chosen(contestant, scale, CONSECUTIVE, seededRandom(scale.round));
   if (names.length < CONSECUTIVE) return {};
@@ -114,12 +117,12 @@ export async function playConsecutive(contestant: Contestant, scale: PlayScale):
   return { cold: waits.slice(0, COMPARED), warm: waits.slice(-COMPARED) };
 }
 
-/** Waits until no candidate is known to be alive without being asked, and every holder has renewed. */
+/** Waits until all candidates would need a ping before an election, and every holder has renewed. */
 export async function rest(): Promise<void> {
   await sleep(Math.max(FRESHNESS_MS, TAKEN_UP_MS));
 }
 
-/** Leases that are held and taken up, at most so many of them, in random order. */
+/** Held and renewed Leases, at most this many, in random order. */
 function chosen(
   { log }: Contestant,
   { leases }: PlayScale,
@@ -135,8 +138,8 @@ function chosen(
 }
 
 /**
- * For each Lease, how long after it became free it had its next holder, in ms; Infinity where it never had. `free` resolves
- * to when it becomes so, in ms since the epoch, or to nothing where that is seen.
+ * For each Lease, the time from when it became free until its next holder, in ms; Infinity if there was none. `free`
+ * resolves to when it becomes free, in ms since the epoch, or to undefined if the watch shows that.
  */
 async function play(
   { log, countWrites }: Contestant,
@@ -144,7 +147,7 @@ async function play(
   { longestWaitMs }: PlayScale,
   free: (lease: string, holder: string) => Promise<number | undefined>,
 ): Promise<{ readonly waits: readonly number[]; readonly writes: readonly number[] }> {
-  // Who has left all Leases without a holder has none that could change.
+  // A contestant that has left all Leases without a holder has none to change.
   if (names.length === 0) return { waits: [], writes: [] };
   const begunAt = Date.now();
   const all = await Promise.all(
@@ -154,7 +157,7 @@ async function play(
       try {
         return { lease, holder, earlier, expiresAt: await free(lease, holder) };
       } catch {
-        // It was told to yield, or has lost its Lease, just before: there is nothing that it could let go.
+        // It was asked to yield, or has lost its Lease, just before: it has nothing to release.
         return undefined;
       }
     }),
@@ -182,7 +185,7 @@ function between(from: number, turn: Turn | undefined): number {
   return (turn?.at ?? Number.POSITIVE_INFINITY) - from;
 }
 
-/** Waits until it is so for all of them, but no longer than that. */
+/** Waits until this is true for all, at most until the timeout. */
 async function untilAll<T>(
   items: readonly T[],
   isSo: (item: T) => boolean,

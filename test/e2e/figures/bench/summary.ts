@@ -2,17 +2,17 @@ import { distributionOf } from '../statistics.ts';
 import type { ContestantName } from './contestant.ts';
 import { type Measure, measures, type Sample } from './measures.ts';
 
-/** Which value of a run's waits is looked at; of what a run has one value of, there is only that. */
+/** The statistic of a run's waits; a measure with one value per run has only that. */
 export type Statistic = 'p50' | 'p90' | 'p99' | 'value';
 
-/** The least, the median and the greatest of several rounds. */
+/** The minimum, the median and the maximum of several rounds. */
 export interface Spread {
   readonly least: number;
   readonly median: number;
   readonly greatest: number;
 }
 
-/** @throws RangeError when there is nothing to describe. */
+/** @throws RangeError if there are no values */
 export function spreadOf(values: readonly number[]): Spread {
   const { p50, max } = distributionOf(values);
   return { least: Math.min(...values), median: p50, greatest: max };
@@ -22,7 +22,7 @@ export function statisticsOf(measure: Measure): readonly Statistic[] {
   return measures[measure].unit === 'wait' ? ['p50', 'p99'] : ['value'];
 }
 
-/** What is looked at: one statistic of one measure at one size. */
+/** One statistic of one measure at one size. */
 export interface Subject {
   readonly measure: Measure;
   readonly leases: number;
@@ -48,7 +48,7 @@ export function byRound(
   );
 }
 
-/** What multiple of the other one's statistic the one's is, in each round that both have played. */
+/** The ratio of the two statistics, in each round with both. */
 export function ratios(
   samples: readonly Sample[],
   one: ContestantName,
@@ -58,12 +58,12 @@ export function ratios(
   const others = byRound(samples, other, subject);
   return [...byRound(samples, one, subject)].flatMap(([round, value]) => {
     const base = others.get(round);
-    // A limit that knew the answer before the question was asked took no time.
+    // A limit that knew the result in advance took no time.
     return base === undefined || base <= 0 || !Number.isFinite(base) ? [] : [value / base];
   });
 }
 
-/** What multiple of `measure` `of` is, for this controller, in each round. */
+/** The ratio of `of` to `measure`, for this controller, in each round. */
 export function ratiosOfMeasures(
   samples: readonly Sample[],
   leases: number,

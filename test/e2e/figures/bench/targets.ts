@@ -3,30 +3,30 @@ import { type ContestantName, contestants } from './contestant.ts';
 import { type Measure, measures, type Sample } from './measures.ts';
 import { byRound, ratios, ratiosOfMeasures, type Statistic, spreadOf } from './summary.ts';
 
-/** What may be asked of a figure of this controller, as the median of all rounds. */
+/** The bounds of a figure of this controller, for the median of all rounds. */
 export type Bound =
   | { readonly kind: 'times the limit'; readonly most: number }
-  /** Of this controller's own value of another measure. */
+  /** Relative to this controller's value of another measure. */
   | { readonly kind: 'times'; readonly measure: Measure; readonly most: number }
   /** In the unit of the measure. */
   | { readonly kind: 'value'; readonly most: number }
-  /** No wait came to nothing. */
+  /** Every wait had a result. */
   | { readonly kind: 'none missed' };
 
-/** What is to be reached with so many Leases. */
+/** The target for this many Leases. */
 export interface Target {
   readonly what: string;
   readonly leases: number;
   readonly measure: Measure;
   readonly statistic: Statistic;
-  /** One of them is enough. */
+  /** One of these bounds is enough. */
   readonly anyOf: readonly Bound[];
 }
 
 const limit: Bound = { kind: 'times the limit', most: 1.5 };
 const milliseconds = (most: number): Bound => ({ kind: 'value', most });
 
-/** All targets, in the order in which the table has them. */
+/** All targets, in the order of the table. */
 export const targets: readonly Target[] = [
   {
     what: 'dead holder’s expiry to the new holder',
@@ -128,7 +128,7 @@ export const targets: readonly Target[] = [
   },
 ];
 
-/** How far this controller is from a bound: what was found, as a median of rounds; undefined where nothing was measured. */
+/** The measured value for a bound of this controller, as a median of rounds; undefined if it was not measured. */
 export function found(samples: readonly Sample[], target: Target, bound: Bound): number | undefined {
   const values = (() => {
     switch (bound.kind) {
@@ -145,7 +145,7 @@ export function found(samples: readonly Sample[], target: Target, bound: Bound):
   return values.length === 0 ? undefined : spreadOf(values).median;
 }
 
-/** How many waits came to nothing in all rounds; undefined where nothing was measured. */
+/** The number of waits without a result in all rounds; undefined if nothing was measured. */
 function missed(
   samples: readonly Sample[],
   contestant: ContestantName,
@@ -162,7 +162,7 @@ function mostOf(bound: Bound): number {
   return bound.kind === 'none missed' ? 0 : bound.most;
 }
 
-/** Whether a target is met; undefined where nothing was measured that could tell. */
+/** Whether a target is met; undefined if it was not measured. */
 function isMet(samples: readonly Sample[], target: Target): boolean | undefined {
   const known = target.anyOf.flatMap((bound) => {
     const value = found(samples, target, bound);
@@ -171,7 +171,7 @@ function isMet(samples: readonly Sample[], target: Target): boolean | undefined 
   return known.length === 0 ? undefined : known.some((isWithin) => isWithin);
 }
 
-/** The targets beside what was measured, as a table in Markdown. Figures are medians of rounds. */
+/** Returns the targets and the measurements as a table in Markdown. Figures are medians of rounds. */
 export function targetTable(samples: readonly Sample[]): string {
   const lines = targets.map((target) => {
     const met = isMet(samples, target);
@@ -211,7 +211,7 @@ function describeBound({ measure, statistic }: Target, bound: Bound): string {
   }
 }
 
-/** By what multiple it falls short, where it is measured by multiples. */
+/** The factor by which it misses the target, for ratios. */
 function describeMisses(samples: readonly Sample[], target: Target): string {
   const multiples = target.anyOf.flatMap((bound) => {
     const value = found(samples, target, bound);
@@ -224,10 +224,10 @@ function describeMisses(samples: readonly Sample[], target: Target): string {
 const SLACK = 1.5;
 
 /**
- * What has fallen behind its target by more than half, described; none where all is well. Only multiples and numbers of
- * writes can: a time by itself says more of the machine than of the program, but may be short enough. Beside one wait in a
- * hundred, which is a matter of luck in a short run, one in ten is looked at: both have to be behind. Of a size that was not
- * played, the largest that was is looked at.
+ * Describes the figures that miss their target by more than half; empty if there are none. Only ratios and numbers of
+ * writes can miss it: an absolute time says more about the machine than about the program, but it may be short
+ * enough. For the 99th percentile of waits, which is random in a short run, the 90th percentile must miss it, too.
+ * For a size that did not run, the largest one that did counts.
  */
 export function shortfalls(samples: readonly Sample[]): readonly string[] {
   return targets.flatMap((target) => {
@@ -251,7 +251,7 @@ export function shortfalls(samples: readonly Sample[]): readonly string[] {
   });
 }
 
-/** The target at the size that was played; undefined where there was none, or another target says the same of that size. */
+/** The target at the size that ran; undefined if there was none, or if another target says the same for that size. */
 function playedAs(samples: readonly Sample[], target: Target): Target | undefined {
   const sizes = samples.filter(({ measure }) => measure === target.measure).map(({ leases }) => leases);
   if (sizes.length === 0) return undefined;
@@ -267,12 +267,12 @@ function playedAs(samples: readonly Sample[], target: Target): Target | undefine
   return isSaid ? undefined : { ...target, leases };
 }
 
-/** Whether a bound is one that says the same on any machine. */
+/** Whether a bound is independent of the machine. */
 function isRatio({ measure }: Target, { kind }: Bound): boolean {
   return kind !== 'value' || measures[measure].unit === 'count';
 }
 
-/** The figure and, where it is a multiple, what it is a multiple of. */
+/** Formats the figure and, for a ratio, its reference. */
 function describeFound(samples: readonly Sample[], target: Target, bound: Bound, value: number): string {
   const median = (contestant: ContestantName, measure: Measure) => {
     const rounds = [...byRound(samples, contestant, { ...target, measure }).values()];

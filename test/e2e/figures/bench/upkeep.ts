@@ -5,8 +5,8 @@ import type { Contestant } from './contestant.ts';
 import type { Measured } from './measures.ts';
 
 /**
- * Starts this controller again with everything in place: until it is ready, and what it has in memory then. The limit is
- * there already, and fetches what has to be known.
+ * Starts this controller again with all objects in place: the time until it is ready, and its memory then. The limit
+ * runs already, and lists the objects.
  */
 export async function playRestart(contestant: Contestant, restSeconds: number): Promise<Measured> {
   if (contestant.name === 'the limit') return { ready: [await contestant.list()] };
@@ -26,7 +26,7 @@ export async function playRestart(contestant: Contestant, restSeconds: number): 
   };
 }
 
-/** Leaves everything as it is, but for renewals, and counts what this costs the coordinator. */
+/** Changes nothing except by renewals, and counts the coordinator's cost. */
 export async function playSteadyState(contestant: Contestant, seconds: number): Promise<Measured> {
   const { programs, countWrites } = contestant;
   await programs.pace({ renewEveryMs: 2_000 });

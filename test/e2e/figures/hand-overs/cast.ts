@@ -5,7 +5,7 @@ import { startParticipants } from './participants.ts';
 import { type ProgramProcess, WorkLog } from './programs.ts';
 import type { Site } from './site.ts';
 
-/** Whose programs take part. */
+/** The kinds of programs. */
 export type ProgramKind =
   | 'participants'
   | 'client-go'
@@ -14,14 +14,14 @@ export type ProgramKind =
   | 'operators'
   | 'plain operators';
 
-/** The programs of one kind, in a namespace of their own. */
+/** The programs of one kind, in their own namespace. */
 export class Cast {
   readonly site: Site;
   readonly namespace: string;
   readonly works = new WorkLog();
   readonly #kind: ProgramKind;
   readonly #processes = new Set<ProgramProcess>();
-  /** The process that each runs in. */
+  /** The process of each program. */
   readonly #places = new Map<string, ProgramProcess>();
 
   constructor(site: Site, namespace: string, kind: ProgramKind) {
@@ -56,7 +56,7 @@ export class Cast {
     }
   }
 
-  /** Starts a program that emulates 1.`minor`, the lower the better; resolves to its name once it is a candidate. */
+  /** Starts a program that emulates 1.`minor`, the lower the better. Resolves to its name when it is a candidate. */
   async start(where: ProgramProcess, lease: string, minor: number): Promise<string> {
     const name = `${lease}.${minor}`;
     this.#places.set(name, where);
@@ -64,14 +64,14 @@ export class Cast {
     return name;
   }
 
-  /** A signal for one program. */
+  /** Sends a signal to one program. */
   async stop(name: string, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const place = this.#places.get(name);
     this.#places.delete(name);
     await place?.stop(name, signal);
   }
 
-  /** SIGKILL for a process; resolves to the names of those that it was the end of. */
+  /** Sends SIGKILL to a process. Resolves to the names of its programs. */
   async kill(where: ProgramProcess): Promise<readonly string[]> {
     const names = this.programsIn(where);
     for (const name of names) this.#places.delete(name);
@@ -84,7 +84,7 @@ export class Cast {
     return [...this.#places].flatMap(([name, place]) => (place === where ? [name] : []));
   }
 
-  /** All programs of a Lease, the best one first. */
+  /** All programs of a Lease, best first. */
   programsOf(lease: string): readonly string[] {
     const versionOf = (name: string) => Number(name.split('.')[1]);
     return [...this.#places.keys()]
@@ -100,7 +100,7 @@ export class Cast {
     return this.lease(lease)?.spec.holderIdentity ?? '';
   }
 
-  /** The latest event loop of them all, in milliseconds. */
+  /** The maximum delay of all their event loops, in milliseconds. */
   async lateness(): Promise<number> {
     return Math.max(0, ...(await Promise.all([...this.#processes].map((each) => each.lateness()))));
   }

@@ -4,9 +4,9 @@ import { startParticipants } from './participants.ts';
 import type { ProgramProcess, Work } from './programs.ts';
 
 /**
- * Starts a process for client-go's candidates and electors, which has none yet. They have the timing of Kubernetes'
- * components, and release the Lease when they end or are told to yield, which makes the next one's wait shorter. Plain ones
- * have no candidate, and take a free Lease when they look at it.
+ * Starts a process for client-go's candidates and electors, without programs. They have the timing of Kubernetes'
+ * components, and release the Lease when they exit or are asked to yield, which shortens the wait of the next one.
+ * Plain electors have no candidate, and take a free Lease when they read it.
  */
 export async function startClientGo(
   plane: CoordinationPlane,
@@ -22,7 +22,7 @@ export async function startClientGo(
       const versions = { binaryVersion: '1.90.0', emulationVersion };
       await electors.start({ id: name, namespace, lease, ...versions, mode, restart: true });
       if (mode !== 'coordinated') return;
-      // One that has been there before is renewed.
+      // An existing one is renewed.
       const signs = ['candidateCreated', 'candidateRenewed'] as const;
       await Promise.any(signs.map((event) => electors.waitFor({ id: name, event })));
     },
@@ -35,7 +35,7 @@ export async function startClientGo(
   };
 }
 
-/** The same where the server has no LeaseCandidates of its own: each has one by `participate --candidate-only` beside it. */
+/** The same without native LeaseCandidates: each program has one from `participate --candidate-only` beside it. */
 export async function startClientGoWithSidecars(
   plane: CoordinationPlane,
   note: (work: Work) => void,

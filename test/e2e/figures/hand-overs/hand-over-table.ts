@@ -3,14 +3,14 @@ import { describeMs } from '../table.ts';
 import type { HandOver } from './phases.ts';
 import type { HandOverFigures, Phase } from './run.ts';
 
-/** One row: what it says of each hand-over of a phase, in milliseconds; undefined: that did not happen. */
+/** A row: its value for each hand-over of a phase, in milliseconds; undefined: it did not happen. */
 export interface HandOverRow {
   readonly what: string;
   readonly phase: Phase;
   readonly of: (handOver: HandOver) => number | undefined;
 }
 
-/** From one moment to a later one that may never have come. */
+/** The time from one event to a later one that may not have happened. */
 export function between(
   from: keyof HandOver,
   to: keyof HandOver,
@@ -21,14 +21,14 @@ export function between(
   };
 }
 
-/** From when the Lease was nobody's any more, by a release or as it ran out, to the next holder. */
+/** From when the Lease was free, by a release or its expiry, to the next holder. */
 export function sinceLetGo(handOver: HandOver): number | undefined {
   return between(handOver.releasedAt === undefined ? 'expiredAt' : 'releasedAt', 'heldAt')(handOver);
 }
 
 /**
- * The figures as a table in Markdown: the least, the median and the greatest, and in brackets what multiple of `reference`'s
- * median the median is.
+ * Returns the figures as a table in Markdown: the minimum, the median and the maximum, and in brackets the ratio of
+ * the median to `reference`'s median.
  */
 export function handOverTable(
   { measured, scale }: HandOverFigures,
@@ -60,7 +60,7 @@ export function handOverTable(
   return [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** Where the times of a contestant lie; undefined where it has none. */
+/** The times of a contestant; undefined if it has none. */
 export function spreadOf(handOvers: readonly HandOver[] | undefined, of: HandOverRow['of']) {
   const values = (handOvers ?? []).flatMap((handOver) => of(handOver) ?? []);
   if (values.length === 0) return undefined;

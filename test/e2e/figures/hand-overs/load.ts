@@ -1,22 +1,22 @@
 import { cpus } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** What the measuring itself may have cost, while one phase lasted. */
+/** The possible influence of the measurement during one phase. */
 export interface Load {
-  /** The share of all processors' time that was in use, but for what gives way to everything else (nice). */
+  /** The share of all CPU time in use, except by processes of the lowest priority (nice). */
   readonly busy: number;
-  /** By how much, in milliseconds, the event loop that takes the times was late in one case of a hundred. */
+  /** The 99th percentile of the delay of the measuring event loop, in milliseconds. */
   readonly harnessLateMs: number;
-  /** The same of the latest process that programs run in. */
+  /** The same for the slowest process of the programs. */
   readonly programsLateMs: number;
 }
 
-/** With more than that, figures would tell of the machine, and not of what is measured. */
+/** With more load than this, figures would describe the machine, and not the programs. */
 export const MOST: Load = { busy: 0.9, harnessLateMs: 25, programsLateMs: 25 };
 
 const RESOLUTION_MS = 5;
 
-/** Looks at the machine and at this process from now on; the returned function tells of the time since. */
+/** Observes the machine and this process from now on. The returned function reports the time since then. */
 export async function watchLoad(lateness: () => Promise<number>): Promise<() => Promise<Load>> {
   await lateness();
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -33,7 +33,7 @@ export async function watchLoad(lateness: () => Promise<number>): Promise<() => 
   };
 }
 
-/** What was more than `most` in any phase, described; none where the figures can be trusted. */
+/** Describes all phases with more than `most`; empty if the figures can be trusted. */
 export function overloads<M extends string>(
   loads: Readonly<Record<string, Readonly<Record<M, number>>>>,
   most: Readonly<Record<M, number>>,

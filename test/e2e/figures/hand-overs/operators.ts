@@ -4,12 +4,12 @@ import { binary } from '../../../control-plane/binaries.ts';
 import type { CoordinationPlane } from '../../../control-plane/coordination-plane.ts';
 import type { ProgramProcess, ProgramSpec, Work } from './programs.ts';
 
-/** What an operator logs when it is a candidate, or, without the Go module, begins to try. */
+/** An operator's log line when it is a candidate or, without the Go module, when it begins to try. */
 const STARTED = /Stands as candidate|Attempting to acquire leader lease/;
 
 /**
- * Returns a place for operators in Go with controller-runtime, which has none yet. Each is a process of its own, with the timing of
- * kubebuilder's scaffold. Their work begins with the first reconciliation.
+ * Returns a place for Go operators with controller-runtime, without programs. Each runs in its own process, with the
+ * timing of kubebuilder's scaffold. Its work begins with the first reconciliation.
  */
 export async function startOperators(
   plane: CoordinationPlane,

@@ -1,4 +1,4 @@
-// Runs the participants of participants.ts, which starts it and talks to it.
+// Runs the participants of participants.ts, which starts this process and sends it commands.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createClient, loadKubeConfig, Participant, systemClock } from '../../../../src/index.ts';
 import { obey } from '../commanded-process.ts';
@@ -12,12 +12,12 @@ const kubeConfig = loadKubeConfig({
   serviceAccountDirectory,
 });
 
-/** What ends each participant, by its name. */
+/** The function that ends each participant, by its name. */
 const running = new Map<string, AbortController>();
 
 async function start({ name, namespace, lease, emulationVersion }: ProgramSpec): Promise<void> {
   const ending = new AbortController();
-  // Of its own, as if it were alone in its process.
+  // Its own, as if it were alone in its process.
   const client = createClient({
     kubeConfig,
     clock: systemClock,

@@ -4,22 +4,22 @@ import type { CoordinationPlane } from '../../../control-plane/coordination-plan
 import { startCommanded } from '../commanded-process.ts';
 import type { ProgramProcess, ProgramSpec, Work } from './programs.ts';
 
-/** Where participants run: as in a pod, whose service account is in a folder. */
+/** The place of participants: as in a pod, with a service account in a folder. */
 export interface ParticipantSite {
   readonly url: string;
   readonly serviceAccountDirectory: string;
-  /** Whether they are but the candidates of other programs. */
+  /** Whether they are only the candidates of other programs. */
   readonly candidateOnly: boolean;
 }
 
-/** What is asked of the process that they run in. */
+/** The commands to their process. */
 export type ParticipantCommand =
   | { readonly op: 'start'; readonly spec: ProgramSpec }
   | { readonly op: 'stop'; readonly name: string }
-  /** In milliseconds, since this was asked last. */
+  /** In milliseconds, since the last command of this kind. */
   | { readonly op: 'lateness' };
 
-/** Starts a process for this project's own participants, which has none yet. */
+/** Starts a process for this project's participants, without programs. */
 export async function startParticipants(
   plane: CoordinationPlane,
   note: (work: Work) => void,
@@ -37,7 +37,10 @@ export async function startParticipants(
   };
 }
 
-/** What a kubelet puts into a pod, for the administrator: to read a kubeconfig would cost each process 45 MB. */
+/**
+ * The files that a kubelet mounts in a pod, with the administrator's credentials: reading a kubeconfig would cost
+ * each process 45 MB.
+ */
 async function serviceAccountOf({ directory, caFile, adminToken }: CoordinationPlane): Promise<string> {
   const folder = join(directory, 'service-account');
   await mkdir(folder, { recursive: true });

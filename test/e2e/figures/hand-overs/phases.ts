@@ -7,31 +7,36 @@ import { FRESHNESS_MS } from '../waits.ts';
 import type { Cast } from './cast.ts';
 import type { ProgramProcess } from './programs.ts';
 
-/** How one Lease changed hands; all times in milliseconds since the Unix epoch, undefined for what did not happen. */
+/**
+ * A hand-over of one Lease; all times in milliseconds since the Unix epoch, undefined for events that did not happen.
+ */
 export interface HandOver {
   /** SIGTERM, SIGKILL, the start of a better program, or the annotation that makes one better. */
   readonly causedAt: number;
-  /** When another was first seen to be preferred, by field or by annotation. */
+  /** When another candidate was first seen to be preferred, by field or by annotation. */
   readonly toldAt: number | undefined;
-  /** When the Lease was first seen to be nobody's, by a release. */
+  /** When the Lease was first seen released. */
   readonly releasedAt: number | undefined;
-  /** When the record before the next holder's ran out, a fence's too. */
+  /** When the record before the next holder's expired, including a fence's. */
   readonly expiredAt: number | undefined;
   /** When the next holder was first seen in the Lease. */
   readonly heldAt: number | undefined;
-  /** When the next one's first line of work ran. */
+  /** When the next holder's work began. */
   readonly workedAt: number | undefined;
 }
 
-/** Where a cast's programs run: each Lease has one in each process. */
+/** The place of a cast's programs: each Lease has one in each process. */
 export interface Ranks {
   readonly leases: readonly string[];
-  /** Over how long the causes are spread, in milliseconds; those of all casts fall into the same time. */
+  /** The time over which the causes are spread, in milliseconds; it is the same for all casts. */
   readonly spreadMs: number;
   readonly processes: ProgramProcess[];
 }
 
-/** Has a program of each Lease in each of three processes; resolves when the best ones lead, and nobody needs a ping any more. */
+/**
+ * Starts a program of each Lease in each of three processes. Resolves when the best ones lead, and no program needs a
+ * ping any more.
+ */
 export async function startRanks(cast: Cast, leases: readonly string[], spreadMs: number): Promise<Ranks> {
   const from = Date.now();
   const processes = await Promise.all([1, 2, 3].map(() => cast.startProcess()));
@@ -43,7 +48,7 @@ export async function startRanks(cast: Cast, leases: readonly string[], spreadMs
   return { leases, processes, spreadMs };
 }
 
-/** SIGTERM for each leader, or SIGKILL where each is a process of its own. */
+/** SIGTERM for each leader, or SIGKILL if each has its own process. */
 export async function measureStops(
   cast: Cast,
   ranks: Ranks,
@@ -76,7 +81,7 @@ export async function measurePreemptions(cast: Cast, ranks: Ranks, random: () =>
   return handOvers;
 }
 
-/** SIGKILL for the process that has all leaders, all of which are gone at once. */
+/** SIGKILL for the process with all leaders, which all crash at once. */
 export async function measureKills(cast: Cast, ranks: Ranks, afterMs: number) {
   await sleep(afterMs);
   const leaders = ranks.leases.map((lease) => cast.holder(lease));
@@ -97,7 +102,7 @@ export async function measureKills(cast: Cast, ranks: Ranks, afterMs: number) {
   return handOvers;
 }
 
-/** What the `transfer` command writes, to the worst candidate. */
+/** The annotation of the `transfer` command, for the worst candidate. */
 export function measureTransfers(cast: Cast, ranks: Ranks, random: () => number) {
   return spread(ranks, random, (lease) => {
     const target = cast.programsOf(lease).at(-1) ?? '';
@@ -107,7 +112,7 @@ export function measureTransfers(cast: Cast, ranks: Ranks, random: () => number)
   });
 }
 
-/** SIGKILL for leaders that have a process each, which starts again at once with the same identity. */
+/** SIGKILL for leaders with their own processes, which restart at once with the same identity. */
 export async function measureRestarts(
   cast: Cast,
   ranks: Ranks,
@@ -143,7 +148,7 @@ export async function measureRestarts(
   return handOvers;
 }
 
-/** Programs that have ended leave a candidate behind where they do not delete it; one more takes the place of each. */
+/** Programs that have exited leave a candidate behind if they do not delete it. A new program replaces each. */
 async function replace(cast: Cast, { leases, processes }: Ranks, former: readonly string[], minor: number) {
   await cast.site.remove(cast.namespace, former);
   const place = await cast.startProcess();
@@ -165,7 +170,7 @@ function spread<T>(
   );
 }
 
-/** What becomes of a Lease from `cause` on, until somebody other than `former` works. */
+/** Observes a Lease from `cause` on, until another program than `former` works. */
 async function handOver(
   cast: Cast,
   lease: string,

@@ -1,6 +1,6 @@
 import { MAX_WAIT_MS } from '../waits.ts';
 
-/** A program that takes part in elections. Its name is its LeaseCandidate's, and its identity as a holder. */
+/** A program that takes part in elections. Its name is the name of its LeaseCandidate, and its identity as a holder. */
 export interface ProgramSpec {
   readonly name: string;
   readonly namespace: string;
@@ -8,29 +8,29 @@ export interface ProgramSpec {
   readonly emulationVersion: string;
 }
 
-/** One process, or two that belong together, that many programs run in, each with connections of its own. */
+/** One process, or two that belong together, with many programs, each with its own connections. */
 export interface ProgramProcess {
-  /** Resolves once its LeaseCandidate is there. */
+  /** Resolves when its LeaseCandidate exists. */
   start(spec: ProgramSpec): Promise<void>;
   /**
-   * Does what a program does at SIGTERM; resolves when that has begun. What it leads takes no time to stop. SIGKILL is for
-   * programs that are a process each.
+   * Acts like a program after SIGTERM. Resolves when that has begun. Its work stops at once. SIGKILL is for programs
+   * with their own processes.
    */
   stop(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** SIGKILL, for all programs in it; resolves when it has ended. */
+  /** Sends SIGKILL, for all its programs. Resolves when it has exited. */
   kill(): Promise<void>;
-  /** By how much, in milliseconds, its event loop was late in one case of a hundred since this was asked last; 0 where it has none. */
+  /** The 99th percentile of its event loop's delay, in milliseconds, since the last call; 0 if it has none. */
   lateness(): Promise<number>;
 }
 
-/** A program has begun to lead: this is when the first line of its work ran, in milliseconds since the Unix epoch. */
+/** A program has begun to lead: the time of the first line of its work, in milliseconds since the Unix epoch. */
 export interface Work {
   readonly name: string;
   readonly lease: string;
   readonly at: number;
 }
 
-/** Who has begun to work, and when. */
+/** Records which programs have begun to work, and when. */
 export class WorkLog {
   readonly #all: Work[] = [];
   readonly #listeners = new Set<(work: Work) => void>();
@@ -40,7 +40,10 @@ export class WorkLog {
     for (const listener of this.#listeners) listener(work);
   };
 
-  /** The first work on a Lease from `from` on, be it past or still to come, other than of `except`; undefined: none in time. */
+  /**
+   * The first work on a Lease from `from` on, past or future, by another program than `except`; undefined: none in
+   * time.
+   */
   next(lease: string, from: number, except?: string): Promise<Work | undefined> {
     const matches = (work: Work) => work.lease === lease && work.at >= from && work.name !== except;
     const past = this.#all.find(matches);

@@ -1,13 +1,16 @@
 import type { AuditedRequest } from '../../audit-log.ts';
 import type { Cast } from './cast.ts';
 
-/** What programs ask of the API server while nothing happens, per minute and program. */
+/** The requests of idle programs to the API server, per minute and program. */
 export interface CallsAtRest {
   readonly perLeader: number;
   readonly perStandby: number;
 }
 
-/** Counts what was received in [from, to), in milliseconds since the Unix epoch; a watch counts when it begins. */
+/**
+ * Counts requests that were received in [from, to), in milliseconds since the Unix epoch; a watch counts when it
+ * begins.
+ */
 export async function callsAtRest(
   cast: Cast,
   leases: readonly string[],

@@ -17,7 +17,7 @@ import {
 import { type CallsAtRest, callsAtRest } from './rest.ts';
 import { type Site, startSite } from './site.ts';
 
-/** Whose programs are measured with whose coordinator. */
+/** The measured kinds of programs, with their coordinators. */
 export interface Contestant {
   readonly title: string;
   readonly coordinator: ContenderName;
@@ -25,22 +25,22 @@ export interface Contestant {
   readonly programs: ProgramKind;
 }
 
-/** In the order in which they are measured. */
+/** In the order of measurement. */
 export type Phase = 'stop' | 'crash' | 'preemption' | 'kill' | 'transfer' | 'restart';
 
 export interface HandOverScale {
   readonly contestants: readonly Contestant[];
   readonly leases: number;
   readonly phases: readonly Phase[];
-  /** For how long requests are counted before anything happens, in seconds. */
+  /** How long requests are counted before the first event, in seconds. */
   readonly restSeconds: number;
-  /** How many leaders run in a process of their own, and how often each is killed: for `restart`. */
+  /** Number of leaders with their own processes, and of kills of each: for `restart`. */
   readonly restarts: { readonly leases: number; readonly rounds: number };
 }
 
 export interface ContestantFigures {
   readonly contestant: Contestant;
-  /** None of a phase that this contestant does not have. */
+  /** None for a phase that this contestant does not have. */
   readonly handOvers: Partial<Record<Phase, readonly HandOver[]>>;
   readonly callsAtRest: CallsAtRest | undefined;
 }
@@ -51,10 +51,10 @@ export interface HandOverFigures {
   readonly loads: Readonly<Record<string, Load>>;
 }
 
-/** Over how long the causes of one phase are spread, in milliseconds. */
+/** The time over which the causes of one phase are spread, in milliseconds. */
 const SPREAD_MS = 10_000;
 
-/** Who is told how far it has come. */
+/** Receives the progress. */
 export interface HandOverProgress {
   begun(what: string): void;
   done(phase: Phase, contestant: Contestant, handOvers: readonly HandOver[]): void;
@@ -69,7 +69,7 @@ interface Entry {
   callsAtRest: CallsAtRest | undefined;
 }
 
-/** Has all contestants go through the same phases at the same time, so that whatever slows one down slows all. */
+/** Runs the same phases with all contestants at the same time, so that load affects all of them equally. */
 export async function measureHandOvers(
   scale: HandOverScale,
   progress: HandOverProgress,
@@ -100,7 +100,7 @@ export async function measureHandOvers(
       );
       loads[phase] = await loadSince();
     }
-    // Nothing of the servers: it is written as JSON.
+    // Without the servers, because it is written as JSON.
     const measured = entries.map(({ contestant, handOvers, callsAtRest }) => ({
       contestant,
       handOvers,

@@ -12,14 +12,14 @@ import { type AuditedRequest, prepareAuditLog } from '../../audit-log.ts';
 import { installRole, startCoordinator, untilActive } from '../../coordinator.ts';
 import { type ContenderName, untilBuiltInActs } from '../contender.ts';
 
-/** A coordinator, on a control plane of its own. */
+/** A coordinator on its own control plane. */
 export interface Site {
   readonly plane: CoordinationPlane;
   readonly leases: WatchedObjects<WatchedLease>;
-  /** What the programs of a namespace have sent about Leases and native LeaseCandidates since the server was started. */
+  /** The requests of a namespace's programs for Leases and native LeaseCandidates since the start of the server. */
   requests(namespace: string): Promise<readonly AuditedRequest[]>;
   addNamespace(name: string): Promise<void>;
-  /** Deletes LeaseCandidates, those that are there. */
+  /** Deletes existing LeaseCandidates. */
   remove(namespace: string, names: readonly string[]): Promise<void>;
   /** Patches one. */
   patch(namespace: string, name: string, body: object): Promise<void>;
@@ -31,7 +31,7 @@ export async function startSite(
   coordinator: ContenderName,
   { isGateOn = true }: { readonly isGateOn?: boolean } = {},
 ): Promise<Site> {
-  // Programs are the administrator here.
+  // Programs have the administrator's credentials here.
   const audit = await prepareAuditLog([{ level: 'Metadata', users: ['admin'] }]);
   const plane = await startControlPlane({
     coordinatedLeaderElection: isGateOn,
@@ -62,7 +62,7 @@ export async function startSite(
   };
 }
 
-/** What it takes to play on a plane that runs already, and where LeaseCandidates are; no requests are known. */
+/** The access to a running control plane, and the group of LeaseCandidates; requests are not recorded. */
 async function siteOn(plane: CoordinationPlane, candidates: CandidateApiVersion): Promise<Site> {
   const leases = await watchLeases(plane);
   const pathOf = (namespace: string, name: string) =>
@@ -74,7 +74,7 @@ async function siteOn(plane: CoordinationPlane, candidates: CandidateApiVersion)
     addNamespace: (name) => createNamespaces(plane, name),
     async remove(namespace, names) {
       await Promise.all(
-        // Programs that end in good order delete theirs themselves.
+        // Programs that exit cleanly delete theirs themselves.
         names.map((name) => plane.request('DELETE', pathOf(namespace, name)).catch(() => {})),
       );
     },

@@ -1,11 +1,11 @@
 import { between, type HandOverRow, sinceLetGo } from './hand-over-table.ts';
 import type { Contestant, HandOverScale } from './run.ts';
 
-/** What one command measures, and what the document says of it. */
+/** The measurements of one command, and the document's text about them. */
 export interface HandOverTable {
   readonly scale: HandOverScale;
   readonly rows: readonly HandOverRow[];
-  /** Whose medians the others' are compared with, as an index of the contestants. */
+  /** The contestant whose medians the others' are compared with, as an index. */
   readonly reference: number;
 }
 
@@ -25,7 +25,7 @@ const participants: Contestant = {
 const plain: Contestant = { ...native, title: 'plain client-go', programs: 'plain client-go' };
 const LEASES = 20;
 
-/** A server without the feature gate beside one that has it: until the Lease has its next holder. */
+/** A server without the feature gate beside one with it: until the Lease has its next holder. */
 const anyCluster: HandOverTable = {
   scale: {
     contestants: [
@@ -116,5 +116,5 @@ const operators: HandOverTable = {
   reference: 1,
 };
 
-/** By the names that the command takes. */
+/** By the names that the command accepts. */
 export const handOverTables = { 'any-cluster': anyCluster, participants: programs, operators } as const;

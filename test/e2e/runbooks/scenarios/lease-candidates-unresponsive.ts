@@ -6,7 +6,7 @@ const ALERT = 'LeaseCandidatesUnresponsive';
 /** From then on two candidates are redundant. */
 const TOGETHER_MS = 10 * 60_000;
 
-/** One of two pods hangs; when the other one is drained, nobody but its successor answers. */
+/** One of two pods hangs. When the other one is drained, only its successor answers. */
 export async function leaseCandidatesUnresponsive(site: Site): Promise<void> {
   const { cluster } = site;
   const namespace = 'warehouse';

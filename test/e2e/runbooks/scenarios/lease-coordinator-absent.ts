@@ -6,7 +6,7 @@ const { namespace, name } = coordinatorAccount;
 const deployment = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
 const ours = /leader-election-controller +coordinated-leader-election_/;
 
-/** The coordinator is scaled to nothing; then its Deployment is deleted. */
+/** The coordinator is scaled to zero; then its Deployment is deleted. */
 export async function leaseCoordinatorAbsent(site: Site): Promise<void> {
   const { plane } = site.cluster;
   const runbook = await site.runbook(ALERT);

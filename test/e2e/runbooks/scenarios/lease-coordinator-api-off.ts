@@ -3,7 +3,7 @@ import type { Site } from '../site.ts';
 const ALERT = 'LeaseCoordinatorWatchStale';
 
 /**
- * The API server is started anew without the flags that turn its own API on, as upgrades do that forget them; it goes on serving
+ * The API server is restarted without the flags for its own API, as in an upgrade that drops them. It still serves
  * LeaseCandidates of our own group.
  */
 export async function leaseCoordinatorApiOff(site: Site): Promise<void> {
@@ -22,7 +22,7 @@ export async function leaseCoordinatorApiOff(site: Site): Promise<void> {
   );
   await runbook.follow('kubectl logs', /coordination\.k8s\.io\/v1beta1.*LeaseCandidates are served no more/);
   await runbook.follow('kubectl api-resources', /^(?![\s\S]*leasecandidates)[\s\S]*\bleases\b/);
-  // The flags of an API server are not a matter of kubectl.
+  // kubectl cannot change the flags of an API server.
   await plane.restartApiServer({ coordinatedLeaderElection: true });
   await runbook.follow('kubectl rollout status', /successfully rolled out/);
   await site.untilClear(ALERT);

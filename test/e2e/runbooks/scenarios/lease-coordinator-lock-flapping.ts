@@ -6,7 +6,7 @@ import type { Site } from '../site.ts';
 const ALERT = 'LeaseCoordinatorLockFlapping';
 const { namespace, name } = coordinatorAccount;
 
-/** Two tools write the Deployment in turns, each taking back what the other wrote, and every time it is rolled out. */
+/** Two tools write the Deployment in turns, each reverting the other's changes, and each write causes a rollout. */
 export async function leaseCoordinatorLockFlapping(site: Site): Promise<void> {
   const runbook = await site.runbook(ALERT);
   const quarrel = startQuarrel(site.cluster.plane);
@@ -29,7 +29,7 @@ export async function leaseCoordinatorLockFlapping(site: Site): Promise<void> {
   await site.untilClear(ALERT);
 }
 
-/** Goes on until it is stopped; each waits until what it wrote has moved the lock. */
+/** Runs until it is stopped; each tool waits until its write has moved the lock. */
 function startQuarrel(plane: ControlPlane): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -41,7 +41,7 @@ function startQuarrel(plane: ControlPlane): { stop(): Promise<void> } {
       const before = await holder();
       const writer = turn % 2 === 0 ? 'injector' : 'gitops';
       await plane.request('PATCH', `${path}?fieldManager=${writer}`, {
-        // Each has a field of its own beside the one that they quarrel about.
+        // Each has its own field beside the one that both write.
         metadata: { annotations: { [`example.com/${writer}`]: 'was here' } },
         spec: { template: { metadata: { annotations: { 'example.com/written-by': writer } } } },
       });
@@ -53,7 +53,7 @@ function startQuarrel(plane: ControlPlane): { stop(): Promise<void> } {
   }
 
   const ended = quarrel();
-  ended.catch(() => {}); // told by stop
+  ended.catch(() => {}); // stop reports the error.
   return {
     stop() {
       stopping.abort();

@@ -5,7 +5,7 @@ import type { Site } from '../site.ts';
 const ALERT = 'LeaseCoordinatorWatchStale';
 const { namespace, name } = coordinatorAccount;
 
-/** Somebody trims the role, which nobody notices until a node is drained: the pod in its place may not see candidates. */
+/** A user reduces the role, and the effect only shows when a node is drained: the new pod may not read candidates. */
 export async function leaseCoordinatorWatchStale(site: Site): Promise<void> {
   const { cluster } = site;
   const { plane } = cluster;
@@ -23,7 +23,8 @@ export async function leaseCoordinatorWatchStale(site: Site): Promise<void> {
     'kubectl get pods --namespace "$NAMESPACE" --selector app.kubernetes.io/instance="$RELEASE"\n',
     [/^\S+ +1\/1 +Running /m, /^\S+ +0\/1 +Running /m],
   );
-  // The other replica sees candidates until its open watch ends, 5 to 10 min after it began. That may be by now.
+  // The other replica sees candidates until its open watch ends, 5 to 10 min after it began. That may have happened
+  // by now.
   await runbook.follow('for POD in', [
     /staleness_seconds\{resource="leasecandidates"\} (?:1[5-9]\d|[2-9]\d\d)/,
     /staleness_seconds\{resource="leases"\} \d\d?(?:\.|$)/m,

@@ -6,14 +6,14 @@ const ALERT = 'LeaseCoordinatorWriteErrors';
 const { namespace, name } = coordinatorAccount;
 const busy = 'busy';
 
-/** The right to write Leases is taken away; then a policy refuses what the coordinator writes. */
+/** The permission to write Leases is removed; then a policy refuses the coordinator's writes. */
 export async function leaseCoordinatorWriteErrors(site: Site): Promise<void> {
   const { plane } = site.cluster;
   await createNamespaces(plane, busy);
   const candidates = await startSimCandidates(plane);
   try {
     await rightIsMissing(site, async () => {
-      // Leases whose leaders never renew: there is always something to write.
+      // Leases whose leaders never renew, so that there is always something to write.
       for (let index = 1; index <= 12; index += 1) {
         await candidates.start({ namespace: busy, lease: `lease-${index}`, name: `candidate-${index}` });
       }
@@ -81,7 +81,7 @@ async function admissionRefuses(site: Site): Promise<void> {
   await runbook.follow('kubectl get validatingadmissionpolicy "$POLICY"', /expression: '!request\.userInfo/);
   await runbook.act('kubectl patch', /patched/);
   await site.untilClear(ALERT);
-  // It is not that the coordinator may do as it likes because the policy is gone.
+  // Without the policy, the coordinator still lacks other permissions.
   const { spec } = await plane.request<{ spec: { matchConditions: { expression: string }[] } }>(
     'GET',
     `${group}/validatingadmissionpolicies/${metadata.name}`,

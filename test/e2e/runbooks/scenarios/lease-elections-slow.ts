@@ -4,8 +4,8 @@ import type { Site } from '../site.ts';
 const ALERT = 'LeaseElectionsSlow';
 
 /**
- * Somebody had elections wait for 20 s, and then the older version of a component retires, of which a pod hangs that would be
- * the best candidate: what runs of the newer version has to wait for its answer.
+ * A user has set electionDuration to 20 s. Then the leader with the older version of a component exits, and the best
+ * candidate, a pod of that version, hangs: pods with the newer version must wait for its answer.
  */
 export async function leaseElectionsSlow(site: Site): Promise<void> {
   const { cluster } = site;

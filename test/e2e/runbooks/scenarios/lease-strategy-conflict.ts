@@ -16,7 +16,7 @@ export async function leaseStrategyConflict(site: Site): Promise<void> {
 
   await runbook.follow('kubectl get events', /^payments .* Warning +StrategyConflict +lease\/ledger /m);
   await runbook.follow('kubectl cle explain "$LEASE" --namespace "$LEASE_NAMESPACE"\n', [
-    /The candidates agree on none\./,
+    /The candidates do not agree on a strategy\./,
     /ledger-canary-\S+ asks for example\.com\/Newest/,
   ]);
   await runbook.follow('kubectl get leasecandidates', [

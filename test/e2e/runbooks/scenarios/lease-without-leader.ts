@@ -3,7 +3,7 @@ import type { Site } from '../site.ts';
 
 const ALERT = 'LeaseWithoutLeader';
 
-/** All pods of a component hang; then it is removed while they do, and its candidates stay. */
+/** All pods of a component hang; then the component is removed, and its candidates stay. */
 export async function leaseWithoutLeader(site: Site): Promise<void> {
   await makeParticipantsNamespace(site.cluster, 'shop');
   const checkout = await deployComponent(site.cluster, { namespace: 'shop', name: 'checkout', replicas: 2 });

@@ -1,7 +1,7 @@
 import { deployComponent, makeParticipantsNamespace } from '../deployed-component.ts';
 import type { Site } from '../site.ts';
 
-/** Zone b fails slowly: one of the components that lead from there could lead from zone a, and the other could not. */
+/** Zone b becomes slow: one of the components with leaders there could lead from zone a, and the other could not. */
 export async function slowZone(site: Site): Promise<void> {
   const { cluster } = site;
   const namespace = 'edge';
