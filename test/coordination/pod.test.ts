@@ -52,7 +52,10 @@ describe('a Pod (rule 17)', () => {
     ['ready', 'True', 'ContainersReady', undefined],
     ['not ready by a condition that others may change, too', 'False', 'Ready', undefined],
   ])('knows since when its containers are %s', ([, status, type, want]) => {
-    const conditions = [{ type: 'PodScheduled', status: 'True' }, { type, status, lastTransitionTime: NOW }];
+    const conditions = [
+      { type: 'PodScheduled', status: 'True' },
+      { type, status, lastTransitionTime: NOW },
+    ];
     expect(podWith({}, { conditions }).unreadySince).toBe(want);
   });
 

@@ -265,10 +265,13 @@ describe('the end of a holder is not proven (rule 17)', () => {
         containers: [running, { ...running, name: 'sidecar' }],
       },
     ],
-  ])('if the holder renewed in the second of the end, and the kubelet found that %s', ([, missing, change]) => {
-    const end = endIn(renewing(), seenEnded(8500, endedAt(7500), change));
-    expect(end).toMatchObject(missing === undefined ? { kind: 'ends' } : { kind: 'unproven', missing });
-  });
+  ])(
+    'if the holder renewed in the second of the end, and the kubelet found that %s',
+    ([, missing, change]) => {
+      const end = endIn(renewing(), seenEnded(8500, endedAt(7500), change));
+      expect(end).toMatchObject(missing === undefined ? { kind: 'ends' } : { kind: 'unproven', missing });
+    },
+  );
 
   test('if the holder renewed in the second of the end, and the kubelet found that of a later run of unknown time', () => {
     const lost = { id: 'containerd://2', startedAt: undefined, finishedAt: undefined, reason: 'Unknown' };
