@@ -20,8 +20,7 @@ export const MISSING_PROOFS = {
   EndMadeUp: 'The status has no time or no true reason of the end: the kubelet did not see it.',
   HolderNeverRenewed: 'The holder has not renewed the Lease itself.',
   OtherInstance: 'Another run of the container may have written the last renewal.',
-  RenewedAtEnd:
-    'The last renewal is from the second in which the kubelet found the end: a later run may have written it.',
+  RenewedAtEnd: 'The last renewal is from the second of the end: a later run may have written it.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
