@@ -20,6 +20,7 @@ const operations = [
   'operations',
   'package',
   'process-one',
+  'release',
   'runbooks',
   'status-page',
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);

@@ -2,14 +2,14 @@ import { type Figures, measure, type Scale } from '../test/e2e/figures/figures.t
 import { toMarkdown } from '../test/e2e/figures/table.ts';
 import { writeTable } from '../test/e2e/figures/written-figures.ts';
 
-// All that docs/figures.md tells of coordinators, in about an hour: `CLE_WRITE_FIGURES=1 npm run bench -- figures`. Names of
+// All that docs/reference/figures.md tells of coordinators, in about an hour: `CLE_WRITE_FIGURES=1 npm run bench -- figures`. Names of
 // lists below choose what is measured, and is then only printed: `npm run bench -- figures massDeaths crowdedLeases`;
 // CLE_FIGURES_ONLY=ours leaves the built-in controller out.
 const chosen = process.argv.slice(2);
 const isToWrite = process.env['CLE_WRITE_FIGURES'] === '1';
 const isOursAlone = process.env['CLE_FIGURES_ONLY'] === 'ours';
 if (isToWrite && (chosen.length > 0 || isOursAlone))
-  throw new Error('its table in docs/figures.md is written with all scenarios, or not at all');
+  throw new Error('its table in docs/reference/figures.md is written with all scenarios, or not at all');
 
 const leases = Number(process.env['CLE_FIGURES_LEASES'] ?? 1000);
 const candidates = Number(process.env['CLE_FIGURES_CANDIDATES'] ?? 5);

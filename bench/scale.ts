@@ -1,4 +1,4 @@
-// What one coordinator bears, for docs/scale.md, in four minutes: `npm run bench -- scale [events writes elections]`. All on one
+// What one coordinator bears, for docs/concepts/scale.md, in four minutes: `npm run bench -- scale [events writes elections]`. All on one
 // machine, where the API server, etcd and the programs that are played take their part of the processors.
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';

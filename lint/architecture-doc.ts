@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Folder, importMatrix } from './import-matrix.ts';
 import { repository } from './imports.ts';
 
-const PAGE = join(repository, 'docs/architecture.md');
+const PAGE = join(repository, 'docs/contributing/architecture.md');
 const BEGIN = '<!-- Made from lint/import-matrix.ts, by `npm run docs`. -->\n';
 const END = '<!-- End of what is made. -->\n';
 

@@ -5,7 +5,7 @@ const problems = await importProblems(repository, importMatrix);
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) {
   console.error(
-    '\nlint/import-matrix.ts says what each folder of src/ may import, and docs/architecture.md why.',
+    '\nlint/import-matrix.ts says what each folder of src/ may import, and docs/contributing/architecture.md why.',
   );
   process.exitCode = 1;
 }

@@ -150,7 +150,7 @@ export const importMatrix: Readonly<Record<string, Folder>> = {
     does: 'takes part in an election: publishes a LeaseCandidate, and leads while it holds the Lease',
     folders: ['coordination', 'election', 'kubernetes', 'support'],
     packages: ['prom-client'],
-    node: ['os'],
+    node: ['module', 'os'],
   },
   settings: {
     does: 'declares the settings of every command: flag, environment variable, default and validation',

@@ -11,7 +11,7 @@ export function withAlertsTable(page: string, rules: readonly AlertRule[]): stri
 
 function alertsTable(rules: readonly AlertRule[]): string {
   const rows = rules.map(({ alert, labels, annotations, for: duration = 'at once' }) => [
-    `[${alert}](runbooks/${alert}.md)`,
+    `[${alert}](../runbooks/${alert}.md)`,
     labels['severity'] ?? '',
     annotations['summary'] ?? '',
     duration,

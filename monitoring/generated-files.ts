@@ -19,7 +19,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const rules = await alertRules();
   const alerts = await readFile(alertsFile, 'utf8');
   const dashboard = `${JSON.stringify(makeDashboard(rules.map(({ alert }) => alert)), undefined, 2)}\n`;
-  const page = 'docs/monitoring.md';
+  const page = 'docs/how-to/monitoring.md';
   const { runbookBaseUrl } = parse(await readFile(chartValues, 'utf8')) as { runbookBaseUrl: string };
   // Changes links, and not the comment that names the folder.
   const links = new RegExp(`(?<=runbook_url: |")${RUNBOOKS}`, 'g');

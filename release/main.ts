@@ -1,5 +1,5 @@
 // Makes a release of what is committed, in the clone that it is called in: npm run release -- 1.2.3 [--dry-run].
-// Nothing leaves this machine: the commit and the tag are there to be pushed.
+// Nothing leaves this machine: the commit and its tags are there to be pushed.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -34,11 +34,11 @@ function textFiles(): readonly TextFile[] {
   return paths.filter((path) => path !== '').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 }
 
-function applyRelease({ changed, message, tag }: ReleasePlan): void {
+function applyRelease({ changed, message, tags }: ReleasePlan): void {
   for (const { path, text } of changed) writeFileSync(path, text);
   git('add', '--', ...changed.map(({ path }) => path));
   git('commit', '--quiet', '--message', message);
-  git('tag', '--annotate', '--message', message, tag);
+  for (const tag of tags) git('tag', '--annotate', '--message', message, tag);
 }
 
 function main(): void {
@@ -50,15 +50,16 @@ function main(): void {
   if (version === undefined || more.length > 0) throw new ReleaseRefusal(USAGE);
   const checkout = gatherCheckout();
   const plan = planRelease(checkout, version, new Date().toISOString().slice(0, 10));
+  const tags = plan.tags.join(' and ');
   if (values['dry-run']) {
     for (const { path, lines } of newLines(plan, checkout)) {
       console.log([path, ...lines.map((line) => `  ${line}`)].join('\n'));
     }
-    console.log(`\nWould commit this as "${plan.message}" and tag it ${plan.tag}. Nothing was changed.`);
+    console.log(`\nWould commit this as "${plan.message}" and tag it ${tags}. Nothing was changed.`);
     return;
   }
   applyRelease(plan);
-  console.log(`${plan.changed.length} files changed, committed as "${plan.message}" and tagged ${plan.tag}.`);
+  console.log(`${plan.changed.length} files changed, committed as "${plan.message}" and tagged ${tags}.`);
   console.log('Once .ci/run has passed on it: git push --follow-tags');
 }
 

@@ -2,6 +2,8 @@ import { SemVer, valid } from 'semver';
 import { unreleasedChanges, withRelease } from './changelog.ts';
 import { type TextFile, withVersion } from './version-places.ts';
 
+const GO_MODULE = 'clients/go/go.mod';
+
 /** What is known of the clone that a release is made in. */
 export interface Checkout {
   /** That of package.json. */
@@ -20,7 +22,8 @@ export interface ReleasePlan {
   /** The files that change, as they are to be. */
   readonly changed: readonly TextFile[];
   readonly message: string;
-  readonly tag: string;
+  /** That of the release, and that of the Go module in `clients/go`. */
+  readonly tags: readonly string[];
 }
 
 /** A release that cannot be made; the message has all reasons, one on each line. */
@@ -44,7 +47,7 @@ export function planRelease(checkout: Checkout, version: string, date: string): 
       : withVersion(file, version);
     return text === file.text ? [] : [{ path, text }];
   });
-  return { changed, message: `Release ${version}`, tag: tagOf(version) };
+  return { changed, message: `Release ${version}`, tags: tagsOf(version) };
 }
 
 /** Each file that a release changes, with the lines that are new in it; each once. */
@@ -67,15 +70,28 @@ function problemsWith(checkout: Checkout, version: string): readonly string[] {
     ...(isVersion && new SemVer(version).compare(current) <= 0
       ? [`${version} is not greater than ${current}, the version of package.json.`]
       : []),
-    ...(tags.includes(tagOf(version)) ? [`There is a tag ${tagOf(version)} already.`] : []),
+    ...tagsOf(version)
+      .filter((tag) => tags.includes(tag))
+      .map((tag) => `There is a tag ${tag} already.`),
+    ...(isVersion ? problemsWithGoModule(files, new SemVer(version).major) : []),
     ...(unreleasedChanges(changelog) === ''
       ? ['CHANGELOG.md says nothing under Unreleased: say there what is new.']
       : []),
   ];
 }
 
-function tagOf(version: string): string {
-  return `v${version}`;
+/** Go requires the path of a module to end with its major version from 2 on, and its tag to begin with its folder. */
+function problemsWithGoModule(files: readonly TextFile[], major: number): readonly string[] {
+  const text = files.find(({ path }) => path === GO_MODULE)?.text ?? '';
+  const [, module = ''] = /^module (\S+)$/m.exec(text) ?? [];
+  const suffix = major < 2 ? '/clients/go' : `/clients/go/v${major}`;
+  return module.endsWith(suffix)
+    ? []
+    : [`${GO_MODULE} names the module "${module}": it must end with ${suffix}.`];
+}
+
+function tagsOf(version: string): readonly string[] {
+  return [`v${version}`, `clients/go/v${version}`];
 }
 
 function isChangelog({ path }: TextFile): boolean {

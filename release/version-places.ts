@@ -31,7 +31,7 @@ const contexts: readonly Context[] = [
   { pattern: around('leader-election/blob/v') },
   { pattern: around(String.raw`leader-election-\S+[ \t]+`) },
   { pattern: around(String.raw`app\.kubernetes\.io/version: "?`) },
-  { pattern: around(String.raw`"name": "coordinated-leader-election",\s+"version": "`) },
+  { pattern: around(String.raw`"name": "coordinated-leader-election(?:-participant)?",\s+"version": "`) },
   { files: /Chart\.yaml$/, pattern: around('^(?:version|appVersion): "?', '"?$') },
   { files: /^Dockerfile$/, pattern: around('^ARG VERSION=', '$') },
 ];

@@ -1,6 +1,6 @@
 /**
  * The election itself, as pure functions that observe, decide and record: `coordinated-leader-election/election`.
- * docs/library.md says when to call each function.
+ * docs/reference/library.md says when to call each function.
  */
 export { decodeLease } from './coordination/lease.ts';
 export { decodeLeaseCandidate } from './coordination/lease-candidate.ts';

@@ -1,5 +1,5 @@
 ---------------------------- MODULE LeaseElection ----------------------------
-(* Never two leaders of one Lease: coordinated leader election (KEP-4355), with the rules 8, 10, 12 and 14 of docs/rules.md. *)
+(* Never two leaders of one Lease: coordinated leader election (KEP-4355), with the rules 8, 10, 12 and 14 of docs/concepts/rules.md. *)
 (* README.md says what is modelled, at what size it was checked, what was found, and what is assumed.                          *)
 EXTENDS Integers, FiniteSets, TLC
 

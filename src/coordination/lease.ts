@@ -60,7 +60,7 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
     ...(isHeld &&
       isOwned(managedFields, 'f:renewTime', PARTICIPANT_FIELD_MANAGER) && { isRenewedByParticipant: true }),
     ...(isHeld && isUnrenewedGrant(spec, managedFields) && { isUnrenewedGrant: true }),
-    ...(isHeld && isDurationHolders(managedFields) && { isDurationHolders: true }),
+    ...(isDurationHolders(managedFields) && { isDurationHolders: true }),
     ...(isHeld &&
       areOfOne(managedFields, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),
     ...(isHeld && isAcquireTimeRenewers(managedFields) && { isAcquireTimeRenewers: true }),

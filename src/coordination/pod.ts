@@ -35,6 +35,7 @@ export function decodePod(object: KubernetesObject): Pod {
     sharesProcessNamespace: spec['shareProcessNamespace'] === true,
     leadingContainer: textField(annotations, CONTAINER_ANNOTATION) || undefined,
     defaultContainer: textField(annotations, DEFAULT_CONTAINER_ANNOTATION) || undefined,
+    unreadySince: unreadySince(status),
     containers: [
       ...objectsIn(spec, 'containers'),
       ...sidecars,
@@ -59,6 +60,12 @@ function hostnameOf(spec: JsonObject, podName: string): string {
 /** Returns the hostname of a Pod with this name, as the kubelet makes it. */
 export function shortHostname(podName: string): string {
   return podName.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, '');
+}
+
+/** Only the kubelet writes this condition. Others may change the condition Ready. */
+function unreadySince(status: JsonObject): bigint | undefined {
+  const condition = objectsIn(status, 'conditions').find(({ type }) => type === 'ContainersReady');
+  return condition?.['status'] === 'False' ? timeIn(condition, 'lastTransitionTime') : undefined;
 }
 
 function containerOf(name: string, status: JsonObject = {}): PodContainer {

@@ -81,7 +81,7 @@ export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant):
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
   if (isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
-  const isReleased = !lease.holderIdentity && lease.leaseDurationSeconds === 1;
+  const isReleased = !lease.holderIdentity && lease.leaseDurationSeconds === 1 && lease.isDurationHolders;
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
 

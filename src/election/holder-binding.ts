@@ -19,6 +19,8 @@ export interface Pod {
   readonly leadingContainer: string | undefined;
   /** The container that kubectl uses by default, according to kubectl's annotation on the Pod. */
   readonly defaultContainer: string | undefined;
+  /** When the kubelet found that not all containers are ready; undefined while they are. */
+  readonly unreadySince: MicroTime | undefined;
   /** All containers that keep running, including restartable init containers and ephemeral containers. */
   readonly containers: readonly PodContainer[];
 }

@@ -3,6 +3,8 @@ import {
   type EndedInstance,
   type Holding,
   MISSING_BINDINGS,
+  type Pod,
+  type PodContainer,
   type PossiblePods,
 } from './holder-binding.ts';
 import { type HolderRecord, isGrantUnrenewed, type LeaseMemory } from './lease-memory.ts';
@@ -18,7 +20,8 @@ export const MISSING_PROOFS = {
   EndMadeUp: 'The status has no time or no true reason of the end: the kubelet did not see it.',
   HolderNeverRenewed: 'The holder has not renewed the Lease itself.',
   OtherInstance: 'Another run of the container may have written the last renewal.',
-  RenewedAtEnd: 'The last renewal is from the second of the end: a later run may have written it.',
+  RenewedAtEnd:
+    'The last renewal is from the second in which the kubelet found the end: a later run may have written it.',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type MissingProof = keyof typeof MISSING_PROOFS;
@@ -79,7 +82,7 @@ export function judgeHolderEnd(evidence: EndEvidence): HolderEnd {
   if (mayBeAnothers || (acquireTime !== undefined && !ranAt(instance, acquireTime)))
     return unproven('OtherInstance');
   const hasRunSince = others.some(({ id, startedAt = 0n }) => id !== instance.id && startedAt > renewTime);
-  if (!hasRunSince && renewTime >= (instance.finishedAt ?? 0n)) return unproven('RenewedAtEnd');
+  if (!hasRunSince && renewTime >= earliestRestart(pod, container, instance)) return unproven('RenewedAtEnd');
 
   // A renewal that was seen later than the ended holder's last requests may be a later run's, whose clock was set back.
   const endSeenAt = observed.endSeenAt.get(instance.id) ?? Number.POSITIVE_INFINITY;
@@ -102,6 +105,20 @@ function isOlderThanTerm(
 ): boolean {
   const acquiredAfter = record?.acquiredAfter ?? Number.NEGATIVE_INFINITY;
   return seenAt < acquiredAfter && sharedAt < acquiredAfter;
+}
+
+/**
+ * Returns a time before which no later run of the container has started. The kubelet starts one after it has found the
+ * end, and stamps that time if the Pod was ready before. With several containers, another one may be the reason.
+ */
+function earliestRestart(
+  { containers, unreadySince = 0n }: Pod,
+  { running, ended: [latest] }: PodContainer,
+  instance: EndedInstance,
+): MicroTime {
+  const { finishedAt = 0n } = instance;
+  const isOfThisEnd = containers.length === 1 && running === undefined && latest === instance;
+  return isOfThisEnd && unreadySince > finishedAt ? unreadySince : finishedAt;
 }
 
 function unproven(missing: MissingProof): HolderEnd {

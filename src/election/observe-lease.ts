@@ -171,7 +171,8 @@ function observeEmptied(
   const next = { ...supposeGrants(memory, undefined, at), record: written };
   const isSameLease = record?.leaseUid === lease.uid;
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
-  const isLikeRelease = isRenewed && lease.leaseDurationSeconds === 1;
+  // A release writes renewTime and a duration of one second at once. Another client may have written this duration.
+  const isLikeRelease = isRenewed && lease.leaseDurationSeconds === 1 && lease.isDurationHolders === true;
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
@@ -307,15 +308,16 @@ function holderBelief(
     isTakenUp ||
     lease.isRenewedByParticipant === true ||
     (lease.acquireTime !== undefined && lease.acquireTime !== lease.renewTime);
+  // A list or a delayed watch may show a renewal after another client has reduced its duration.
+  const isPerhapsReduced = (isOwnGrant || isListed) && !lease.isDurationHolders;
   // A shorter duration counts only when this process sees it a second time, because another client may have written it
   // the first time. After that, renewals no longer extend the longer duration.
   const isSeenAgain = former?.holder === holder && former.durationMs === durationMs;
   // Do not count the duration in our own grant: the holder has not written it.
-  const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant;
-  // A list or a delayed watch may show the first renewal after another client has reduced its duration.
-  const unknownMs = (isOwnGrant || isListed) && !lease.isDurationHolders ? memory.usualDurationMs : 0;
-  const knownMs = known === undefined ? unknownMs : isRepeated ? leadsUntil(known) - at : known.durationMs;
-  return beliefIn(lease, at, Math.max(durationMs, knownMs), isOwnDuration);
+  const isRepeated = isTakenUp && isSeenAgain && !isOwnGrant && !isPerhapsReduced;
+  const unknownMs = isPerhapsReduced && !known?.isOwnDuration ? memory.usualDurationMs : 0;
+  const knownMs = known === undefined ? 0 : isRepeated ? leadsUntil(known) - at : known.durationMs;
+  return beliefIn(lease, at, Math.max(durationMs, unknownMs, knownMs), isOwnDuration);
 }
 
 function beliefIn(lease: Lease, renewedAt: Instant, durationMs: number, isOwnDuration: boolean): Belief {

@@ -251,8 +251,9 @@ class Rehearsing {
     this.#election.putLease({
       ...lease,
       holderIdentity: '',
+      // The holder itself writes this duration, and a renewTime after its last renewal: together they are a release.
       leaseDurationSeconds: 1,
-      // A renewTime after the last renewal makes the write look like a release.
+      isDurationHolders: true,
       renewTime: this.#now.wall + 1n,
       strategy: undefined,
       preferredHolder: undefined,

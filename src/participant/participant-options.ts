@@ -1,12 +1,6 @@
-import type { Registry } from 'prom-client';
-import { parseInt32 } from '../coordination/candidate-priority.ts';
-import { FENCE, isLeaseName } from '../election/model.ts';
-import { parseVersion } from '../election/strategies.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { type Clock, SAFE_SHARE } from '../support/clock.ts';
-import type { CandidateDescription } from './candidate-body.ts';
-import type { ElectorTiming } from './elector-decision.ts';
-import type { ParticipantLogger } from './participant-telemetry.ts';
+import type { Clock } from '../support/clock.ts';
+import type { MetricsRegistry, ParticipantLogger } from './participant-telemetry.ts';
 
 export interface ParticipateOptions {
   readonly lease: string;
@@ -61,7 +55,7 @@ export interface ParticipateOptions {
   /** If a callback of the logger or `onObserved` throws an error, the participant logs it or emits a process warning. */
   readonly logger?: ParticipantLogger;
   /** Gets client-go's metrics of leader election. All participants of a program can share one registry. */
-  readonly metrics?: Registry;
+  readonly metrics?: MetricsRegistry;
   /**
    * Whether to only publish the LeaseCandidate and follow the Lease: the program has its own elector with this identity.
    */
@@ -92,101 +86,4 @@ export interface ParticipantState {
   readonly role: 'following' | 'leading' | 'ending';
   /** Whether the participant is a candidate. False after `withdraw`, until `stand`. */
   readonly isStanding: boolean;
-}
-
-export interface ParticipantSettings {
-  readonly description: CandidateDescription;
-  readonly timing: ElectorTiming;
-}
-
-export interface Surroundings {
-  readonly hostname: string;
-  readonly random: () => number;
-}
-
-/** Validates the options and adds the defaults. @throws RangeError that names the invalid option and what to do. */
-export function participantSettings(
-  options: ParticipateOptions,
-  surroundings: Surroundings,
-): ParticipantSettings {
-  const { lease: leaseName, namespace = '', binaryVersion, emulationVersion = binaryVersion, pod } = options;
-  const { strategy = 'OldestEmulationVersion', labels = {}, priority = 0 } = options;
-  // The defaults of client-go's elector.
-  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
-  const name = options.identity ?? defaultIdentity(pod, surroundings);
-  const versions = { binaryVersion, emulationVersion };
-  const description: CandidateDescription = {
-    ...{ namespace, name, leaseName, ...versions, strategy, priority, labels },
-    // The garbage collector looks for the owner only in the LeaseCandidate's namespace. With an owner in
-    // another namespace, it would delete the LeaseCandidate after each publication.
-    pod: pod?.namespace === namespace ? { name: pod.name, uid: pod.uid } : undefined,
-  };
-  const timing = { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
-  const problem = [...problemsOf(description), ...problemsOfTiming(timing)].find(
-    (sentence) => sentence !== false,
-  );
-  if (problem !== undefined) throw new RangeError(problem);
-  return { description, timing };
-}
-
-/**
- * In a Pod, the identity stays the same after a restart of the container. Outside a Pod, each run of the program has a
- * new identity.
- */
-function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
-  if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;
-  const host = hostname
-    .toLowerCase()
-    .slice(0, 200)
-    .replaceAll(/[^a-z0-9-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '');
-  const suffix = Math.floor(random() * 2 ** 40);
-  return `${host || 'host'}-${suffix.toString(36).padStart(8, '0')}`;
-}
-
-/** One entry for each check: a sentence that describes the problem, or false if there is none. */
-type Problems = readonly (string | false)[];
-
-function problemsOf(description: CandidateDescription): Problems {
-  const { namespace, name, leaseName, binaryVersion, emulationVersion, strategy, priority } = description;
-  const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
-  const noVersion = 'is no semantic version; give one such as 1.4.2';
-  return [
-    !isLeaseName(leaseName) &&
-      `lease: "${leaseName}" is no name of a Lease; give a DNS subdomain, such as checkout`,
-    namespace === '' && 'namespace: none is known; give that of the Lease',
-    (!isLeaseName(name) || name === FENCE) &&
-      `identity: "${name}" is no name of a LeaseCandidate; give a DNS subdomain: lowercase letters, digits, "-" and "."`,
-    !binary && `binaryVersion: "${binaryVersion}" ${noVersion}`,
-    !emulation && `emulationVersion: "${emulationVersion}" ${noVersion}`,
-    binary !== undefined &&
-      emulation !== undefined &&
-      emulation.compare(binary) > 0 &&
-      `emulationVersion: "${emulationVersion}" is above binaryVersion ${binaryVersion}; give that or a lower one`,
-    emulation?.compare('0.0.0') === 0 &&
-      `emulationVersion: "${emulationVersion}" is taken for none by the API server; give 0.0.1 or a higher one`,
-    strategy === '' && 'strategy: "" is empty; leave it out for the default',
-    parseInt32(String(priority)) !== priority &&
-      `priority: ${priority} is no whole number of 32 bits; give one such as 10 or -10`,
-  ];
-}
-
-/** As in client-go: a renewal with jitter must be possible before the deadline. */
-const JITTER_FACTOR = 1.2;
-
-function problemsOfTiming(timing: ElectorTiming): Problems {
-  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timing;
-  const leadsForMs = leaseDurationMs * SAFE_SHARE;
-  return [
-    ...Object.entries(timing).map(
-      ([name, ms]) =>
-        !(Number.isFinite(ms) && ms > 0) && `${name}: ${ms} is no duration in milliseconds; give one above 0`,
-    ),
-    leaseDurationMs % 1000 !== 0 &&
-      `leaseDurationMs: ${leaseDurationMs} is no whole number of seconds, which is what a Lease has; give a multiple of 1000`,
-    renewDeadlineMs >= leadsForMs &&
-      `renewDeadlineMs: ${renewDeadlineMs} must be less than ${leadsForMs}, which is nine tenths of leaseDurationMs, ${leaseDurationMs}: a leader has to stop before its Lease can go to another, by a faster clock than its own`,
-    renewDeadlineMs <= retryPeriodMs * JITTER_FACTOR &&
-      `renewDeadlineMs: ${renewDeadlineMs} must be more than ${JITTER_FACTOR} times retryPeriodMs, ${retryPeriodMs}: a renewal that fails has to be repeated in time`,
-  ];
 }

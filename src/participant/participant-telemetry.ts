@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { createRequire } from 'node:module';
+import type * as PromClient from 'prom-client';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import { warnProcess } from '../support/host.ts';
 import { messageOf } from '../support/text.ts';
@@ -71,6 +72,15 @@ export class TroubleLog {
   }
 }
 
+/**
+ * A `Registry` of prom-client. The type does not import prom-client, because programs without metrics may not have it.
+ */
+export interface MetricsRegistry {
+  getSingleMetric(name: string): object | undefined;
+  // A method, so that a Registry of any version of prom-client has this type.
+  registerMetric(metric: never): void;
+}
+
 export type ParticipantMetrics = ReturnType<typeof createParticipantMetrics>;
 
 const STATUS = {
@@ -84,13 +94,18 @@ const SLOWPATH = {
   labelNames: ['name'],
 };
 
-/** Creates the metrics for the Lease called `name`. All participants of a program can share one registry. */
-export function createParticipantMetrics(registry: Registry, name: string) {
-  const registers = [registry];
+/**
+ * Creates the metrics for the Lease called `name`. All participants of a program can share one registry. Loads prom-client
+ * only here: a program with a registry has it.
+ */
+export function createParticipantMetrics(registry: MetricsRegistry, name: string) {
+  const { Counter, Gauge } = createRequire(import.meta.url)('prom-client') as typeof PromClient;
+  const registers = [registry as PromClient.Registry];
   const status =
-    (registry.getSingleMetric(STATUS.name) as Gauge | undefined) ?? new Gauge({ ...STATUS, registers });
+    (registry.getSingleMetric(STATUS.name) as PromClient.Gauge | undefined) ??
+    new Gauge({ ...STATUS, registers });
   const slowpath =
-    (registry.getSingleMetric(SLOWPATH.name) as Counter | undefined) ??
+    (registry.getSingleMetric(SLOWPATH.name) as PromClient.Counter | undefined) ??
     new Counter({ ...SLOWPATH, registers });
   status.set({ name }, 0);
   slowpath.inc({ name }, 0);

@@ -7,13 +7,8 @@ import { version } from '../support/host.ts';
 import { systemClock } from '../support/system-clock.ts';
 import { Candidate } from './candidate.ts';
 import { Elector } from './elector.ts';
-import {
-  type ParticipantOptions,
-  type ParticipantSettings,
-  type ParticipantState,
-  type ParticipateOptions,
-  participantSettings,
-} from './participant-options.ts';
+import type { ParticipantOptions, ParticipantState, ParticipateOptions } from './participant-options.ts';
+import { type ParticipantSettings, participantSettings } from './participant-settings.ts';
 import {
   callSafely,
   createParticipantMetrics,

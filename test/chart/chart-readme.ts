@@ -25,16 +25,17 @@ the lock does not coordinate, there are no elections.
 
 Two more roles are for users. Bind \`<name>:participant\` to the ServiceAccount of a program that takes part in elections of its
 namespace. Bind \`<name>:reader\` to users who may see the candidates of a namespace. If these roles are ClusterRoles, Kubernetes'
-own roles include them: \`edit\` and \`admin\` include the participant, and \`view\` includes the reader. \`kubectl cle audit\` also
-[lists Leases and Pods](../../docs/cli.md#audit). It needs no release of this chart.
+own role \`view\` includes the reader. With \`rbac.aggregateToEdit\`, \`edit\` and \`admin\` include the participant: users with these
+roles can then become the leader of any vacant Lease of their namespaces. \`kubectl cle audit\` also
+[lists Leases and Pods](../../docs/reference/cli.md#audit). It needs no release of this chart.
 
 Two settings add a role. \`config.leaderLabel\` adds the right to list and patch Pods, for a label on the Pod of each leader.
 \`crashEvidence.enabled\` adds the right to get, list and watch Pods, so that the coordinator sees when a leader's container has
 ended. If \`namespaces\` is not set, this role may also list and watch Namespaces, because an annotation of a Namespace can ask for
 crash evidence.
 
-A FlowSchema gives requests for Leases and LeaseCandidates the API server's priority level \`leader-election\`, for the coordinator
-and for ServiceAccounts in their namespaces.
+With \`flowSchema.enabled\`, a FlowSchema gives requests for Leases and LeaseCandidates the API server's priority level
+\`leader-election\`, for the coordinator and for ServiceAccounts in their namespaces.
 
 ## What it defines
 
@@ -47,9 +48,11 @@ over the definition. Another release needs \`--take-ownership\` to take it over,
 
 An upgrade replaces the Pods one by one. A new Pod is ready when it has seen the cluster. It coordinates only when it holds the
 lock, which the old Pod releases when it stops. There are never two coordinators, and there is no coordinator for at most two
-seconds. A rollback works in the same way. After an uninstallation, the controller built into kube-apiserver takes over within half
-a minute, or within 5 s if you have scaled the Deployment to 0 before. [docs/operations.md](../../docs/operations.md) describes all
-steps.
+seconds. A rollback works in the same way. [docs/how-to/upgrade.md](../../docs/how-to/upgrade.md) describes the steps.
+
+After an uninstallation from a cluster with the feature gate, the controller built into kube-apiserver takes over within half a
+minute, or within 5 s if you have scaled the Deployment to 0 before. In any other cluster, leaders then continue to lead, and a
+Lease that loses its leader stays without one. [docs/how-to/uninstall.md](../../docs/how-to/uninstall.md) describes the steps.
 
 ## Values
 

@@ -429,8 +429,8 @@ describe('the command line', () => {
   );
 });
 
-test('docs/cli.md has a row for each command, in the order of the help', () => {
-  const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+test('docs/reference/cli.md has a row for each command, in the order of the help', () => {
+  const page = readFileSync(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
   const [table = ''] = page.split('\n\n').filter((part) => part.startsWith('| command |'));
   const rows = [...table.matchAll(/^\| `([a-z]+)/gm)].map(([, name]) => name);
   expect(rows).toEqual([...commands.map(({ name }) => name), 'completion']);

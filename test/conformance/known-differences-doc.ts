@@ -1,8 +1,8 @@
-// Writes the known differences into docs/embedded-server.md: `npm run docs`.
+// Writes the known differences into docs/reference/embedded-server.md: `npm run docs`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { knownDifferences } from './known-differences.ts';
 
-export const documentFile = new URL('../../docs/embedded-server.md', import.meta.url);
+export const documentFile = new URL('../../docs/reference/embedded-server.md', import.meta.url);
 
 /** Returns the document with the current differences. */
 export function withDifferences(document: string): string {

@@ -6,13 +6,15 @@ import { dirname, join } from 'node:path';
 import { withFileLock } from './file-lock.ts';
 import { defaultVersion, type KubernetesVersion } from './kubernetes-versions.ts';
 
-/** A program of a control plane. */
+/** A program that tests run: a part of a control plane, or a tool. */
 export type BinaryName =
+  | 'actionlint'
   | 'candidate'
   | 'etcd'
   | 'elector'
   | 'helm'
   | 'informer'
+  | 'krew'
   | 'operator'
   | 'tenant-operator'
   | `kubectl@${typeof defaultVersion}`
@@ -36,6 +38,8 @@ export const binaryNames: readonly BinaryName[] = [
   'kube-apiserver@1.32.13',
   'kube-apiserver@1.33.13',
   'operator',
+  'krew',
+  'actionlint',
 ];
 
 interface Recipe {
@@ -86,14 +90,19 @@ export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'coordinated-leader-election');
 }
 
+const tools = {
+  actionlint: 'github.com/rhysd/actionlint/cmd/actionlint',
+  helm: 'helm.sh/helm/v4/cmd/helm',
+  krew: 'sigs.k8s.io/krew/cmd/krew',
+};
+
 function recipeFor(name: BinaryName): Recipe {
   if (name === 'etcd') {
     const target = 'go.etcd.io/etcd/server/v3';
     return { program: 'etcd', module: 'etcd', target, ldflags: '-s -w', isAsset: true };
   }
-  if (name === 'helm') {
-    const target = 'helm.sh/helm/v4/cmd/helm';
-    return { program: 'helm', module: 'helm', target, ldflags: '-s -w', isAsset: false };
+  if (name === 'actionlint' || name === 'helm' || name === 'krew') {
+    return { program: name, module: name, target: tools[name], ldflags: '-s -w', isAsset: false };
   }
   if (name === 'tenant-operator') {
     const folder = '../../examples/go';

@@ -13,7 +13,19 @@ export interface WatchedCandidate extends WatchedObject {
   readonly spec: { readonly renewTime?: string; readonly pingTime?: string };
 }
 
-/** A change of an object. */
+/** A Pod, with what its kubelet says of its containers. */
+export interface WatchedPod extends WatchedObject {
+  readonly status: {
+    readonly containerStatuses?: readonly {
+      readonly containerID?: string;
+      readonly ready: boolean;
+      readonly state: { readonly terminated?: { readonly containerID: string } };
+      readonly lastState: { readonly terminated?: { readonly containerID: string } };
+    }[];
+  };
+}
+
+/** One thing that happened to an object. */
 export interface Change<T extends WatchedObject> {
   readonly type: ChangeType;
   readonly object: T;
@@ -56,6 +68,10 @@ export function watchCandidates(
   apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1beta1',
 ): Promise<WatchedObjects<WatchedCandidate>> {
   return watchObjects(plane, resourcePaths.candidates(apiVersion, ''));
+}
+
+export function watchPods(plane: CoordinationServer): Promise<WatchedObjects<WatchedPod>> {
+  return watchObjects(plane, resourcePaths.pods(''));
 }
 
 async function watchObjects<T extends WatchedObject>(

@@ -140,7 +140,7 @@ describe('a settled Lease', () => {
     const world = await makeLedWorld();
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 2000, version: '1.37.0' }));
     await world.clock.advance(1000);
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     await world.clock.advance(0);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
   });
@@ -357,7 +357,7 @@ describe('LeaseCandidates (rule 11)', () => {
     ]);
     expect(world.ourWrites.slice(before)).toEqual([]);
     const asked = world.ourRequests.length;
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     await world.clock.advance(100);
     world.renew('default/b');
     await world.clock.advance(0);
@@ -654,7 +654,7 @@ describe('Leases without a valid holder', () => {
     const world = await makeLedWorld();
     await world.clock.advance(1000);
     world.mayWrite = false;
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     await world.clock.advance(1000);
     const releasedAt = world.clock.now() - 1000;
     // A holder that releases the Lease has not ended.

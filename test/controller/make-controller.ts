@@ -163,7 +163,21 @@ export class ControllerWorld {
     this.api.store.update(resource, object, { ...object, spec: kept });
   }
 
-  /** Sets exactly these annotations of an object. */
+  /** The holder of a Lease releases it, as client-go's elector does. */
+  release(key: string): void {
+    const lease = this.api.store.get('leases', key);
+    if (!lease) throw new Error(`there is no Lease ${key}`);
+    const released = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.wallText };
+    const written = Object.fromEntries(Object.keys(released).map((field) => [`f:${field}`, {}]));
+    const managedFields = [{ manager: 'kube-scheduler', fieldsV1: { 'f:spec': written } }];
+    this.api.store.update('leases', lease, {
+      ...lease,
+      metadata: { ...lease.metadata, managedFields },
+      spec: { ...specOf(lease), ...released },
+    });
+  }
+
+  /** Gives an object these annotations, and no others. */
   annotate(resource: SimResource, key: string, annotations: Readonly<Record<string, string>>): void {
     const object = this.api.store.get(resource, key);
     if (!object) throw new Error(`there is no ${resource} ${key}`);

@@ -93,11 +93,7 @@ describe('a user with write access to the LeaseCandidates and Leases of one name
         'leasecandidates',
         makeCandidateObject(`best-${index}`, { namespace: 'ours', leaseName, renewedAt: 1000 }),
       );
-    world.change('leases', 'theirs/scheduler', {
-      holderIdentity: '',
-      leaseDurationSeconds: 1,
-      renewTime: world.wallText,
-    });
+    world.release('theirs/scheduler');
     await world.clock.advance(100);
     world.renew('theirs/b');
     await world.clock.advance(10);

@@ -250,7 +250,7 @@ describe('a release soon after a grant by expiry (rule 8)', () => {
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'b' });
     world.change('leases', KEY, { renewTime: world.wallText, leaseDurationSeconds: 15 });
     await world.clock.advance(100);
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     world.renew('default/c');
   }
 
@@ -351,7 +351,7 @@ describe('a cache that differs from the server', () => {
     await world.clock.advance(120_000);
     world.api.store.lose('leasecandidates', 'default/lost');
     world.remove('leasecandidates', 'default/holder');
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     makeFreshCandidate(world);
     for (let second = 0; second < 20; second++) {
       await world.clock.advance(1000);
@@ -380,7 +380,7 @@ describe('a deletion', () => {
     await world.start();
     await world.clock.advance(605_000);
     expect(asked).toEqual([605_000]);
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     makeFreshCandidate(world);
     await world.clock.advance(0);
     expect(world.leaseSpec()).toMatchObject({ holderIdentity: 'a' });

@@ -47,7 +47,19 @@ describe('a Pod (rule 17)', () => {
     expect(containers).toMatchObject([{ running: undefined, ended: [{ reason: 'OOMKilled' }] }]);
   });
 
-  test('counts only restartable init containers and ephemeral ones among its containers', () => {
+  test.for<[name: string, status: string, type: string, want: bigint | undefined]>([
+    ['not ready', 'False', 'ContainersReady', MICROS],
+    ['ready', 'True', 'ContainersReady', undefined],
+    ['not ready by a condition that others may change, too', 'False', 'Ready', undefined],
+  ])('knows since when its containers are %s', ([, status, type, want]) => {
+    const conditions = [
+      { type: 'PodScheduled', status: 'True' },
+      { type, status, lastTransitionTime: NOW },
+    ];
+    expect(podWith({}, { conditions }).unreadySince).toBe(want);
+  });
+
+  test('counts restartable init containers and ephemeral ones among its containers, and no others', () => {
     const { containers } = podWith({
       containers: [{ name: 'main' }],
       ephemeralContainers: [{ name: 'debugger' }],

@@ -27,7 +27,6 @@ export class SimDemo {
   fate: (request: ApiRequest) => SimFate = () => ({});
 
   constructor() {
-    this.api.tellsRenewers = true;
     const given = { leaseDurationSeconds: '4s', electionDurationMs: '1s', listen: 'off' };
     this.world = new DemoWorld({
       clock: this.clock,

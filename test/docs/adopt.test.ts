@@ -32,12 +32,12 @@ test.each(ownPages)('%s shows code and manifests as they are in the examples tha
   }
 });
 
-test('figures in the pages are those of docs/figures.md', () => {
-  const sections = read('docs/figures.md')
+test('figures in the pages are those of docs/reference/figures.md', () => {
+  const sections = read('docs/reference/figures.md')
     .split(/^(?=## )/m)
     .map((text) => ({ text, anchors: anchorsIn(text) }));
   const named = pages.flatMap((page) =>
-    [...read(page).matchAll(/\[([^\]]*\d[^\]]*)\]\(\.\.\/figures\.md#([\w-]+)\)/g)].map(
+    [...read(page).matchAll(/\[([^\]]*\d[^\]]*)\]\(\.\.\/reference\/figures\.md#([\w-]+)\)/g)].map(
       ([, figure = '', anchor = '']) => ({ page, figure, anchor }),
     ),
   );

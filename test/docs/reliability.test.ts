@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MUTANTS } from '../simulation/mutants/mutants.ts';
 import { reliabilityPage } from '../simulation/reliability-doc.ts';
 
-describe('docs/reliability.md', () => {
+describe('docs/contributing/attacks.md', () => {
   test('has the bounds of the faults as the simulation has them', async () => {
     const { written, wanted } = await reliabilityPage();
     expect(written, 'run `npm run docs`').toBe(wanted);

@@ -1,18 +1,27 @@
 import { globSync, readFileSync } from 'node:fs';
-import { posix } from 'node:path';
 
 /** Files by their path from the root of the repository. */
 export type Tree = ReadonlyMap<string, string>;
 
 /** The page that documents the rules. */
-export const RULES_PAGE = 'docs/rules.md';
+export const RULES_PAGE = 'docs/concepts/rules.md';
 
-/** What a rule consists of, in this order. */
-const RULE_PARTS = ['What it says', 'Why', 'Code', 'Tests', 'The built-in'] as const;
+/** The page that lists the code and the tests of each rule. */
+export const LISTS_PAGE = 'docs/contributing/rules-code-and-tests.md';
 
-/** A rule as the page has it. */
+/** The page that defines the words of the rules. */
+export const GLOSSARY_PAGE = 'docs/reference/glossary.md';
+
+/** What each page says of a rule, in this order. */
+const RULE_PARTS = {
+  [RULES_PAGE]: ['What it says', 'Why', 'The built-in'],
+  [LISTS_PAGE]: ['Code', 'Tests'],
+} as const;
+
+/** A rule as a page has it. */
 export interface Rule {
   readonly number: number;
+  readonly title: string;
   readonly parts: readonly { readonly title: string; readonly text: string }[];
 }
 
@@ -36,14 +45,13 @@ function citationsIn(text: string): readonly number[] {
 export function rulesIn(page: string): readonly Rule[] {
   return sectionsOf(page, '## ').flatMap(({ title, text }) => {
     const number = /^Rule (\d+): \S/.exec(title)?.[1];
-    return number === undefined ? [] : [{ number: Number(number), parts: sectionsOf(text, '### ') }];
+    return number === undefined ? [] : [{ number: Number(number), title, parts: sectionsOf(text, '### ') }];
   });
 }
 
 /** The words that the glossary defines. */
-export function glossaryWords(page: string): readonly string[] {
-  const glossary = sectionsOf(page, '## ').find(({ title }) => title === 'Glossary')?.text ?? '';
-  return itemsOf(glossary).flatMap((item) => {
+export function glossaryWords(tree: Tree): readonly string[] {
+  return itemsOf(tree.get(GLOSSARY_PAGE) ?? '').flatMap((item) => {
     const words = item.split(': ')[0] ?? '';
     return [...words.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => word);
   });
@@ -51,7 +59,7 @@ export function glossaryWords(page: string): readonly string[] {
 
 /** Citations, outside of the tests of this page, of rules that there are not. */
 export function unknownCitations(tree: Tree): readonly string[] {
-  const known = new Set(rulesIn(pageOf(tree)).map(({ number }) => number));
+  const known = new Set(rulesIn(tree.get(RULES_PAGE) ?? '').map(({ number }) => number));
   return [...tree].flatMap(([path, text]) => {
     if (path.startsWith(MADE_UP)) return [];
     const unknown = new Set(citationsIn(text).filter((number) => !known.has(number)));
@@ -64,48 +72,58 @@ export function uncitedRules(tree: Tree): readonly string[] {
   return ['src/', 'test/'].flatMap((folder) => {
     const texts = [...tree].filter(([path]) => path.startsWith(folder) && !path.startsWith(MADE_UP));
     const cited = new Set(texts.flatMap(([, text]) => citationsIn(text)));
-    const uncited = rulesIn(pageOf(tree)).filter(({ number }) => !cited.has(number));
+    const uncited = rulesIn(tree.get(RULES_PAGE) ?? '').filter(({ number }) => !cited.has(number));
     return uncited.map(({ number }) => `nothing in ${folder} cites rule ${number}`);
   });
 }
 
-/** Rules that are out of order, or lack one of their parts. */
+/** Rules that are out of order, lack one of their parts, or have another title on the page of lists. */
 export function incompleteRules(tree: Tree): readonly string[] {
-  const rules = rulesIn(pageOf(tree));
-  const disordered = rules.flatMap(({ number }, index) => {
-    const before = rules[index - 1]?.number ?? 0;
-    return number > before ? [] : [`rule ${number} stands behind rule ${before}`];
-  });
-  const incomplete = rules.flatMap(({ number, parts }) => {
-    const titles = parts.map(({ title, text }) => (text.trim() === '' ? `${title} (empty)` : title));
-    return titles.join() === RULE_PARTS.join() ? [] : [`rule ${number} has the parts ${titles.join(', ')}`];
-  });
-  return [...disordered, ...incomplete];
-}
-
-/** Files, and what is said to be in them, that the page names and that are not there. */
-export function brokenReferences(tree: Tree): readonly string[] {
-  const page = pageOf(tree);
-  const missing = [...page.matchAll(/`((?:src|test|docs|clients)\/[^`]*)`/g)].flatMap(([, path = '']) =>
-    tree.has(path) ? [] : [`${path} does not exist`],
+  const titles = Object.keys(RULE_PARTS).map((path) =>
+    rulesIn(tree.get(path) ?? '').map(({ title }) => title),
   );
-  const links = [...page.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].flatMap(([, link = '']) =>
-    tree.has(posix.join(posix.dirname(RULES_PAGE), link)) ? [] : [`the link to ${link} leads nowhere`],
+  const [rules = [], lists = []] = titles;
+  const different = rules.flatMap((title, index) =>
+    title === lists[index] ? [] : [`${LISTS_PAGE} has "${lists[index]}" in the place of "${title}"`],
   );
-  const listed = rulesIn(page).flatMap(({ parts }) =>
-    parts.flatMap(({ title, text }) => {
-      if (title === 'Code') return itemsOf(text).flatMap((item) => missingNames(tree, item));
-      return title === 'Tests' ? itemsOf(text).flatMap((item) => missingTitles(tree, item)) : [];
+  const incomplete = Object.entries(RULE_PARTS).flatMap(([path, wanted]) =>
+    rulesIn(tree.get(path) ?? '').flatMap(({ number, parts }, index, all) => {
+      const before = all[index - 1]?.number ?? 0;
+      const disordered = number > before ? [] : [`rule ${number} stands behind rule ${before} in ${path}`];
+      const found = parts.map(({ title, text }) => (text.trim() === '' ? `${title} (empty)` : title));
+      const isComplete = found.join() === wanted.join();
+      return [
+        ...disordered,
+        ...(isComplete ? [] : [`rule ${number} has the parts ${found.join(', ')} in ${path}`]),
+      ];
     }),
   );
-  const elsewhere = [...inOneLine(page).matchAll(/`([#\w]+(?:\(\))?)` in `((?:src|test)\/[^`]+)`/g)];
-  const misplaced = elsewhere.flatMap(([, name = '', path = '']) => absence(tree, name, [path]));
-  return [...new Set([...missing, ...links, ...listed, ...misplaced])];
+  return [...different, ...incomplete];
+}
+
+/** Files, and what is said to be in them, that the pages name and that are not there. */
+export function brokenReferences(tree: Tree): readonly string[] {
+  const broken = [RULES_PAGE, LISTS_PAGE, GLOSSARY_PAGE].flatMap((path) => {
+    const page = tree.get(path) ?? '';
+    const named = page.matchAll(/`((?:src|test|docs|clients)\/[^`]*)`/g);
+    const missing = [...named].flatMap(([, file = '']) => (tree.has(file) ? [] : [`${file} does not exist`]));
+    const elsewhere = inOneLine(page).matchAll(/`([#\w]+(?:\(\))?)` in `((?:src|test)\/[^`]+)`/g);
+    const misplaced = [...elsewhere].flatMap(([, name = '', file = '']) => absence(tree, name, [file]));
+    return [...missing, ...misplaced];
+  });
+  const listed = rulesIn(tree.get(LISTS_PAGE) ?? '').flatMap(({ parts }) =>
+    parts.flatMap(({ title, text }) =>
+      itemsOf(text).flatMap((item) =>
+        title === 'Code' ? missingNames(tree, item) : missingTitles(tree, item),
+      ),
+    ),
+  );
+  return [...new Set([...broken, ...listed])];
 }
 
 /** Words that the glossary has to define and does not, and those that it defines twice. */
 export function incompleteGlossary(tree: Tree, required: readonly string[]): readonly string[] {
-  const words = glossaryWords(pageOf(tree));
+  const words = glossaryWords(tree);
   const missing = required.filter((word) => !words.includes(word)).map((word) => `"${word}" is not defined`);
   const twice = words.filter((word, index) => words.indexOf(word) !== index);
   return [...missing, ...twice.map((word) => `"${word}" is defined twice`)];
@@ -155,10 +173,6 @@ function definitionOf(name: string): RegExp {
 
 function bare(name: string): string {
   return name.replace(/^#/, '');
-}
-
-function pageOf(tree: Tree): string {
-  return tree.get(RULES_PAGE) ?? '';
 }
 
 /** The sections of a Markdown text under headings of one level, each without its heading. */

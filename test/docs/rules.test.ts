@@ -5,6 +5,7 @@ import {
   glossaryWords,
   incompleteGlossary,
   incompleteRules,
+  LISTS_PAGE,
   RULES_PAGE,
   readTree,
   uncitedRules,
@@ -14,6 +15,7 @@ import {
 const root = new URL('../../', import.meta.url).pathname;
 const tree = readTree(root);
 const page = tree.get(RULES_PAGE) ?? '';
+const lists = tree.get(LISTS_PAGE) ?? '';
 
 /** Words of this project's own that a stranger meets in code, documents or metrics. */
 const OWN_WORDS =
@@ -21,14 +23,14 @@ const OWN_WORDS =
   'take up, yield, release, withdraw, lapse, reserve, expire, collect, revise, ping, ack, idle, fresh, unresponsive, vacant, ' +
   'held, doubt, holder, candidate, preference, provisional';
 
-describe('docs/rules.md', () => {
+describe('docs/concepts/rules.md', () => {
   test('has a heading for every rule that is cited, and every rule is cited in src/ and test/', () => {
     expect([...unknownCitations(tree), ...uncitedRules(tree)]).toEqual([]);
   });
 
-  test('has its rules in order, each with all its parts', () => {
+  test('has its rules in order, each with all its parts, as does the page of lists', () => {
     expect(incompleteRules(tree)).toEqual([]);
-    expect(page.match(/^## Rule \d+: /gm)?.length).toBeGreaterThan(13);
+    for (const each of [page, lists]) expect(each.match(/^## Rule \d+: /gm)?.length).toBeGreaterThan(13);
   });
 
   test('refers to files, functions and tests that there are', () => {
@@ -37,7 +39,7 @@ describe('docs/rules.md', () => {
 
   test('defines the words of this project’s own', () => {
     expect(incompleteGlossary(tree, OWN_WORDS.split(', '))).toEqual([]);
-    expect(glossaryWords(page).length).toBeGreaterThan(OWN_WORDS.split(', ').length);
+    expect(glossaryWords(tree).length).toBeGreaterThan(OWN_WORDS.split(', ').length);
   });
 
   test('has the defaults of settings as the code has them', () => {

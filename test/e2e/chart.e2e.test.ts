@@ -295,6 +295,7 @@ describe('what helm prints after an install', () => {
       const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig, ...crds);
       // There is a built-in controller where the gate is on.
       expect(text.includes('built-in controller')).toBe(!isDefined);
+      expect(text.includes('nobody elects for at least 15 s')).toBe(!isDefined);
       if (isDefined) await installCandidateResource(plane);
       const [, candidate = ''] = /<<EOF\n(.*)\nEOF\n/s.exec(text) ?? [];
       const input = candidate.replace(/\$\(date .*\)/, '2026-11-21T00:00:00.000000Z');
@@ -357,8 +358,8 @@ describe('deploy/, made from the chart', () => {
     expect(made.data).toEqual(plain.data);
   });
 
-  test('has a kustomize base that the overlay of docs/operations.md brings where the chart would be', async () => {
-    const guide = await readFile(join(repository, 'docs/operations.md'), 'utf8');
+  test('has a kustomize base that the overlay of docs/how-to/install.md brings where the chart would be', async () => {
+    const guide = await readFile(join(repository, 'docs/how-to/install.md'), 'utf8');
     const overlay = blocksIn(guide).find(({ heading }) => heading === 'Without Helm')?.text ?? '';
     const folder = await mkdtemp(join(tmpdir(), 'overlay-'));
     onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { leasePath } from '../control-plane/cluster-objects.ts';
+import { coordinatorLease, leasePath } from '../control-plane/cluster-objects.ts';
+import type { CoordinationPlane } from '../control-plane/coordination-plane.ts';
 import type { Electors } from '../control-plane/electors.ts';
 import { leadershipsOf, overlapsOf, RELEASE_REPORTED_LATE_MS } from '../control-plane/leaderships.ts';
 import { type CoordinatedCluster, startCoordinatedCluster } from './coordinated-cluster.ts';
@@ -15,6 +16,7 @@ describe('client-go’s electors on a real API server', () => {
 
   beforeAll(async () => {
     cluster = await startCoordinatedCluster();
+    await refuseLockToBuiltIn(cluster.plane);
     electors = await cluster.plane.startElectors();
     coordinator = cluster.coordinator;
   });
@@ -108,3 +110,33 @@ describe('client-go’s electors on a real API server', () => {
     throw new Error(`nobody leads ${lease} any more`);
   }
 });
+
+/**
+ * While no coordinator of this project runs, the built-in coordinator would take the lock within 2 s. It then creates a
+ * missing Lease at once, for any candidate.
+ */
+async function refuseLockToBuiltIn(plane: CoordinationPlane): Promise<void> {
+  const name = 'no-built-in-coordinator';
+  const group = '/apis/admissionregistration.k8s.io/v1';
+  await plane.request('POST', `${group}/validatingadmissionpolicies`, {
+    metadata: { name },
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: ['coordination.k8s.io'],
+            apiVersions: ['v1'],
+            operations: ['CREATE', 'UPDATE'],
+            resources: ['leases'],
+            resourceNames: [coordinatorLease.name],
+          },
+        ],
+      },
+      validations: [{ expression: "request.userInfo.username != 'system:apiserver'" }],
+    },
+  });
+  await plane.request('POST', `${group}/validatingadmissionpolicybindings`, {
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  });
+}

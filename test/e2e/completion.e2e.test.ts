@@ -105,8 +105,8 @@ describe.each(shells)('completion in $shell', ({ command, setUp }) => {
   });
 });
 
-test("is kubectl's own completion for kubectl cle, by the program that docs/cli.md shows", async () => {
-  const guide = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+test("is kubectl's own completion for kubectl cle, by the program that docs/reference/cli.md shows", async () => {
+  const guide = await readFile(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
   const shown = blocksIn(guide).filter(({ text }) => text.includes('exec kubectl-cle __complete'));
   expect(shown).toHaveLength(1);
   await writeFile(join(home, 'kubectl_complete-cle'), `${shown[0]?.text}\n`, { mode: 0o755 });

@@ -3,25 +3,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandBlocksIn } from '../support/command-blocks.ts';
 import { strike } from './examples/chaos.ts';
-import { type DeployedExample, type ExamplesSite, startExamplesSite } from './examples/examples-site.ts';
+import {
+  type DeployedExample,
+  type ExamplesSite,
+  LEASE_MS,
+  startExamplesSite,
+} from './examples/examples-site.ts';
 import { followBlock, isNotRun } from './guide-steps.ts';
 
-const guide = await readFile(new URL('../../docs/participants.md', import.meta.url), 'utf8');
+const guide = await readFile(new URL('../../docs/tutorials/four-programs.md', import.meta.url), 'utf8');
 const blocks = commandBlocksIn(guide).filter((block) => !isNotRun(block));
-const isLast = ({ heading }: { readonly heading: string }) => heading.endsWith('> Remove');
+const isLast = ({ heading }: { readonly heading: string }) => heading === 'Remove';
 
 /** For how long leaders are struck at random: `CLE_E2E_CHAOS_SECONDS=120` is the full one. */
 const chaosSeconds = Number(process.env['CLE_E2E_CHAOS_SECONDS'] ?? 15);
-const seed = Date.now() % 1_000_000;
+/** `CLE_E2E_CHAOS_SEED` repeats the faults of a run. */
+const seed = Number(process.env['CLE_E2E_CHAOS_SEED'] ?? Date.now() % 1_000_000);
 
-/** A Lease of the examples lasts so long after its last renewal, a leader leads so long, in milliseconds. */
-const LEASE_MS = 15_000;
+/** A leader leads so long after its last renewal, in milliseconds. */
 const RENEW_DEADLINE_MS = 10_000;
 
 const timeout = 240_000 + chaosSeconds * 1000;
 
 /** One story in two clusters at once, as most of it is waiting for Leases to run out. */
-describe('docs/participants.md and its examples, with the feature gate and without', { timeout }, () => {
+describe('docs/tutorials/four-programs.md and its examples, with the feature gate and without', {
+  timeout,
+}, () => {
   let sites: readonly ExamplesSite[] = [];
   let stuckAt: string | undefined;
   let begunAt = 0;

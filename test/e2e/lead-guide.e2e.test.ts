@@ -24,9 +24,9 @@ interface LeadingProgram {
 
 /** Writes the block of one language in the chapter about leading by a connection. Returns the file. */
 function writeBlock(language: string, file: string, address: string): string {
-  const guide = readFileSync(join(root, 'docs/participants.md'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/how-to/sidecar.md'), 'utf8');
   const block = blocksIn(guide).find(
-    (one) => one.language === language && one.heading.endsWith('> Lead by a connection'),
+    (one) => one.language === language && one.heading === 'Lead by a connection',
   );
   expect(block?.text).toContain('127.0.0.1:4040');
   writeFileSync(file, block?.text.replace('127.0.0.1:4040', address) ?? '');
@@ -87,6 +87,11 @@ function startProgram(command: readonly string[], ledger: string, address: strin
   };
 }
 
+/** Blocks this process, in which the sidecar is, for longer than a line of the sidecar is valid. */
+function pauseSidecar(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6000);
+}
+
 describe('the programs of the guides that lead by a connection (rule 18)', {
   timeout: 4 * timeout,
 }, () => {
@@ -96,8 +101,9 @@ describe('the programs of the guides that lead by a connection (rule 18)', {
     const command = await prepare(site.folder, address);
     const { child, work } = startProgram(command, join(site.folder, `${lease}.ledger`), address);
     const holders = () => site.holders(lease);
+    pauseSidecar();
 
-    // It works once its pod leads.
+    // It works once its pod leads, although its first request has waited for too long, and was refused.
     await eventually(() => work().length > 2 || undefined, 'it works', timeout);
     const [first = -1] = work();
 

@@ -132,6 +132,20 @@ describe('programs that lead by a connection, as processes (rule 18)', { timeout
     await untilCandidates(2);
   });
 
+  test('work when they lead, also when their sidecar was paused while they asked', async () => {
+    stage = site.stage('asked-late');
+    const sidecar = stage.startSidecar('first');
+    await sidecar.logged('Standing');
+    sidecar.signal('SIGSTOP');
+    const program = await stage.startProgram(sidecar, { name: 'first' });
+    // Longer than a line is valid: a time that counts from this request would always be over.
+    await sleep(7000);
+    sidecar.signal('SIGCONT');
+    await program.reported('leads');
+    await eventually(() => stage.ledger.length > 0 || undefined, 'the leader writes', 20_000);
+    expect(stage.ledger.writer).toBe('first');
+  });
+
   test('stop when their sidecar is killed, and the others wait until the Lease expires', async () => {
     const { first, second } = await startTwo('orphaned');
     const killedAt = Date.now();

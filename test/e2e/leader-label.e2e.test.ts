@@ -142,13 +142,13 @@ describe('the label of a leader', () => {
     expect(body).toMatch(/cle_leader_label_calls_total\{call="remove",result="error"\} 0/);
   });
 
-  test('stays where the setting is turned off, until somebody takes it off as docs/operations.md says', async () => {
+  test('stays where the setting is turned off, until somebody takes it off as docs/how-to/leader-service.md says', async () => {
     await coordinator.stop();
     coordinator = await startCoordinator(kubeconfig);
     await untilActive(coordinator, 60_000);
     const leader = await web.untilLed();
     expect((await labelled()).map(({ metadata }) => metadata.name)).toEqual([leader]);
-    const guide = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const guide = await readFile(new URL('../../docs/how-to/leader-service.md', import.meta.url), 'utf8');
     const [command = ''] = commandBlocksIn(guide).flatMap(
       ({ text }) => /^kubectl label pods .*$/m.exec(text) ?? [],
     );

@@ -50,10 +50,10 @@ describe('promtool', () => {
     expect(code).toBe(1);
   });
 
-  test('takes the configuration that docs/monitoring.md gives', async () => {
+  test('takes the configuration that docs/how-to/monitoring.md gives', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'promtool-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const page = await readFile(join(repository, 'docs/monitoring.md'), 'utf8');
+    const page = await readFile(join(repository, 'docs/how-to/monitoring.md'), 'utf8');
     const [, configuration = ''] = /```yaml\n([^`]+)```/.exec(page) ?? [];
     // Debian's promtool is built without what finds pods.
     const checkable = configuration.replace(/kubernetes_sd_configs: .*/, 'static_configs: []');

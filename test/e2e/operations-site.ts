@@ -11,7 +11,7 @@ import { eventually } from './coordinator.ts';
 import { imagesWithScheduler, type PodCluster, startPodCluster } from './pod-cluster.ts';
 import { openShell, type Shell } from './runbooks/shell.ts';
 
-/** What docs/operations.md supposes: a cluster with two nodes, and somebody's shell in a clone. */
+/** What the tutorials and how-to guides suppose: a cluster with two nodes, and somebody's shell in a clone. */
 export interface OperationsSite {
   readonly cluster: PodCluster;
   readonly audit: AuditLog;

@@ -1,34 +1,30 @@
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CommandBlock, commandBlocksIn } from '../support/command-blocks.ts';
+import type { CommandBlock } from '../support/command-blocks.ts';
 import { eventually } from './coordinator.ts';
 import { builtIn, coordinatorTurns, lateWrites, overlaps } from './coordinator-turns.ts';
 import { followBlock, isNotRun } from './guide-steps.ts';
 import { objectNames } from './object-names.ts';
 import { type OperationsSite, startAnySite, startGateSite } from './operations-site.ts';
+import { type Step, stepsOnAnyCluster, stepsWithGate } from './operations-steps.ts';
 
-const guide = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-const blocks = commandBlocksIn(guide);
-
-/** A way through the guide, from nothing to the uninstall. */
+/** A way through the pages, from nothing to the uninstall. */
 interface Way {
-  start(): Promise<OperationsSite>;
-  /** Whether it comes to what is below a heading. */
-  takesIn(heading: string): boolean;
+  readonly start: () => Promise<OperationsSite>;
+  readonly steps: readonly Step[];
+  /** The heading of the commands that end with a first election. */
   readonly firstElection: string;
 }
 
 const anyCluster: Way = {
   start: startAnySite,
-  takesIn: (heading) =>
-    /^(?:Before you begin$|Any cluster >|Uninstall(?!.* with the feature gate))/.test(heading),
-  firstElection: 'Any cluster > See a first election',
+  steps: stepsOnAnyCluster,
+  firstElection: 'See a first election',
 };
 
 const withGate: Way = {
   start: startGateSite,
-  takesIn: (heading) => !/^(?:Before you begin$|Any cluster >|Uninstall .* on any cluster)/.test(heading),
-  firstElection: 'A cluster with the feature gate > Elect by a LeaseCandidate of Kubernetes',
+  steps: stepsWithGate,
+  firstElection: 'Elect by a LeaseCandidate of Kubernetes',
 };
 
 /** Somebody who goes a way. */
@@ -59,10 +55,11 @@ class Reader {
     afterAll(async () => {
       await this.#site?.stop();
     });
-    const { takesIn, firstElection } = this.#way;
-    const last = blocks.findLast(({ heading }) => heading === firstElection);
-    for (const block of blocks.filter((each) => takesIn(each.heading) && !isNotRun(each))) {
-      const name = `line ${block.line}, ${block.heading}: ${block.text.split('\n', 1)[0]}`;
+    const { steps, firstElection } = this.#way;
+    const last = steps.findLast(({ heading }) => heading === firstElection);
+    for (const block of steps.filter((each) => !isNotRun(each))) {
+      const { page, line, heading, text } = block;
+      const name = `${page}, line ${line}, ${heading}: ${text.split('\n', 1)[0]}`;
       this.#step(name, () =>
         block.text.startsWith('helm install ') ? this.#install(block) : this.#follow(block),
       );
@@ -78,7 +75,7 @@ class Reader {
   #step(name: string, take: () => Promise<void>): void {
     test(name, async () => {
       if (this.#stuckAt !== undefined)
-        throw new Error(`those who follow the guide are stuck at: ${this.#stuckAt}`);
+        throw new Error(`those who follow the pages are stuck at: ${this.#stuckAt}`);
       this.#stuckAt = name;
       await take();
       this.#stuckAt = undefined;
@@ -123,13 +120,7 @@ async function turnsOf({ audit }: OperationsSite) {
   return { turns, ours };
 }
 
-describe('docs/operations.md', () => {
-  test('has next to nothing that is not run', () => {
-    expect(blocks.filter(isNotRun)).toHaveLength(1);
-  });
-});
-
-describe('docs/operations.md on any cluster', () => {
+describe('the pages on any cluster', () => {
   const reader = new Reader(anyCluster);
   reader.go();
 
@@ -158,7 +149,7 @@ describe('docs/operations.md on any cluster', () => {
   });
 });
 
-describe('docs/operations.md on a cluster with the feature gate', () => {
+describe('the pages on a cluster with the feature gate', () => {
   const reader = new Reader(withGate);
   reader.go();
 

@@ -51,7 +51,7 @@ describe('the roles of the chart that others are given', () => {
     plane = await startControlPlane();
     kubectl = await kubectlFor(plane.kubeconfig);
     await createNamespaces(plane, 'team-a', 'team-b');
-    const objects = await helm.render({});
+    const objects = await helm.render({ rbac: { aggregateToEdit: true } });
     await apply(kubectl, objects);
     chartRoles.push(
       ...(objects as readonly RbacObject[]).filter(({ metadata }) => metadata.name.includes(':')),
@@ -199,7 +199,7 @@ test('the FlowSchema of the chart is left out where the API server has none', as
   onTestFinished(() => plane.stop());
   const { code, stdout, stderr } = await helm.run([
     ...['install', release.name, chartFolder, '--namespace', release.namespace],
-    ...['--dry-run=server', '--kubeconfig', plane.kubeconfig],
+    ...['--set', 'flowSchema.enabled=true', '--dry-run=server', '--kubeconfig', plane.kubeconfig],
   ]);
   expect(code, stderr).toBe(0);
   expect(stdout).toContain('kind: ClusterRole');
@@ -219,7 +219,7 @@ describe.each(['1.36.3', '1.31.4'] as const)('the FlowSchema of the chart, on Ku
     plane = await startControlPlane({ version });
     kubectl = await kubectlFor(plane.kubeconfig);
     await createNamespaces(plane, 'team-a');
-    const objects = await helm.render({});
+    const objects = await helm.render({ flowSchema: { enabled: true } });
     const [found, ...others] = objects.filter(({ kind }) => kind === 'FlowSchema');
     if (!found || others.length > 0) throw new Error('the chart has not one FlowSchema');
     schema = found;

@@ -52,6 +52,8 @@ export interface ProcessKubeletOptions {
   readonly findImage?: (name: string) => Image | undefined;
   /** A folder with manifests of pods that run on this node, as `/etc/kubernetes/manifests` is one. */
   readonly staticPods?: string;
+  /** How often it looks which containers have ended, in ms. A real kubelet does so every second. By default it knows at once. */
+  readonly relistMs?: number;
 }
 
 const main = new URL('../../src/main.ts', import.meta.url).pathname;
@@ -68,7 +70,13 @@ const nodeLeaseSeconds = 40;
 /** Registers a node, and runs the pods that are bound to it, until it is stopped. */
 export async function startProcessKubelet(
   plane: CoordinationPlane,
-  { nodeName = 'node-1', nodeLabels = {}, findImage = ourImage, staticPods }: ProcessKubeletOptions = {},
+  {
+    nodeName = 'node-1',
+    nodeLabels = {},
+    findImage = ourImage,
+    staticPods,
+    relistMs,
+  }: ProcessKubeletOptions = {},
 ): Promise<ProcessKubelet> {
   const network = await openPodNetwork();
   const reaper = startReaper(undefined);
@@ -80,7 +88,7 @@ export async function startProcessKubelet(
   const containerOf = (namespace: string, pod: string, container: string) =>
     names.get(`${namespace}/${pod}`)?.containers.get(container);
   const logServer = await startLogServer(network.nodeAddress, containerOf);
-  const site = { api: plane, nodeName, nodeAddress: network.nodeAddress, reaper, findImage };
+  const site = { api: plane, nodeName, nodeAddress: network.nodeAddress, reaper, findImage, relistMs };
 
   async function sync(): Promise<void> {
     const path = `/api/v1/pods?fieldSelector=spec.nodeName=${nodeName}`;

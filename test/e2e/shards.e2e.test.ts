@@ -14,7 +14,7 @@ import { type Coordinator, eventually, startCoordinator, untilActive } from './c
 import { startHelm } from './helm.ts';
 import { kubectlFor } from './kubectl.ts';
 
-/** A shard as docs/scale.md says: a release of its own, for namespaces of its own, with a lock in one that nobody watches. */
+/** A shard as docs/concepts/scale.md says: a release of its own, for namespaces of its own, with a lock in one that nobody watches. */
 const SHARDS = ['a', 'b'].map((letter) => ({
   release: `shard-${letter}`,
   namespace: `team-${letter}`,

@@ -163,7 +163,30 @@ describe('a holder whose renewals were not seen while the watch was broken (rule
     expect(surveyTenure(edited.build(), 14_999)).toMatchObject({ kind: 'held' });
   });
 
-  test('leads for the shorter duration of its first renewal, if field ownership says that it wrote it', () => {
+  test('leads on for its own duration after a renewal that a list shows shortened, as an earlier one was', () => {
+    const shortened = led.sees(makeLease('a').lasting(1).renewedAt(0).with({ resourceVersion: '2' }), 1000);
+    const listed = shortened.sees(renewedBy('a', 14_000).lasting(1), 20_000, true);
+    expect(surveyTenure(listed.build(), 34_999)).toMatchObject({ kind: 'held', expiresAt: 35_000 });
+    const own = shortened.sees(
+      renewedBy('a', 14_000).lasting(1).with({ isDurationHolders: true }),
+      20_000,
+      true,
+    );
+    expect(surveyTenure(own.build(), 20_500)).toMatchObject({ kind: 'held', expiresAt: 21_000 });
+  });
+
+  test('leads for the usual duration when grant and first renewal were shortened, and a list shows the renewal', () => {
+    const granted = makeInput().sees(grantedTo('b', 0).lasting(1).with({ resourceVersion: '2' }), 0);
+    const listed = granted.sees(renewedBy('b', 500).lasting(1), 2000, true);
+    expect(surveyTenure(listed.build(), 16_999)).toMatchObject({ kind: 'held', expiresAt: 17_000 });
+  });
+
+  test('may lead on when its Lease looks released, but another client had shortened it before', () => {
+    const shortened = led.sees(makeLease('').lasting(1).renewedAt(14_000), 15_000, true);
+    expect(keptAt(shortened, 15_000)).toMatchObject({ holder: 'a', until: 30_000 });
+  });
+
+  test('leads for the shorter duration of its first renewal, where field ownership says that it is its own', () => {
     const granted = makeInput()
       .sees(grantedTo('b', 0), 0)
       .remembers({ unrenewedGrant: makeUnrenewedGrant('b', 0, 'grant-0') });

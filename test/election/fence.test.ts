@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import { FENCE } from '../../src/election/model.ts';
-import {
-  makeCandidate,
-  makeInput,
-  makeLease,
-  makeNow,
-  OLDEST,
-  wallAt,
-} from '../support/election-builders.ts';
+import { makeCandidate, makeInput, makeLease, makeNow, OLDEST } from '../support/election-builders.ts';
 import { SimElection } from '../support/sim-election.ts';
 
 const OLDER = { emulation: '1.30.0' };
@@ -210,15 +203,11 @@ describe('a fenced Lease (rule 14)', () => {
     { name: 'the Lease is emptied', happens: (sim) => sim.emptyLease() },
     {
       name: 'the former holder releases whatever it finds',
-      happens: (sim) =>
-        sim.editLease({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: wallAt(sim.at) }),
+      happens: (sim) => sim.releaseAsFound(),
     },
     {
       name: 'it does so before a coordinator that has seen nothing before',
-      happens: (sim) =>
-        sim
-          .replaceCoordinator()
-          .editLease({ holderIdentity: '', leaseDurationSeconds: 1, renewTime: wallAt(sim.at) }),
+      happens: (sim) => sim.replaceCoordinator().releaseAsFound(),
     },
     {
       name: 'the server keeps the fields again',

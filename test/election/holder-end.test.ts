@@ -43,6 +43,7 @@ const pod: Pod = {
   sharesProcessNamespace: false,
   leadingContainer: undefined,
   defaultContainer: undefined,
+  unreadySince: undefined,
   containers: [running],
 };
 
@@ -250,6 +251,33 @@ describe('the end of a holder is not proven (rule 17)', () => {
     expect(endIn(renewing(), seenEnded(8500, end))).toEqual({ kind: 'unproven', missing: 'RenewedAtEnd' });
     const again = statusWith({ ended: [end], running: other('containerd://2', 9000) });
     expect(endIn(renewing(), again)).toMatchObject({ kind: 'ends' });
+  });
+
+  test.for<[name: string, missing: string | undefined, change: Partial<Pod>]>([
+    ['in a later second', undefined, { unreadySince: wallAt(9000) }],
+    ['in the same second', 'RenewedAtEnd', { unreadySince: wallAt(8000) }],
+    [
+      'in a later second, but another container may be the reason',
+      'RenewedAtEnd',
+      {
+        unreadySince: wallAt(9000),
+        leadingContainer: 'main',
+        containers: [running, { ...running, name: 'sidecar' }],
+      },
+    ],
+  ])(
+    'if the holder renewed in the second of the end, and the kubelet found that %s',
+    ([, missing, change]) => {
+      const end = endIn(renewing(), seenEnded(8500, endedAt(7500), change));
+      expect(end).toMatchObject(missing === undefined ? { kind: 'ends' } : { kind: 'unproven', missing });
+    },
+  );
+
+  test('if the holder renewed in the second of the end, and the kubelet found that of a later run of unknown time', () => {
+    const lost = { id: 'containerd://2', startedAt: undefined, finishedAt: undefined, reason: 'Unknown' };
+    const { pod: before, ...observed } = statusWith({ ended: [lost, endedAt(7500)] });
+    const later = { ...observed, pod: { ...before, unreadySince: wallAt(9000) } };
+    expect(endIn(renewing(), later)).toEqual({ kind: 'unproven', missing: 'RenewedAtEnd' });
   });
 
   test('if the holder itself acquired the Lease before the container began to run', () => {

@@ -30,7 +30,12 @@ const sidecar: PodContainer = { name: 'proxy', running: { ...instance, id: 'cont
 const pod: Pod = {
   ...{ namespace: 'kube-system', name: 'web-0', uid: 'uid-of-web-0', hostname: 'web-0' },
   ...{ isOnHostNetwork: false, isMirror: false, hasHostPid: false, sharesProcessNamespace: false },
-  ...{ leadingContainer: undefined, defaultContainer: undefined, containers: [main] },
+  ...{
+    leadingContainer: undefined,
+    defaultContainer: undefined,
+    unreadySince: undefined,
+    containers: [main],
+  },
 };
 
 /** A Pod, first seen at `seenAt`, whose first container ends at `ENDED`. */

@@ -9,7 +9,7 @@ test('a Lease that is taken and released under a new name all the time remembers
   for (let index = 0; index < 1000; index++) {
     const held = makeLease(`holder-${index}`).with({ renewTime: wallAt(at), leaseDurationSeconds: 15 });
     memory = observeLease(memory, held.build(), makeNow(at), defaultSettings);
-    const released = makeLease('').with({ renewTime: wallAt(at + 1), leaseDurationSeconds: 1 });
+    const released = makeLease().releasedAt(at + 1);
     memory = observeLease(memory, released.build(), makeNow(at + 1), defaultSettings);
     at += 2;
   }

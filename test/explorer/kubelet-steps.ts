@@ -72,7 +72,12 @@ function putPod(world: World, index: number, pod: PodState): World {
 }
 
 /** All coordinators see a report at once. */
-function report(world: World, index: number, pod: PodState, reported: Pod): World {
+function report(world: World, index: number, pod: PodState, status: Pod): World {
+  const { clockTicks = 0 } = world.programs[index] ?? {};
+  const reported = {
+    ...status,
+    unreadySince: unreadySince(pod.reported, status, secondOf(world, clockTicks)),
+  };
   const told = putPod(later(world), index, { ...pod, reported });
   return {
     ...told,
@@ -84,6 +89,14 @@ function report(world: World, index: number, pod: PodState, reported: Pod): Worl
   };
 }
 
+/** The kubelet has found the end at any time up to now, and starts no container before it has. The latest time is the worst. */
+function unreadySince(before: Pod, { containers: [now] }: Pod, second: MicroTime): MicroTime | undefined {
+  if (now?.running) return undefined;
+  const [known] = before.containers;
+  const isKnown = known?.running === undefined && known?.ended[0]?.id === now?.ended[0]?.id;
+  return isKnown ? before.unreadySince : second;
+}
+
 function statusOf(
   name: string,
   running: ContainerInstance | undefined,
@@ -92,8 +105,8 @@ function statusOf(
   return {
     ...{ namespace: 'default', name, uid: podUid(name), hostname: name },
     ...{ isOnHostNetwork: false, isMirror: false, hasHostPid: false, sharesProcessNamespace: false },
-    ...{ leadingContainer: undefined, defaultContainer: undefined },
-    // state and lastState contain two runs.
+    ...{ leadingContainer: undefined, defaultContainer: undefined, unreadySince: undefined },
+    // state and lastState have room for two runs.
     containers: [{ name: 'main', running, ended: ended.slice(0, running ? 1 : 2) }],
   };
 }

@@ -64,6 +64,7 @@ export const NO_FAULTS: Faults = {
   deletions: 0,
   emptyings: 0,
   thefts: 0,
+  shortenings: 0,
   gaps: 0,
   losses: 0,
   failovers: 0,

@@ -85,6 +85,26 @@ export const scenarios: readonly Scenario[] = [
     faults: { emptyings: 1, thefts: 1, gaps: 1, lags: 2, sleeps: 1 },
   },
   {
+    name: 'shortened-in-a-gap',
+    about:
+      'another client shortens the Lease twice, once while the watch is broken; the coordinator may restart',
+    programs: clientGo('a', 'b'),
+    coordinators: 1,
+    start: 'led',
+    isAtomic: true,
+    faults: { shortenings: 2, gaps: 1, restarts: 1, sleeps: 1 },
+  },
+  {
+    name: 'shortened-and-emptied',
+    about:
+      'another client shortens the Lease and empties it while the watch is broken, as if it were released',
+    programs: clientGo('a', 'b'),
+    coordinators: 2,
+    start: 'led',
+    isAtomic: true,
+    faults: { shortenings: 2, emptyings: 1, gaps: 1, failovers: 1 },
+  },
+  {
     name: 'emptied-again-in-a-gap',
     about:
       'a free Lease is granted and emptied by a vandal while the watch of the next coordinator is broken',

@@ -230,8 +230,9 @@ const action = shape({
 
 const instance = shape({ id: token, startedAt: wallTick, finishedAt: wallTick, reason: plain });
 
-/** The only container of a Pod. All other fields of a Pod are constant. */
-const pod: Kind<Pod> = ({ containers: [container] }, sink) => {
+/** The only container of a Pod; all else about a Pod never changes. */
+const pod: Kind<Pod> = ({ unreadySince, containers: [container] }, sink) => {
+  wallTick(unreadySince, sink);
   instance(container?.running, sink);
   listOf(instance)(container?.ended, sink);
 };
@@ -261,6 +262,7 @@ const coordinator = shape({
 const faults = shape({
   deletions: plain,
   emptyings: plain,
+  shortenings: plain,
   thefts: plain,
   gaps: plain,
   losses: plain,

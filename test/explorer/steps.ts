@@ -200,6 +200,16 @@ function* vandalSteps(world: World, { scenario }: Setting): Generator<Step> {
       choice: 'a vandal empties the Lease',
       world: putLease(spend(world, 'emptyings'), edited(lease, { holderIdentity: '' }), 'vandal', undefined),
     };
+  if (faults.shortenings > 0 && lease.holderIdentity !== '' && lease.leaseDurationSeconds !== 1)
+    yield {
+      choice: 'another client shortens the Lease to a second',
+      world: putLease(
+        spend(world, 'shortenings'),
+        edited(lease, { leaseDurationSeconds: 1 }),
+        'vandal',
+        world.grantor,
+      ),
+    };
   if (faults.thefts > 0)
     for (const thief of thievesIn(scenario))
       if (thief !== lease.holderIdentity)

@@ -76,6 +76,8 @@ export interface Faults {
   readonly emptyings: number;
   /** A vandal writes another name into the Lease. */
   readonly thefts: number;
+  /** Another client writes a duration of one second into the Lease. */
+  readonly shortenings: number;
   /** A coordinator's watch of the Lease breaks, until it lists again. */
   readonly gaps: number;
   /** The answer to a write of the Lease is lost. */
@@ -288,7 +290,7 @@ function withOwners(lease: Lease, owners: Owners): Lease {
       holderIdentity === 'participant' && { isReleasedByParticipant: true }),
     ...(isHeld && renewTime === 'participant' && { isRenewedByParticipant: true }),
     ...(isGrant && { isUnrenewedGrant: true }),
-    ...(isHeld && [renewTime, 'coordinator'].includes(leaseDurationSeconds) && { isDurationHolders: true }),
+    ...([renewTime, 'coordinator'].includes(leaseDurationSeconds) && { isDurationHolders: true }),
     ...(isHeld &&
       acquireTime !== undefined &&
       acquireTime === holderIdentity && { isAcquireTimeHolders: true }),

@@ -10,7 +10,7 @@ const stryker = fileURLToPath(
   new URL('../../node_modules/@stryker-mutator/core/bin/stryker.js', import.meta.url),
 );
 
-/** Runs StrykerJS, and checks that docs/mutation-survivors.md explains each surviving mutant. */
+/** Runs StrykerJS, and sees that docs/contributing/mutation-survivors.md says of each mutant that survived why that does not matter. */
 async function main(options: readonly string[]): Promise<number> {
   await removeReport();
   const running = spawn(process.execPath, [stryker, 'run', ...options], { stdio: 'inherit' });
@@ -21,7 +21,7 @@ async function main(options: readonly string[]): Promise<number> {
   for (const mistake of mistakes) process.stdout.write(`${mistake}\n`);
   if (mistakes.length === 0) return exitCode ?? 1;
   process.stdout.write(
-    'Put docs/mutation-survivors.md right: `npm run docs -- mutation`, then a reason for each `?`.\n',
+    'Put docs/contributing/mutation-survivors.md right: `npm run docs -- mutation`, then a reason for each `?`.\n',
   );
   return 1;
 }

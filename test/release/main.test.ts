@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeCheckout } from './make-checkout.ts';
 
@@ -15,7 +15,10 @@ function makeRepository() {
   git('init', '--quiet');
   git('config', 'user.name', 'a');
   git('config', 'user.email', 'a@example.com');
-  for (const { path, text } of makeCheckout().files) writeFileSync(join(folder, path), text);
+  for (const { path, text } of makeCheckout().files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
   writeFileSync(join(folder, 'picture.png'), Buffer.from([0, 255, 0]));
   git('add', '.');
   git('commit', '--quiet', '--message', 'Begin');
@@ -30,13 +33,13 @@ function makeRepository() {
   };
 }
 
-test('a release is one commit with a tag, after which everything is committed', () => {
+test('a release is one commit with its tag and that of the Go module, after which everything is committed', () => {
   const { git, read, release } = makeRepository();
   expect(release('1.3.0')).toMatchObject({ status: 0, err: '' });
   expect(read('package.json')).toContain('"version": "1.3.0"');
   expect(read('CHANGELOG.md')).toContain('[1.3.0]: https://example.com/o/n/compare/v1.2.3...v1.3.0');
   expect(git('log', '--format=%s')).toBe('Release 1.3.0\nBegin\n');
-  expect(git('tag', '--points-at', 'HEAD')).toBe('v1.3.0\n');
+  expect(git('tag', '--points-at', 'HEAD')).toBe('clients/go/v1.3.0\nv1.3.0\n');
   expect(git('status', '--porcelain')).toBe('');
 });
 
@@ -45,7 +48,7 @@ test('a dry run tells what would change, and changes nothing', () => {
   const { status, out } = release('1.3.0', '--dry-run');
   expect(status).toBe(0);
   expect(out).toContain('README.md\n  docker pull coordinated-leader-election:1.3.0\n');
-  expect(out).toContain('tag it v1.3.0');
+  expect(out).toContain('tag it v1.3.0 and clients/go/v1.3.0');
   expect(git('status', '--porcelain') + git('tag') + git('log', '--format=%s')).toBe('Begin\n');
 });
 

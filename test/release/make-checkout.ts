@@ -33,6 +33,7 @@ export function makeCheckout(changes: Partial<Checkout> = {}): Checkout {
         path: 'README.md',
         text: 'docker pull coordinated-leader-election:1.2.3\nIt needs 1.2.3 of everything.\n',
       },
+      { path: 'clients/go/go.mod', text: 'module example.com/o/n/clients/go\n\ngo 1.26.0\n' },
       { path: 'other.md', text: 'Nothing of it.\n' },
     ],
     ...changes,

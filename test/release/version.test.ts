@@ -31,12 +31,14 @@ describe('the version of package.json', () => {
     'Dockerfile',
     'README.md',
     'charts/coordinated-leader-election/Chart.yaml',
+    'clients/node/README.md',
+    'clients/node/package.json',
     'charts/coordinated-leader-election/values.yaml',
     'deploy/monitoring/alerts.yaml',
     'deploy/base/deployment.yaml',
     'deploy/coordinator.yaml',
     'deploy/monitoring/prometheus-rule.yaml',
-    'docs/operations.md',
+    'docs/how-to/install.md',
     'test/chart/rendered/everything.yaml',
   ])('is found in %s', (path) => {
     expect(places.map((place) => place.path)).toContain(path);

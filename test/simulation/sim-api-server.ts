@@ -52,12 +52,7 @@ export class SimApiServer {
   hasCustomCandidates = false;
   /** If off, it drops strategy and preferredHolder from Leases that do not have them yet. */
   isGateOn = true;
-  /**
-   * Whether managedFields show who has written renewTime and leaseDurationSeconds, as on a real server. Without them,
-   * a coordinator assumes the worst case.
-   */
-  tellsRenewers = false;
-  /** Requests per second; undefined: unlimited. Watches cost nothing. */
+  /** How many requests it carries out a second; undefined: any number. Watches take nothing of it. */
   capacity: SimCapacity | undefined;
   /** Called for each successful write. */
   onWrite: (write: SimWrite) => void = () => {};
@@ -299,9 +294,7 @@ export class SimApiServer {
       ...(isKeptOf('preferredHolder') && defined({ preferredHolder })),
     };
     assertLease(object, spec);
-    const managedFields = ownersOf(before, spec, manager, this.tellsRenewers ? RENEWED : []);
-    const owned = managedFields.length === 0 ? {} : { managedFields };
-    return { ...object, metadata: { ...object.metadata, ...owned }, spec };
+    return withOwners(before, { ...object, spec }, manager);
   }
 }
 
@@ -354,33 +347,31 @@ function assertTimes(spec: JsonObject, ...fields: readonly string[]): void {
   }
 }
 
-const RENEWED = ['renewTime', 'acquireTime', 'leaseDurationSeconds'];
+const OWNED = ['preferredHolder', 'holderIdentity', 'renewTime', 'acquireTime', 'leaseDurationSeconds'];
 
-/**
- * The managers that have set preferredHolder and the fields of `others`, and the manager that has emptied
- * holderIdentity.
- */
-function ownersOf(
+/** Returns `lease` with field ownership. As on a real server, each field belongs to the last client that changed it. */
+export function withOwners(
   before: KubernetesObject | undefined,
-  spec: JsonObject,
+  lease: KubernetesObject,
   manager: string,
-  others: readonly string[],
-): unknown[] {
+): KubernetesObject {
+  const spec = specOf(lease);
   const known = before?.metadata['managedFields'];
   const formerEntries: unknown[] = Array.isArray(known) ? known : [];
   const byManager = new Map<string, JsonObject>();
-  for (const field of ['preferredHolder', 'holderIdentity', ...others]) {
-    if (spec[field] === undefined || (field === 'holderIdentity' && spec[field] !== '')) continue;
+  for (const field of OWNED) {
+    if (spec[field] === undefined) continue;
     const isSame = specOf(before)[field] === spec[field];
     const former = formerEntries.find((entry) => JSON.stringify(entry).includes(`"f:${field}"`));
     const owner = isSame ? isJsonObject(former) && former['manager'] : manager;
     if (typeof owner === 'string') byManager.set(owner, { ...byManager.get(owner), [`f:${field}`]: {} });
   }
-  return [...byManager].map(([owner, fields]) => ({
+  const managedFields = [...byManager].map(([owner, fields]) => ({
     manager: owner,
     operation: 'Update',
     fieldsV1: { 'f:spec': fields },
   }));
+  return { ...lease, metadata: { ...lease.metadata, managedFields } };
 }
 
 /** The fields that a write cannot change. */

@@ -26,6 +26,10 @@ interface SimPod {
   containerId: string;
   /** Another container of the Pod. It exits and restarts at any time. */
   otherState: JsonObject | undefined;
+  /** The last container of the program that was started, reported or not. */
+  started: { readonly containerId: string; readonly at: string };
+  /** When the kubelet found that the program has ended, by the clock of the node; undefined while it runs. */
+  unreadySince: string | undefined;
 }
 
 const MAIN = 'main';
@@ -59,17 +63,22 @@ export class SimKubelet {
     const pod = this.#pods.get(name) ?? this.#create(namespace, name, chance);
     const containerId = `containerd://${this.#containers}`;
     const startedAt = secondsOf(process);
-    // The process runs before the kubelet reports it.
+    pod.started = { containerId, at: startedAt };
+    // The process runs before the kubelet says so.
     this.#report(pod, chance, () => {
       if (pod.containerId !== '') pod.lastState = 'terminated' in pod.state ? pod.state : pod.lastState;
       pod.containerId = containerId;
       pod.state = { running: { startedAt } };
+      pod.unreadySince = undefined;
     });
     process.onKilled = () => {
       const end = { containerID: containerId, startedAt, finishedAt: secondsOf(process), reason: 'Error' };
       this.#report(pod, chance, () => {
         pod.containerId = containerId;
         pod.state = { terminated: end };
+        // At the latest right before it starts the next container.
+        const { started } = pod;
+        pod.unreadySince ??= started.containerId === containerId ? secondsOf(process) : started.at;
       });
     };
     this.#disturb(pod, chance, process, { containerID: containerId, startedAt });
@@ -116,6 +125,7 @@ export class SimKubelet {
     const pod: SimPod = {
       ...{ namespace, name, uid, state: {}, lastState: {}, containerId: '' },
       otherState: hasOther ? { running: {} } : undefined,
+      ...{ started: { containerId: '', at: '' }, unreadySince: undefined },
     };
     this.#pods.set(name, pod);
     return pod;
@@ -148,7 +158,15 @@ export class SimKubelet {
     const main = { name: MAIN, containerID: pod.containerId, state: pod.state, lastState: pod.lastState };
     const other = pod.otherState && { name: OTHER, containerID: 'containerd://other', state: pod.otherState };
     const containerStatuses = other ? [main, other] : [main];
-    const next: KubernetesObject = { ...object, status: { containerStatuses } };
+    const { unreadySince } = pod;
+    const conditions = [
+      {
+        type: 'ContainersReady',
+        status: unreadySince === undefined ? 'True' : 'False',
+        lastTransitionTime: unreadySince,
+      },
+    ];
+    const next: KubernetesObject = { ...object, status: { conditions, containerStatuses } };
     this.#world.note(() => `  kubelet reports ${pod.name} ${JSON.stringify(containerStatuses)}`);
     store.update('pods', object, next);
   }
@@ -184,9 +202,12 @@ export class SimKubelet {
       if (!('running' in state)) return;
       this.#queue(pod, 0, () => {
         pod.state = { terminated };
+        pod.unreadySince ??= secondsOf(process);
       });
       this.#queue(pod, chance.upTo(20_000), () => {
-        if (pod.state['terminated'] === terminated) pod.state = state;
+        if (pod.state['terminated'] !== terminated) return;
+        pod.state = state;
+        pod.unreadySince = undefined;
       });
     });
   }

@@ -123,7 +123,16 @@ const QUICK_LEASE: LeasePlan = {
   name: 'quick',
   timing: { leaseSeconds: 3, renewDeadlineMs: 2000, retryMs: 500 },
 };
-/** Faults that are not chosen at random for a run. */
+/** A Lease that only plain electors want. Its Namespace asks for crash evidence (rule 17). */
+export const PLAIN_NAMESPACE = 'plain';
+const PLAIN_TIMINGS: readonly [SimElectorTiming, ...SimElectorTiming[]] = [
+  USUAL_TIMING,
+  { leaseSeconds: 60, renewDeadlineMs: 40_000, retryMs: 5000 },
+];
+const PLAIN_ELECTORS = 2;
+/** The numbers of faults that strike plain electors in Pods. */
+const FIRST_OF_PLAIN = 4000;
+/** What is not among the faults that chance picks for a run. */
 const PLANNED_APART = new Set<FaultKind>(['prioritySet', 'participantResigns', 'participantWithdraws']);
 type Versions = readonly [binaryVersion: string, emulationVersion: string];
 /** The versions of candidates, as binary and emulation. */
@@ -139,7 +148,8 @@ export function makePlan(seed: number): SimPlan {
   const chance = new Chance(seed, 'plan');
   const isLong = seed % LONG_RUN_EVERY === 0;
   const hasDrift = chance.is(0.3);
-  const rate = () => (hasDrift ? 1 - DRIFT + 2 * DRIFT * chance.random() : 1);
+  const rateBy = ({ random }: Chance) => (hasDrift ? 1 - DRIFT + 2 * DRIFT * random() : 1);
+  const rate = () => rateBy(chance);
   const hasQuick = chance.is(0.25);
   const usual = pickSome(chance, LEASES, LEASES_PER_RUN - (hasQuick ? 1 : 0));
   const leases = hasQuick ? [...usual, QUICK_LEASE] : usual;
@@ -181,6 +191,7 @@ export function makePlan(seed: number): SimPlan {
   const troubleEndsMs = isLong ? LONG_TROUBLE_ENDS_MS : TROUBLE_ENDS_MS;
   const population = { leases, slots, replicas };
   const isCrashEvidenceUsed = chance.for('pods').is(0.4);
+  const plain = isCrashEvidenceUsed ? plainSlots(chance.for('plain'), rateBy) : [];
   return {
     seed,
     settings: {
@@ -197,18 +208,36 @@ export function makePlan(seed: number): SimPlan {
     hasGate,
     requestsPerSecond: chance.is(0.15) ? 60 : undefined,
     clockTolerance: hasDrift ? (1 - DRIFT) / (1 + DRIFT) : 1,
-    ...population,
+    leases: [...leases, ...plain.slice(0, 1).map(({ lease }) => lease)],
+    slots: [...slots, ...plain],
+    replicas,
     faults: [
       ...planFaults(chance.for('faults'), population, troubleEndsMs),
       ...planPriorities(chance.for('priorities'), population, troubleEndsMs),
       ...(isCrashEvidenceUsed ? planCrashes(chance.for('crashes'), population, troubleEndsMs) : []),
       ...planOfParticipants(chance.for('of participants'), population, troubleEndsMs),
+      ...planOfPlain(chance.for('of plain'), { ...population, slots: plain }, troubleEndsMs),
     ],
     troubleEndsMs,
   };
 }
 
-/** A candidate with a correct clock and a random version. */
+/** Plain electors in Pods, in half of the runs where Pods are watched. */
+function plainSlots(chance: Chance, rateBy: (chance: Chance) => number): readonly SlotPlan[] {
+  if (!chance.is(0.5)) return [];
+  const lease = { namespace: PLAIN_NAMESPACE, name: 'manager', timing: chance.pick(PLAIN_TIMINGS) };
+  return Array.from({ length: PLAIN_ELECTORS }, (_, index) =>
+    candidateSlot(lease, index, chance, {
+      isPlain: true,
+      keepsName: chance.is(0.8),
+      wallMs: chance.is(0.6) ? 0 : chance.upTo(HOUR_MS) - HOUR_MS / 2,
+      rate: rateBy(chance),
+      startsAtMs: chance.upTo(30_000),
+    }),
+  );
+}
+
+/** A candidate with a right clock and a version that chance picks. */
 export function candidateSlot(
   lease: LeasePlan,
   index: number,
@@ -325,6 +354,20 @@ function planOfParticipants(
     const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
     const kind = chance.pick(['participantResigns', 'participantWithdraws'] as const);
     return { id: FIRST_OF_PARTICIPANTS + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
+  });
+}
+
+/** Plain electors crash and sleep. */
+function planOfPlain(
+  chance: Chance,
+  population: Pick<SimPlan, 'leases' | 'slots' | 'replicas'>,
+  endsMs: number,
+): readonly FaultPlan[] {
+  const count = population.slots.length > 0 ? 5 + chance.upTo(20) : 0;
+  return Array.from({ length: count }, (_, index): FaultPlan => {
+    const atMs = chance.between(TROUBLE_BEGINS_MS, endsMs - 5000);
+    const kind = chance.pick(['candidateCrashes', 'candidateCrashes', 'candidatePaused'] as const);
+    return { id: FIRST_OF_PLAIN + index, kind, atMs, args: FAULTS[kind].plan(chance, population) };
   });
 }
 

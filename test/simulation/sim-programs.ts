@@ -1,3 +1,4 @@
+import { EVIDENCE_ANNOTATION } from '../../src/coordination/lease.ts';
 import type { PodReference } from '../../src/election/model.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import type { Term } from '../../src/participant/term.ts';
@@ -11,6 +12,7 @@ import type { SimLink } from './sim-link.ts';
 import type { SimTap } from './sim-network.ts';
 import { SimParticipant } from './sim-participant.ts';
 import { SimPlainElector } from './sim-plain-elector.ts';
+import { PLAIN_NAMESPACE } from './sim-plan.ts';
 import type { SimProcess, SimSkew } from './sim-process.ts';
 import type { SimProgram, SimSlot } from './sim-slot.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -26,11 +28,13 @@ export class SimPrograms {
   /** Only for runs that watch Pods. */
   readonly #kubelet: SimKubelet | undefined;
   /** The last container of each slot. */
-  readonly #containers = new Map<SimSlot, { readonly name: string; readonly process: SimProcess }>();
+  readonly #containers = new Map<SimSlot, { readonly pod: string; readonly process: SimProcess }>();
+  #identities = 0;
 
   constructor(world: SimWorld) {
     this.#world = world;
     this.#kubelet = world.plan.settings.isCrashEvidenceUsed ? new SimKubelet(world) : undefined;
+    if (this.#kubelet) world.store.create('namespaces', ASKING_NAMESPACE);
   }
 
   observe(event: HistoryEvent): void {
@@ -42,14 +46,15 @@ export class SimPrograms {
     this.#tokens.forget();
   }
 
-  /** Starts the next program of a slot, under `name`. */
-  start(slot: SimSlot, name: string): SimProgram {
+  /** Starts the next program of a slot. `own` is its name, or that of its Pod where its identity has a random part. */
+  start(slot: SimSlot, own: string): SimProgram {
     const { plan } = slot;
+    const name = this.#identityOf(slot, own);
     const { wallMs, lease, isPlain, binaryVersion, emulationVersion, strategy, watchesForDeletion } = plan;
     const { source } = plan;
     const { namespace, name: leaseName, timing } = lease;
     const process = this.#world.startProcess({ kind: 'candidate', name }, this.#clockOf(slot));
-    const pod = this.#startContainer(slot, name, process);
+    const pod = this.#startContainer(slot, own, process, name);
     const connection = this.#world.network.connect(plan.name, process, name, hangingWith(slot));
     const link = this.#world.network.linkOf(plan.name);
     const beliefShare = this.#world.plan.clockTolerance;
@@ -113,17 +118,29 @@ export class SimPrograms {
     return { wallMs: Math.max(wallMs, lastMs ?? wallMs), rate };
   }
 
-  /** A program with another name is another Pod. A program with the same name is another container of its Pod. */
-  #startContainer(slot: SimSlot, name: string, process: SimProcess): PodReference | undefined {
+  /** client-go's usual identity: the hostname, and a random part. Some programs keep that when their container is restarted. */
+  #identityOf({ plan }: SimSlot, own: string): string {
+    if (plan.lease.namespace !== PLAIN_NAMESPACE) return own;
+    const isKept = this.#world.chance.for(`identity of ${own}`).is(0.4);
+    return `${own}_${isKept ? 'kept' : ++this.#identities}`;
+  }
+
+  /** A program in a Pod of another name is another Pod's; one in a Pod of the same name is another container of it. */
+  #startContainer(
+    slot: SimSlot,
+    own: string,
+    process: SimProcess,
+    identity: string,
+  ): PodReference | undefined {
     if (!this.#kubelet) return undefined;
     const last = this.#containers.get(slot);
-    if (last && last.name !== name) this.#kubelet.replaced(last.name);
-    this.#containers.set(slot, { name, process });
-    const pod = this.#kubelet.start(slot.plan.lease.namespace, name, process);
+    if (last && last.pod !== own) this.#kubelet.replaced(last.pod);
+    this.#containers.set(slot, { pod: own, process });
+    const pod = this.#kubelet.start(slot.plan.lease.namespace, own, process);
     const report = process.onKilled;
     process.onKilled = () => {
       report();
-      this.#world.ended(name, slot.key);
+      this.#world.ended(identity, slot.key);
     };
     return pod;
   }
@@ -147,7 +164,13 @@ export class SimPrograms {
   }
 }
 
-/** A hanging elector neither reads nor writes the Lease. It gets no answers to earlier requests. */
+const ASKING_NAMESPACE = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: PLAIN_NAMESPACE, annotations: { [EVIDENCE_ANNOTATION]: 'enabled' } },
+};
+
+/** An elector that hangs asks for no Lease and writes none: whatever it has sent is not told of. */
 function hangingWith(slot: SimSlot): SimTap {
   const isOfElector = ({ path }: ApiRequest) => /\/leases(?:\/|$)/.test(path);
   return {

@@ -6,7 +6,7 @@ import { Invariants } from '../invariants/invariants.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { Chance } from './chance.ts';
 import { eventOf, leaseStates } from './history-events.ts';
-import { SimApiServer, type SimWrite, specOf } from './sim-api-server.ts';
+import { SimApiServer, type SimWrite, specOf, withOwners } from './sim-api-server.ts';
 import { SimCapacity } from './sim-capacity.ts';
 import type { SimConnection } from './sim-connection.ts';
 import { SimCoordinators } from './sim-coordinators.ts';
@@ -294,7 +294,8 @@ export class SimWorld {
 
   /** Changes an object on behalf of a client that is not simulated as a process. */
   writeAs(name: string, resource: SimResource, before: KubernetesObject, next: KubernetesObject): void {
-    this.#writtenAs(name, resource, before, this.store.update(resource, before, next));
+    const written = resource === 'leases' ? withOwners(before, next, name) : next;
+    this.#writtenAs(name, resource, before, this.store.update(resource, before, written));
   }
 
   deleteAs(name: string, resource: SimResource, object: KubernetesObject): void {

@@ -39,6 +39,8 @@ export class Tally {
       this.#add(event.after.holder === FENCE ? 'fences' : 'grants');
       if (event.before?.preferredHolder === event.after.holder) this.#add('grants to a preferredHolder');
     } else if (event.after?.preferredHolder && before !== after) this.#add('preferences');
+    else if (event.before?.holder && event.after?.holder === '')
+      this.#add('Leases of plain electors emptied');
   }
 
   #ofBuiltIn({ before, after }: Extract<HistoryEvent, { kind: 'lease' }>): void {

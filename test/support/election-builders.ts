@@ -209,7 +209,10 @@ export class LeaseBuilder {
 
   /** As client-go's elector leaves a Lease that it releases at `at`. */
   releasedAt(at: Instant): LeaseBuilder {
-    return this.heldBy('').lasting(1).renewedAt(at).with({ strategy: undefined, preferredHolder: undefined });
+    return this.heldBy('')
+      .lasting(1)
+      .renewedAt(at)
+      .with({ isDurationHolders: true, strategy: undefined, preferredHolder: undefined });
   }
 
   build(): Lease {

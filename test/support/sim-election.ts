@@ -306,6 +306,12 @@ export class SimElection {
     return this;
   }
 
+  /** Another program's elector releases the Lease, whoever holds it. */
+  releaseAsFound(): this {
+    const released = { holderIdentity: '', leaseDurationSeconds: 1, isDurationHolders: true } as const;
+    return this.editLease({ ...released, renewTime: wallAt(this.#at) }, 'releases the Lease as found');
+  }
+
   emptyLease(): this {
     return this.editLease({ holderIdentity: '' }, 'empties the Lease');
   }

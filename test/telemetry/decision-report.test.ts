@@ -221,7 +221,7 @@ describe('a problem', () => {
     world.change('leasecandidates', 'default/a', { emulationVersion: '1.36.0' });
     await world.clock.advance(1000);
     world.change('leasecandidates', 'default/a', { emulationVersion: 'none', renewTime: world.wallText });
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     await world.clock.advance(0);
     world.renew('default/a');
     await world.clock.advance(8000);

@@ -96,7 +96,7 @@ describe('an Event on a Lease', () => {
 
   test('reports a preemption when it begins and when it is done', async () => {
     const { world, told } = await makePreferringWorld();
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     await world.clock.advance(0);
     expect(told().slice(1)).toEqual([
       `PreferredHolderSet: a is asked to yield to b under ${OLDEST}`,
@@ -111,7 +111,7 @@ describe('an Event on a Lease', () => {
     await world.clock.advance(100);
     world.renew('default/b');
     await world.clock.advance(0);
-    world.change('leases', KEY, { holderIdentity: '', leaseDurationSeconds: 1, renewTime: world.wallText });
+    world.release(KEY);
     await world.clock.advance(0);
     expect(told().slice(1)).toEqual([
       `PreferredHolderSet: a is asked to yield to b under ${OLDEST}, for its higher priority`,

@@ -5,7 +5,7 @@ import { registerLeaseMetrics } from '../../src/telemetry/election-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const page = new URL('../../docs/metrics.md', import.meta.url);
+const page = new URL('../../docs/reference/metrics.md', import.meta.url);
 const begin = (of: string) => `<!-- The table of ${of} is made from the code, by \`npm run docs\`. -->\n`;
 const end = (of: string) => `<!-- End of the table of ${of}. -->\n`;
 
@@ -31,7 +31,7 @@ function withTable(text: string, of: string, table: string): string {
   return `${before}${begin(of)}\n${table}\n${end(of)}${after}`;
 }
 
-/** Updates the tables of docs/metrics.md. */
+/** Brings the tables of docs/reference/metrics.md up to date. */
 export async function writeMetricsPage(): Promise<void> {
   await writeFile(page, (await metricsPage()).wanted);
 }

@@ -137,8 +137,8 @@ plain electors; a Role in a namespace cannot grant to read it.
 {{- end }}
 
 {{/*
-The roles that others may be given, each with rules of its own. They are as those of Kubernetes: who may edit a namespace may take
-part in its elections, as by Leases and pods they could already; who may view it may read the candidates.
+The roles that others may be given, each with rules of its own. Users who may view a namespace may read its candidates. Users who may
+edit it take part in its elections only if `rbac.aggregateToEdit` says so: a candidate can become the leader of any vacant Lease.
 */}}
 {{- define "coordinated-leader-election.roles" -}}
 participant reader
@@ -146,7 +146,9 @@ participant reader
 
 {{/* Whose rights include those of a role; what is in view is in edit, and what is in edit is in admin. */}}
 {{- define "coordinated-leader-election.aggregates.participant" -}}
+{{- if .Values.rbac.aggregateToEdit -}}
 rbac.authorization.k8s.io/aggregate-to-edit: "true"
+{{- end -}}
 {{- end }}
 
 {{- define "coordinated-leader-election.aggregates.reader" -}}

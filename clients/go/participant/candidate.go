@@ -1,17 +1,32 @@
 package participant
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
+)
+
+const (
+	priorityAnnotation = group + "/priority"
+	// Names what has set the priority for a while: a transfer or a drain.
+	prioritySetByAnnotation = group + "/priority-set-by"
+	// An election waits 5 s for the answer to its ping.
+	candidateTimeout = 2500 * time.Millisecond
 )
 
 var (
@@ -22,215 +37,225 @@ var (
 		{Group: "coordination.k8s.io", Version: "v1alpha2"},
 		customVersion,
 	}
+	errNotServed = errors.New("no version of LeaseCandidate is served: install the custom resource definition")
+	errReplaced  = errors.New("the LeaseCandidate was deleted or replaced")
 )
 
-// The interval between renewals without a ping, as in client-go, and between two looks for a better version.
-const renewalInterval = 5 * time.Minute
-
-// candidate is a program's LeaseCandidate. It is published in the best version of the API, and moves when that version goes or
-// a better one comes.
+// candidate is a program's LeaseCandidate. It is published in the best version of the API, which is looked for again when a watch
+// ends: a restarted server may serve others.
 type candidate struct {
-	client   dynamic.Interface
-	discover discovery.DiscoveryInterface
-	settings settings
-	log      logr.Logger
-	ctx      context.Context
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
-	// Gets a value when the LeaseCandidate has changed, or its version has to be looked for.
-	wake        chan struct{}
-	isLookDue   atomic.Bool
+	settings    settings
+	client      dynamic.Interface
+	ctx         context.Context
+	stop        context.CancelFunc
+	work        sync.WaitGroup
 	isPublished atomic.Bool
-	// Guards the start of run against withdraw.
-	mu sync.Mutex
-	// The others are used by run, and by withdraw when run has ended.
-	current *published
-	// Versions that the program must not use: a Role may allow only one group.
-	forbidden map[schema.GroupVersion]bool
-	deletions backoff
+	// Nil until the LeaseCandidate is published. Only the work uses it, and withdraw after that.
+	current *publication
 }
 
-func newCandidate(client dynamic.Interface, discover discovery.DiscoveryInterface, s settings, log logr.Logger) *candidate {
-	c := &candidate{
-		client:    client,
-		discover:  discover,
-		settings:  s,
-		log:       log,
-		wake:      make(chan struct{}, 1),
-		forbidden: map[schema.GroupVersion]bool{},
-		deletions: backoff{first: 5 * time.Millisecond, most: time.Minute, resetAfter: time.Minute},
-	}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+// publication is the LeaseCandidate in one version of the API.
+type publication struct {
+	version  schema.GroupVersion
+	resource dynamic.ResourceInterface
+	// Of the object that this process has created or taken over.
+	uid types.UID
+	// The pingTime that the last renewal has answered.
+	answeredPing string
+}
+
+func newCandidate(client dynamic.Interface, s settings) *candidate {
+	c := &candidate{settings: s, client: client}
+	c.ctx, c.stop = context.WithCancel(context.Background())
 	return c
 }
 
-// start stands as candidate until withdraw is called.
-func (c *candidate) start() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ctx.Err() == nil {
-		c.work.Go(c.run)
-	}
+// start stands as candidate from when ready is closed until withdraw is called.
+func (c *candidate) start(ready <-chan struct{}) {
+	c.work.Go(func() {
+		select {
+		case <-ready:
+			repeat(c.ctx, c.settings.Logger, "The LeaseCandidate is published and renewed no longer: tries again", c.stand)
+		case <-c.ctx.Done():
+		}
+	})
 }
 
 // withdraw deletes the LeaseCandidate, and returns when it is deleted, or cannot be.
 func (c *candidate) withdraw() {
-	c.mu.Lock()
-	c.cancel()
-	c.mu.Unlock()
+	c.stop()
 	c.work.Wait()
 	if c.current != nil {
-		c.current.remove()
-		c.current = nil
+		c.remove(c.current)
 	}
 	c.isPublished.Store(false)
 }
 
-// run writes the LeaseCandidate when it is pinged, deleted or due for a renewal, and has it in the best version.
-func (c *candidate) run() {
-	trouble := &trouble{log: c.log, message: "Cannot publish or renew the LeaseCandidate"}
-	lookPause := backoff{first: 50 * time.Millisecond, most: 10 * time.Second, resetAfter: 10 * time.Second}
-	writePause := backoff{first: 50 * time.Millisecond, most: 2 * time.Second, resetAfter: 2 * time.Second}
-	var lookAt, lookPausedUntil, renewAt time.Time
-	for c.ctx.Err() == nil {
-		if c.isLookDue.Swap(false) && lookPausedUntil.Before(lookAt) {
-			lookAt = lookPausedUntil
+// stand publishes the LeaseCandidate in the best version, and answers pings until the watch ends.
+func (c *candidate) stand(ctx context.Context) error {
+	problem := errNotServed
+	for _, version := range sources {
+		err := c.standIn(ctx, version)
+		switch {
+		case apierrors.IsForbidden(err):
+			// A Role may allow only one group.
+			problem = err
+		case !errors.Is(err, errNotServed):
+			return err
 		}
-		if now := time.Now(); !now.Before(lookAt) {
-			err := c.moveToBest()
-			if c.ctx.Err() != nil {
-				return
-			}
-			lookAt, lookPausedUntil = now.Add(renewalInterval), now.Add(lookPause.next())
-			if err != nil {
-				trouble.failed(err)
-				lookAt = lookPausedUntil
-			}
-		}
-		if c.current != nil && (c.current.needsWrite() || !time.Now().Before(renewAt)) {
-			err := c.current.write(c.ctx)
-			if c.ctx.Err() != nil {
-				return
-			}
-			if err != nil {
-				c.writeFailed(trouble, err)
-				sleep(c.ctx, writePause.next())
-				continue
-			}
-			trouble.ended()
-			renewAt = time.Now().Add(renewalInterval)
-		}
-		next := lookAt
-		if c.current != nil && renewAt.Before(lookAt) {
-			next = renewAt
-		}
-		timer := time.NewTimer(time.Until(next))
-		select {
-		case <-c.ctx.Done():
-		case <-c.wake:
-		case <-timer.C:
-		}
-		timer.Stop()
 	}
+	return problem
 }
 
-// writeFailed has another version tried if this one is forbidden.
-func (c *candidate) writeFailed(trouble *trouble, err error) {
-	if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
-		trouble.failed(err)
+func (c *candidate) standIn(ctx context.Context, version schema.GroupVersion) error {
+	p := c.current
+	if p == nil || p.version != version {
+		resource := c.client.Resource(version.WithResource("leasecandidates")).Namespace(c.settings.Namespace)
+		p = &publication{version: version, resource: resource}
 	}
-	if apierrors.IsForbidden(err) && !c.current.isAdopted {
-		c.forbidden[c.current.version] = true
-		c.current.stop()
-		c.current = nil
-		c.lookAgain()
-		return
+	read := func(ctx context.Context) (string, error) {
+		object, version, err := readOne(ctx, p.resource, c.settings.Identity)
+		if apierrors.IsNotFound(err) {
+			return "", errNotServed
+		}
+		if err != nil {
+			return "", err
+		}
+		return version, c.write(p, object)
 	}
-	if err := c.current.read(c.ctx); err != nil {
-		c.log.V(1).Info("Cannot read the LeaseCandidate", "err", err.Error())
-	}
+	return follow(ctx, p.resource, c.settings.Identity, read, func(kind watch.EventType, object *unstructured.Unstructured) error {
+		switch {
+		case kind == watch.Deleted || object.GetUID() != p.uid:
+			return errReplaced
+		case specField(object, "pingTime") != p.answeredPing:
+			return c.write(p, object)
+		default:
+			return nil
+		}
+	})
 }
 
-// moveToBest publishes the LeaseCandidate in the best version. The one in the former group is deleted after that: two candidates
-// do less harm than none, since a leader without one makes way for any other.
-func (c *candidate) moveToBest() error {
-	best, err := c.best()
+// write creates, takes over or renews the LeaseCandidate. A LeaseCandidate in another group is deleted after that: two candidates do
+// less harm than none, since a leader without one makes way for any other.
+func (c *candidate) write(p *publication, object *unstructured.Unstructured) error {
+	// The request is not abandoned when the context ends: what it creates has to be deleted.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), candidateTimeout)
+	defer cancel()
+	answer, err := c.send(ctx, p, object)
 	if err != nil {
 		return err
 	}
+	if answer.GetUID() != p.uid {
+		c.settings.Logger.Info("Stands as candidate", "version", p.version.String())
+	}
+	p.uid, p.answeredPing = answer.GetUID(), specField(object, "pingTime")
 	former := c.current
-	if former == nil {
-		c.current = c.follow(best)
-		return nil
+	c.current = p
+	c.isPublished.Store(true)
+	if former != nil && former.version.Group != p.version.Group {
+		c.remove(former)
 	}
-	if former.version == best {
-		return nil
-	}
-	next := c.follow(best)
-	if err := next.write(c.ctx); err != nil {
-		if apierrors.IsForbidden(err) {
-			c.forbidden[best] = true
-			next.stop()
-		} else {
-			next.leaveTo(former)
-		}
-		return err
-	}
-	c.current = next
-	former.leaveTo(next)
 	return nil
 }
 
-func (c *candidate) best() (schema.GroupVersion, error) {
-	var allowed, others []schema.GroupVersion
-	for _, version := range sources {
-		if c.forbidden[version] {
-			others = append(others, version)
-		} else {
-			allowed = append(allowed, version)
-		}
+func (c *candidate) send(ctx context.Context, p *publication, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if object != nil && specField(object, "leaseName") != c.settings.Lease {
+		// leaseName is immutable. The next attempt creates another.
+		return nil, cmp.Or(p.resource.Delete(ctx, c.settings.Identity, metav1.DeleteOptions{}), errReplaced)
 	}
-	for _, version := range append(allowed, others...) {
-		isServed, err := c.serves(version)
-		if err != nil || isServed {
-			return version, err
-		}
+	now := time.Now()
+	if object == nil {
+		return p.resource.Create(ctx, c.declared(p.version, now), metav1.CreateOptions{FieldManager: fieldManager})
 	}
-	return schema.GroupVersion{}, errors.New("no version of LeaseCandidate is served: install the custom resource definition")
-}
-
-func (c *candidate) serves(version schema.GroupVersion) (bool, error) {
-	list, err := c.discover.ServerResourcesForGroupVersion(version.String())
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
+	patch, err := json.Marshal(c.patch(p, object, now))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	for _, resource := range list.APIResources {
-		if resource.Name == "leasecandidates" {
-			return true, nil
+	return p.resource.Patch(ctx, c.settings.Identity, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+}
+
+// remove deletes the LeaseCandidate in one version. The coordinator deletes it later if that fails.
+func (c *candidate) remove(p *publication) {
+	pauses := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 5, Steps: 3}
+	isPassing := func(err error) bool { return !apierrors.IsForbidden(err) }
+	err := retry.OnError(pauses, isPassing, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), candidateTimeout)
+		defer cancel()
+		options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.uid}}
+		err := p.resource.Delete(ctx, c.settings.Identity, options)
+		// After a conflict, the object is another's.
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		c.settings.Logger.Error(err, "Cannot delete the LeaseCandidate")
+	}
+}
+
+// declared returns the LeaseCandidate as the options say.
+func (c *candidate) declared(version schema.GroupVersion, wallTime time.Time) *unstructured.Unstructured {
+	spec := map[string]any{
+		"leaseName":        c.settings.Lease,
+		"renewTime":        formatTime(wallTime),
+		"binaryVersion":    c.settings.Version,
+		"emulationVersion": c.settings.Version,
+		"strategy":         c.settings.Strategy,
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetGroupVersionKind(version.WithKind("LeaseCandidate"))
+	object.SetName(c.settings.Identity)
+	object.SetLabels(c.settings.Labels)
+	if c.settings.owner != nil {
+		object.SetOwnerReferences([]metav1.OwnerReference{*c.settings.owner})
+	}
+	if version == customVersion {
+		spec["priority"] = int64(c.settings.Priority)
+	} else if c.settings.Priority != 0 {
+		// The native API drops unknown fields.
+		object.SetAnnotations(map[string]string{priorityAnnotation: strconv.Itoa(int(c.settings.Priority))})
+	}
+	return object
+}
+
+// patch returns the JSON merge patch of a renewal, which also answers the last ping. It gives a LeaseCandidate of an earlier run the
+// fields of a new one. The server refuses it for a re-created object.
+func (c *candidate) patch(p *publication, object *unstructured.Unstructured, wallTime time.Time) *unstructured.Unstructured {
+	patch := &unstructured.Unstructured{Object: map[string]any{}}
+	if object.GetUID() != p.uid {
+		patch = c.declared(p.version, wallTime)
+		// A priority that a drain or a transfer has set stays: they remove it themselves.
+		if _, isSetForAWhile := object.GetAnnotations()[prioritySetByAnnotation]; isSetForAWhile {
+			patch.SetAnnotations(nil)
 		}
 	}
-	return false, nil
+	patch.SetUID(object.GetUID())
+	_ = unstructured.SetNestedField(patch.Object, renewTimeAfter(object, wallTime), "spec", "renewTime") // It fails only without a map.
+	return patch
 }
 
-// lookAgain has the best version looked for.
-func (c *candidate) lookAgain() {
-	c.isLookDue.Store(true)
-	c.notify()
-}
-
-func (c *candidate) notify() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
+// renewTimeAfter returns a time after the ping, also if the local clock is behind, and other than the last renewTime.
+func renewTimeAfter(object *unstructured.Unstructured, wallTime time.Time) string {
+	at := wallTime.Truncate(time.Microsecond)
+	if ping, err := time.Parse(time.RFC3339Nano, specField(object, "pingTime")); err == nil && !ping.Before(at) {
+		at = ping.Add(time.Microsecond)
 	}
+	if formatTime(at) == specField(object, "renewTime") {
+		at = at.Add(time.Microsecond)
+	}
+	return formatTime(at)
 }
 
-// watchFailed has a better version looked for: a restarted server may serve one, with an old LeaseCandidate of this name.
-func (c *candidate) watchFailed(version schema.GroupVersion, err error) {
-	if apierrors.IsNotFound(err) || version != sources[0] && !apierrors.IsForbidden(err) {
-		c.lookAgain()
+func formatTime(at time.Time) string {
+	return at.UTC().Format(metav1.RFC3339Micro)
+}
+
+// specField returns a field of the spec, or "".
+func specField(object *unstructured.Unstructured, name string) string {
+	if object == nil {
+		return ""
 	}
+	value, _, _ := unstructured.NestedString(object.Object, "spec", name)
+	return value
 }

@@ -1,6 +1,7 @@
 package participant
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,7 +56,7 @@ func TestCandidateMovesToTheBestVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.candidate.start()
+		p.Context(context.Background())
 		t.Cleanup(p.withdraw)
 	}
 	client := dynamic.NewForConfigOrDie(admin)

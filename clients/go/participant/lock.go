@@ -9,6 +9,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -20,8 +22,9 @@ const (
 	// No elector gives up sooner after a renewal.
 	shortestRenewDeadline = time.Second
 	attempts              = 4
-	retryPause            = 50 * time.Millisecond
 )
+
+var errStops = errors.New("the grant is not taken up: this process stops")
 
 // lock is a resourcelock.Interface with which an elector cannot take a Lease that was not granted to it.
 //
@@ -44,7 +47,7 @@ func (l *lock) Describe() string {
 
 // RecordEvent implements resourcelock.Interface.
 func (l *lock) RecordEvent(event string) {
-	l.p.log.Info("The elector " + event)
+	l.p.settings.Logger.Info("The elector " + event)
 }
 
 // Create refuses: only a coordinator creates Leases.
@@ -52,17 +55,10 @@ func (l *lock) Create(context.Context, resourcelock.LeaderElectionRecord) error 
 	return errors.New("the Lease does not exist: only a coordinator creates it")
 }
 
-// Get waits until the Lease is granted to this copy, or ctx ends. While this copy leads, it reads the Lease from the server.
+// Get waits until the Lease is granted to this copy, or ctx ends. It returns at once once this copy has led.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	p := l.p
-	if p.hasTerm() {
-		if _, err := p.memory.read(ctx, p.leases, p.settings.Lease); err != nil {
-			return nil, nil, err
-		}
-	} else {
-		p.awaitGrant(ctx)
-	}
-	record := p.shownRecord(time.Now())
+	l.p.awaitGrant(ctx)
+	record := l.p.shownRecord(time.Now())
 	raw, err := json.Marshal(record)
 	return record, raw, err
 }
@@ -79,28 +75,20 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 }
 
-func (p *Participant) hasTerm() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.term != nil
-}
-
-// awaitGrant waits until the Lease can be taken up. It hands back a grant that another candidate is preferred to.
+// awaitGrant hands back a grant that another candidate is preferred to.
 func (p *Participant) awaitGrant(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.mu.Lock()
+		isOver := p.term != nil || p.renewalProblem(time.Now()) == nil
+		isToHandBack := p.isOwn() && p.isToYield()
 		changed := p.changed
-		isTakeable := p.renewalProblem(time.Now()) == nil
-		isToYield := p.isGranted(time.Now()) && p.isToYield()
-		lease := p.sight.lease
 		p.mu.Unlock()
-		if isTakeable {
+		if isOver {
 			return
 		}
-		if isToYield {
-			if err := p.writeRelease(ctx, lease); err != nil {
-				p.log.Error(err, "Cannot release the Lease for the preferred candidate")
-				sleep(ctx, retryPause)
+		if isToHandBack {
+			if err := p.emptyLease(ctx); err != nil {
+				p.settings.Logger.Error(err, "Cannot release the Lease for the preferred candidate")
 			}
 		}
 		select {
@@ -110,21 +98,15 @@ func (p *Participant) awaitGrant(ctx context.Context) {
 	}
 }
 
-// isGranted returns whether the Lease names this copy and has not expired. It requires the mutex.
-func (p *Participant) isGranted(now time.Time) bool {
-	return holderOf(p.sight.lease) == p.settings.Identity && !p.sight.isExpired(now)
-}
-
 // shownRecord returns what the elector is shown: the Lease itself if it is this copy's, else a Lease that another holds.
 func (p *Participant) shownRecord(now time.Time) *resourcelock.LeaderElectionRecord {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	lease := p.sight.lease
-	isOwn := holderOf(lease) == p.settings.Identity
+	holder := p.sight.holder()
+	isOwn := holder == p.settings.Identity
 	if isOwn && (p.term != nil || p.renewalProblem(now) == nil) {
-		return resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
+		return resourcelock.LeaseSpecToLeaderElectionRecord(&p.sight.lease.Spec)
 	}
-	holder := holderOf(lease)
 	if holder == "" || isOwn {
 		holder = unheld
 	}
@@ -133,94 +115,67 @@ func (p *Participant) shownRecord(now time.Time) *resourcelock.LeaderElectionRec
 
 // renewalProblem returns why this copy must not renew the Lease, or take it up. It requires the mutex.
 func (p *Participant) renewalProblem(now time.Time) error {
-	lease := p.sight.lease
 	switch {
-	case lease == nil:
+	case p.sight.lease.UID == "":
 		return errors.New("the Lease does not exist")
-	case holderOf(lease) != p.settings.Identity:
-		return fmt.Errorf("the Lease is not granted to this candidate: its holder is %q", holderOf(lease))
+	case p.sight.holder() != p.settings.Identity:
+		return fmt.Errorf("the Lease is not granted to this candidate: its holder is %q", p.sight.holder())
 	case p.isToYield():
-		return fmt.Errorf("the Lease is not renewed: it is to go to %q", preferredHolderOf(lease))
+		return fmt.Errorf("the Lease is not renewed: it is to go to %q", p.sight.preferredHolder())
 	case p.sight.isExpired(now):
 		return errors.New("the Lease has expired: a coordinator has to grant it again")
-	case p.term == nil && (p.isStopping || p.end != nil):
-		return errors.New("the grant is not taken up: this process stops")
-	case p.term == nil:
-		return nil
-	case p.term.isOver:
-		return errors.New("the Lease is not renewed: it was released")
-	case p.term.remaining(now) == 0:
-		return errors.New("the Lease is not renewed: the time of its last renewal is over, or another had it")
+	case p.term == nil && p.end != nil:
+		return errStops
+	case p.term != nil && p.term.remaining(now) == 0:
+		return errors.New("the Lease is not renewed: it was released, the time of its last renewal is over, or another had it")
 	default:
 		return nil
 	}
 }
 
 // renew takes up a grant, or renews the Lease.
-func (p *Participant) renew(ctx context.Context, durationSeconds int) error {
-	return p.retryConflicts(ctx, func() error {
-		p.mu.Lock()
-		lease, token := p.sight.lease, p.sight.nextToken()
+func (p *Participant) renew(ctx context.Context, seconds int) error {
+	next := &term{duration: time.Duration(seconds) * time.Second}
+	sentAt, err := p.update(ctx, func() (map[string]any, error) {
+		next.token = p.sight.nextToken()
 		if p.term != nil {
-			token = p.term.token
+			next.token = p.term.token
 		}
-		problem := p.renewalProblem(time.Now())
-		p.mu.Unlock()
-		if problem != nil {
-			return problem
-		}
-		patch, err := renewalPatch(lease, time.Now(), durationSeconds, token)
-		if err != nil {
-			return err
-		}
-		sentAt, err := p.patchLease(ctx, patch)
-		if err != nil {
-			return err
-		}
-		return p.renewed(ctx, &term{
-			token:             token,
-			duration:          time.Duration(durationSeconds) * time.Second,
-			renewedAt:         sentAt,
-			electorLastsUntil: electorLastsUntil(ctx, sentAt),
-		})
+		return map[string]any{"leaseDurationSeconds": seconds, "leaseTransitions": next.token}, p.renewalProblem(time.Now())
 	})
+	if err != nil {
+		return err
+	}
+	next.renewedAt, next.electorLastsUntil = sentAt, sentAt.Add(shortestRenewDeadline)
+	// An elector gives each series of attempts to renew a deadline, after which it releases the Lease, although the work goes on.
+	if deadline, ok := ctx.Deadline(); ok {
+		next.electorLastsUntil = deadline
+	}
+	return p.renewed(ctx, next)
 }
 
 // renewed notes a renewal, or begins a term. A grant is handed back if this process stops meanwhile.
 func (p *Participant) renewed(ctx context.Context, next *term) error {
 	p.mu.Lock()
-	if p.term != nil {
-		p.term.duration, p.term.renewedAt = next.duration, next.renewedAt
-		p.term.electorLastsUntil = next.electorLastsUntil
+	switch {
+	case p.term != nil:
+		p.term.duration, p.term.renewedAt, p.term.electorLastsUntil = next.duration, next.renewedAt, next.electorLastsUntil
+	case !p.isOwn() || p.sight.maxTransitions != next.token || next.remaining(time.Now()) == 0:
 		p.mu.Unlock()
-		return nil
-	}
-	lease := p.sight.lease
-	isLate := holderOf(lease) != p.settings.Identity || transitionsOf(lease) != next.token || next.remaining(time.Now()) == 0
-	mustStop := p.isStopping || p.end != nil
-	if !isLate && !mustStop {
-		p.begin(next)
+		return errors.New("the answer to the first renewal came too late")
+	case p.end != nil:
+		p.mu.Unlock()
+		return errors.Join(errStops, p.emptyLease(ctx))
+	default:
+		p.term = next
+		p.settings.Logger.Info("Leads", "fencingToken", next.token)
+		next.overrun = time.AfterFunc(time.Until(next.endsAt()), p.checkOverrun)
 		if p.isToYield() {
 			p.finish(ErrYielded)
 		}
 	}
 	p.mu.Unlock()
-	if isLate {
-		return errors.New("the answer to the first renewal came too late")
-	}
-	if mustStop {
-		return errors.Join(errors.New("the grant is not taken up: this process stops"), p.writeRelease(ctx, lease))
-	}
 	return nil
-}
-
-// electorLastsUntil returns the time before which an elector does not give up by itself. It gives each series of attempts to
-// renew a deadline, after which it releases the Lease, although the work goes on.
-func electorLastsUntil(ctx context.Context, sentAt time.Time) time.Time {
-	if deadline, ok := ctx.Deadline(); ok {
-		return deadline
-	}
-	return sentAt.Add(shortestRenewDeadline)
 }
 
 // release releases the Lease, and deletes the LeaseCandidate after that.
@@ -231,25 +186,16 @@ func (p *Participant) release(ctx context.Context) error {
 		return fmt.Errorf("the Lease is left to expire: %w", problem)
 	}
 	p.term.isOver = true
-	p.overrun.Stop()
+	p.term.overrun.Stop()
 	p.mu.Unlock()
-	err := p.retryConflicts(ctx, func() error {
-		p.mu.Lock()
-		lease := p.sight.lease
-		isOwn := holderOf(lease) == p.settings.Identity && transitionsOf(lease) <= p.term.token
-		p.mu.Unlock()
-		if !isOwn {
-			return nil
-		}
-		return p.writeRelease(ctx, lease)
-	})
+	err := p.emptyLease(ctx)
 	p.withdraw()
 	return err
 }
 
 // releaseProblem returns why the work may not have ended. It requires the mutex.
 func (p *Participant) releaseProblem(now time.Time) error {
-	timeout := p.settings.gracefulShutdown
+	timeout := *p.settings.GracefulShutdownTimeout
 	switch {
 	case p.term == nil:
 		return errors.New("this process has not led")
@@ -264,28 +210,61 @@ func (p *Participant) releaseProblem(now time.Time) error {
 	}
 }
 
-// writeRelease empties a Lease that names this copy.
-func (p *Participant) writeRelease(ctx context.Context, lease *coordinationv1.Lease) error {
-	patch, err := releasePatch(lease, time.Now())
-	if err != nil {
-		return err
-	}
-	if _, err := p.patchLease(ctx, patch); err != nil {
-		return err
-	}
-	p.log.Info("Released the Lease")
-	return nil
+// emptyLease releases the Lease if it is this copy's. It changes the same fields as client-go's elector, except for acquireTime: a
+// release is no grant.
+func (p *Participant) emptyLease(ctx context.Context) error {
+	_, err := p.update(ctx, func() (map[string]any, error) {
+		if !p.isOwn() {
+			return nil, nil
+		}
+		p.settings.Logger.Info("Releases the Lease")
+		return map[string]any{"holderIdentity": "", "leaseDurationSeconds": 1}, nil
+	})
+	return err
 }
 
-// retryConflicts reads the Lease after a conflict, and tries again: the attempt decides anew.
-func (p *Participant) retryConflicts(ctx context.Context, attempt func() error) error {
+// update writes the fields of the spec that decide returns for the state seen last; none if it returns none. After a conflict, it
+// reads the Lease, and decide decides anew. It returns when the request was sent.
+func (p *Participant) update(ctx context.Context, decide func() (map[string]any, error)) (time.Time, error) {
 	for tries := 1; ; tries++ {
-		err := attempt()
-		if tries == attempts || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-			return err
+		p.mu.Lock()
+		lease := p.sight.lease
+		spec, err := decide()
+		p.mu.Unlock()
+		if err != nil || spec == nil {
+			return time.Time{}, err
 		}
-		if _, err := p.memory.read(ctx, p.leases, p.settings.Lease); err != nil {
-			return err
+		sentAt, err := p.patch(ctx, &lease, spec)
+		if tries == attempts || !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return sentAt, err
+		}
+		if _, err := p.readLease(ctx); err != nil {
+			return time.Time{}, err
 		}
 	}
+}
+
+// patch changes fields of the spec, and renewTime. All other fields stay, also unknown ones. The server refuses the change if the
+// Lease is not in this state any more.
+func (p *Participant) patch(ctx context.Context, lease *coordinationv1.Lease, spec map[string]any) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	sentAt := time.Now()
+	spec["renewTime"] = newTime(lease, sentAt)
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": lease.UID, "resourceVersion": lease.ResourceVersion},
+		"spec":     spec,
+	})
+	if err != nil {
+		return sentAt, err
+	}
+	options := metav1.PatchOptions{FieldManager: fieldManager}
+	answer, err := p.leases.Patch(ctx, p.settings.Lease, types.MergePatchType, body, options)
+	if err != nil {
+		return sentAt, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.see(answer, answer.GetResourceVersion(), sentAt)
+	return sentAt, nil
 }

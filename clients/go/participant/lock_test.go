@@ -78,6 +78,7 @@ func runTests(m *testing.M) int {
 const (
 	self  = "self"
 	other = "other"
+	fence = "fence.coordinated-leader-election.dev"
 )
 
 // watcher follows the Lease, and publishes no LeaseCandidate.
@@ -93,10 +94,9 @@ func watcher(t *testing.T, lease string) *Participant {
 	_, cancel := context.WithCancelCause(t.Context())
 	p.cancel = cancel
 	t.Cleanup(p.stopBackground)
-	go p.followLease()
-	for !p.isSynced() {
-		<-p.nextChange()
-	}
+	synced := p.changed
+	go repeat(p.background, p.settings.Logger, "Cannot watch the Lease", p.followLease)
+	<-synced
 	return p
 }
 
@@ -478,8 +478,11 @@ func TestReleaseWaitsForTheWork(t *testing.T) {
 		"the work has ended":                          {func(p *Participant) { ended(p, 0) }, true},
 		"just within the graceful shutdown timeout":   {func(p *Participant) { ended(p, 29*time.Second) }, true},
 		"the graceful shutdown timeout is over":       {func(p *Participant) { ended(p, 30*time.Second) }, false},
-		"the manager does not wait for its runnables": {func(p *Participant) { p.settings.gracefulShutdown = 0; ended(p, 0) }, false},
-		"the manager waits for ever":                  {func(p *Participant) { p.settings.gracefulShutdown = -1; ended(p, time.Hour) }, true},
+		"the manager does not wait for its runnables": {func(p *Participant) { p.settings.GracefulShutdownTimeout = ptr.To[time.Duration](0); ended(p, 0) }, false},
+		"the manager waits for ever": {func(p *Participant) {
+			p.settings.GracefulShutdownTimeout = ptr.To[time.Duration](-1)
+			ended(p, time.Hour)
+		}, true},
 		"the elector has given up": {func(p *Participant) {
 			ended(p, 0)
 			p.mu.Lock()
@@ -540,7 +543,7 @@ func TestGrantIsHandedBackWhenTheProcessStops(t *testing.T) {
 	name := nameOf(t)
 	p := watcher(t, name)
 	p.mu.Lock()
-	p.isStopping = true
+	p.end = context.Canceled
 	p.mu.Unlock()
 	create(t, granted(name, self))
 	if err := p.Lock().Update(t.Context(), record(15)); err == nil || p.FencingToken() != -1 {

@@ -9,12 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -31,65 +30,34 @@ var (
 // A Participant takes part in one election: it is a candidate, and the lock of an elector.
 type Participant struct {
 	settings  settings
-	log       logr.Logger
 	leases    dynamic.ResourceInterface
 	candidate *candidate
-	memory    *memory
-	// The background work: following the Lease, and the candidate.
+	// Following the Lease ends with it.
 	background     context.Context
 	stopBackground context.CancelFunc
 
 	mu sync.Mutex
-	// Closed and replaced when sight, isStopping or end changes.
+	// Closed and replaced when sight or end changes.
 	changed chan struct{}
 	sight   sight
+	// The resourceVersion of the newest known state, also of a deletion.
+	version string
 	// Nil until this process leads for the first time. There is one term at most.
 	term *term
 	// Ends the context that was given out; nil until then.
 	cancel context.CancelCauseFunc
-	// Whether no grant is taken up any more, as this copy stops without having led.
-	isStopping bool
-	// Why the context has ended; nil until then.
-	end error
-	// When the context ended; the zero time until then.
+	// Why the context ends; nil until then. No grant is taken up any more.
+	end     error
 	endedAt time.Time
-	overrun *time.Timer
-}
-
-// term is a time of leading. It begins with the answer to the first renewal of a grant.
-type term struct {
-	// The leaseTransitions of all its renewals.
-	token    int32
-	duration time.Duration
-	// When the last successful renewal was sent.
-	renewedAt time.Time
-	// The elector does not give up before this time by itself.
-	electorLastsUntil time.Time
-	// Whether the Lease has, or had in between, another holder.
-	isTaken bool
-	// Whether the work is known to have ended.
-	isOver bool
-}
-
-// remaining returns for how long no other candidate can lead.
-func (t *term) remaining(now time.Time) time.Duration {
-	if t == nil || t.isTaken || t.isOver {
-		return 0
-	}
-	return max(0, t.endsAt().Sub(now))
-}
-
-// endsAt returns when the last renewal stops to count, by this machine's monotonic clock.
-func (t *term) endsAt() time.Time {
-	return t.renewedAt.Add(t.duration * safePercent / 100)
 }
 
 // New returns a Participant. It sends no requests: [Participant.Context] does.
 func New(cfg *rest.Config, options Options) (*Participant, error) {
 	s, err := settingsOf(cfg, options)
 	if err != nil {
-		return nil, fmt.Errorf("participant: %w", err)
+		return nil, err
 	}
+	s.Logger = s.Logger.WithValues("namespace", s.Namespace, "lease", s.Lease, "identity", s.Identity)
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	// Renewals and answers to pings are few and urgent. Each request has its own deadline, and a watch has none.
 	cfg.QPS, cfg.RateLimiter, cfg.Timeout = -1, nil, 0
@@ -99,29 +67,16 @@ func New(cfg *rest.Config, options Options) (*Participant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("participant: %w", err)
 	}
-	cfg.Timeout = requestTimeout
-	discover, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("participant: %w", err)
-	}
-	log := options.Logger
-	if log.GetSink() == nil {
-		log = logr.Discard()
-	}
-	log = log.WithValues("namespace", s.Namespace, "lease", s.Lease, "identity", s.Identity)
 	p := &Participant{
 		settings:  s,
-		log:       log,
 		leases:    client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(s.Namespace),
-		candidate: newCandidate(client, discover, s, log),
+		candidate: newCandidate(client, s),
 		changed:   make(chan struct{}),
+		sight:     sight{maxTransitions: -1},
 	}
-	p.memory = &memory{see: p.seeObject}
 	p.background, p.stopBackground = context.WithCancel(context.Background())
-	if options.Registerer != nil {
-		if err := p.register(options.Registerer); err != nil {
-			return nil, fmt.Errorf("participant: %w", err)
-		}
+	if err := p.registerMetrics(s.Registerer); err != nil {
+		return nil, fmt.Errorf("participant: %w", err)
 	}
 	return p, nil
 }
@@ -149,8 +104,16 @@ func (p *Participant) Context(parent context.Context) context.Context {
 		panic("participant: Context is called twice; a Participant is for one run of a manager")
 	}
 	p.cancel = cancel
-	go p.followLease()
-	go p.run(parent, ctx)
+	// A candidate can be elected as soon as it is published, so the Lease has to be seen before.
+	p.candidate.start(p.changed)
+	go repeat(p.background, p.settings.Logger, "Cannot watch the Lease", p.followLease)
+	go func() {
+		select {
+		case <-parent.Done():
+			p.stop(context.Cause(parent))
+		case <-ctx.Done():
+		}
+	}()
 	return ctx
 }
 
@@ -183,53 +146,57 @@ func (p *Participant) Remaining() time.Duration {
 	return p.term.remaining(time.Now())
 }
 
-func (p *Participant) run(parent, ctx context.Context) {
-	// A candidate can be elected as soon as it is published, so the Lease has to be seen before.
-	for !p.isSynced() {
-		select {
-		case <-p.nextChange():
-		case <-parent.Done():
-			p.stop(context.Cause(parent))
-			return
-		case <-ctx.Done():
-			return
+func (p *Participant) followLease(ctx context.Context) error {
+	return follow(ctx, p.leases, p.settings.Lease, p.readLease, func(kind watch.EventType, object *unstructured.Unstructured) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		version := object.GetResourceVersion()
+		if kind == watch.Deleted {
+			object = nil
 		}
-	}
-	p.candidate.start()
-	select {
-	case <-parent.Done():
-		p.stop(context.Cause(parent))
-	case <-ctx.Done():
-	}
+		p.see(object, version, time.Now())
+		return nil
+	})
 }
 
-func (p *Participant) followLease() {
-	follower := &follower{
-		resource: p.leases,
-		name:     p.settings.Lease,
-		trouble:  &trouble{log: p.log, message: "Cannot watch the Lease"},
-		memory:   p.memory,
-	}
-	follower.run(p.background)
-}
-
-func (p *Participant) seeObject(object *unstructured.Unstructured, at time.Time) {
-	lease, err := leaseFrom(object)
+// readLease reads the Lease from the server. An older state than the known one counts if none was seen since the request was sent:
+// etcd was restored from a backup.
+func (p *Participant) readLease(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	basis := p.version
+	p.mu.Unlock()
+	object, version, err := readOne(ctx, p.leases, p.settings.Lease)
 	if err != nil {
-		p.log.Error(err, "Ignored a state of the Lease")
-		return
+		return "", err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.see(lease, at)
+	if p.version == basis {
+		p.version = ""
+	}
+	p.see(object, version, time.Now())
+	return version, nil
 }
 
-// see requires the mutex.
-func (p *Participant) see(lease *coordinationv1.Lease, at time.Time) {
+// see takes in a state of the Lease, nil for none, unless a newer one is known: watch events, reads and answers to writes may arrive
+// in any order. It requires the mutex.
+func (p *Participant) see(object *unstructured.Unstructured, version string, at time.Time) {
+	if order, err := resourceversion.CompareResourceVersion(version, p.version); err == nil && order < 0 {
+		return
+	}
+	lease := coordinationv1.Lease{}
+	if object != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &lease); err != nil {
+			p.settings.Logger.Error(err, "Ignored a state of the Lease")
+			return
+		}
+	}
+	p.version = version
 	p.sight = p.sight.next(lease, at)
 	if p.term != nil && !p.term.isOver {
 		switch {
-		case p.isTaken():
+		// A deleted Lease is not taken: only the coordinator creates it again.
+		case lease.UID != "" && !p.isOwn():
 			p.term.isTaken = true
 			p.finish(ErrLost)
 		case p.isToYield():
@@ -239,30 +206,30 @@ func (p *Participant) see(lease *coordinationv1.Lease, at time.Time) {
 	p.notify()
 }
 
-// isTaken requires the mutex. A deleted Lease is not taken: only the coordinator creates it again.
-func (p *Participant) isTaken() bool {
-	lease := p.sight.lease
-	return lease != nil && (holderOf(lease) != p.settings.Identity || transitionsOf(lease) > p.term.token)
+// isOwn returns whether the Lease names this copy, and no other has led since its term began. It requires the mutex.
+func (p *Participant) isOwn() bool {
+	return p.sight.holder() == p.settings.Identity && (p.term == nil || p.sight.maxTransitions <= p.term.token)
 }
 
 // isToYield requires the mutex.
 func (p *Participant) isToYield() bool {
-	preferred := preferredHolderOf(p.sight.lease)
+	preferred := p.sight.preferredHolder()
 	return preferred != "" && preferred != p.settings.Identity
 }
 
-// stop ends the participation without a lead at once, and a lead by its context.
+// stop ends the participation. A copy that does not lead withdraws first: the program may exit when its context ends.
 func (p *Participant) stop(cause error) {
 	p.mu.Lock()
-	if p.end == nil && p.term == nil {
-		p.isStopping = true
-		p.notify()
+	if p.end != nil || p.term != nil {
+		p.finish(cause)
 		p.mu.Unlock()
-		p.withdraw()
-		p.mu.Lock()
+		return
 	}
-	p.finish(cause)
+	p.end = cause
+	p.notify()
 	p.mu.Unlock()
+	p.withdraw()
+	p.cancel(cause)
 }
 
 // finish ends the context. It requires the mutex.
@@ -270,10 +237,9 @@ func (p *Participant) finish(cause error) {
 	if p.end != nil {
 		return
 	}
-	p.end = cause
-	p.log.Info("The context ends", "cause", cause.Error())
+	p.end, p.endedAt = cause, time.Now()
+	p.settings.Logger.Info("The context ends", "cause", cause.Error())
 	p.cancel(cause)
-	p.endedAt = time.Now()
 	p.notify()
 }
 
@@ -283,63 +249,30 @@ func (p *Participant) withdraw() {
 	p.stopBackground()
 }
 
-// begin starts a term. It requires the mutex.
-func (p *Participant) begin(t *term) {
-	p.term = t
-	p.log.Info("Leads", "fencingToken", t.token)
-	p.overrun = time.AfterFunc(time.Until(t.endsAt()), p.checkOverrun)
-}
-
-// checkOverrun runs when the time of a term is over, unless it was renewed since.
+// checkOverrun runs when the time of the term is over, unless it was renewed since.
 func (p *Participant) checkOverrun() {
 	p.mu.Lock()
-	if p.term.isOver {
-		p.mu.Unlock()
-		return
+	left := time.Until(p.term.endsAt())
+	isOver := p.term.isOver
+	if !isOver && left > 0 {
+		p.term.overrun.Reset(left)
+	} else if !isOver {
+		p.finish(ErrLost)
 	}
-	if left := time.Until(p.term.endsAt()); left > 0 {
-		p.overrun.Reset(left)
-		p.mu.Unlock()
-		return
-	}
-	p.finish(ErrLost)
 	p.mu.Unlock()
+	if isOver || left > 0 {
+		return
+	}
 	if p.settings.OnOverrun != nil {
 		p.settings.OnOverrun()
 		return
 	}
-	p.log.Error(ErrLost, "The time of the lead is over and the work has not ended: exits, as another copy may lead")
+	p.settings.Logger.Error(ErrLost, "The time of the lead is over and the work has not ended: exits, as another copy may lead")
 	os.Exit(1)
-}
-
-func (p *Participant) isSynced() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.sight.isSynced
-}
-
-func (p *Participant) nextChange() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.changed
 }
 
 // notify requires the mutex.
 func (p *Participant) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
-}
-
-// patchLease writes the Lease if it is still as it was decided on, and takes the answer in. It returns when the request was sent.
-func (p *Participant) patchLease(ctx context.Context, patch []byte) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	sentAt := time.Now()
-	options := metav1.PatchOptions{FieldManager: fieldManager}
-	answer, err := p.leases.Patch(ctx, p.settings.Lease, types.MergePatchType, patch, options)
-	if err != nil {
-		return sentAt, err
-	}
-	p.memory.answer(answer, sentAt)
-	return sentAt, nil
 }

@@ -10,6 +10,12 @@ export const MAX_PROMISE_MS = 5000;
 /** Maximum number of waiting programs. Further requests must retry later. */
 const MAX_WAITING = 64;
 
+/**
+ * How often the sidecar checks that it was not paused, in milliseconds. A check may be late by as much. A request that
+ * has waited for both times still leaves the program the promise of the next message and a second for its work.
+ */
+const PAUSE_CHECK_MS = 1000;
+
 /** The headers of a stream of server-sent events. Proxies must not buffer it. */
 const EVENT_STREAM = {
   'Content-Type': 'text/event-stream',
@@ -64,6 +70,9 @@ export class LeadConnections {
   readonly #waiting = new Set<Program>();
   /** The program that leads or led in this term. Set until it closes its connection. */
   #leader: Program | undefined;
+  /** When the last check for pauses ran; undefined while there are no checks. */
+  #checkedAt: Instant | undefined;
+  #wasPaused = false;
 
   constructor(parts: LeadConnectionsParts) {
     this.#parts = parts;
@@ -74,8 +83,30 @@ export class LeadConnections {
     return this.#leader !== undefined || this.#waiting.size > 0;
   }
 
+  /**
+   * Refuses requests that arrived while this process was paused or blocked. Such a request has waited in its socket.
+   * The program counts from the moment when it sent the request, so all times that it is told would be over too early:
+   * it would hold the Lease and never work. The returned function ends the checks.
+   */
+  watchPauses(): () => void {
+    const { clock } = this.#parts;
+    this.#checkedAt = clock.now();
+    return repeat(clock, PAUSE_CHECK_MS, () => {
+      this.#wasPaused = this.#isCheckLate();
+      this.#checkedAt = clock.now();
+    });
+  }
+
   /** Keeps a program's request open. The answer begins when the program leads. */
   join(response: ServerResponse): void {
+    // After a pause, refuse requests until a check is on time. By then, all requests from the pause have been read.
+    if (this.#wasPaused || this.#isCheckLate()) {
+      this.#parts.logger.info(
+        'Refused a request for the lead: it may have waited while this sidecar was paused',
+      );
+      endWith(response, 'the sidecar was paused, so the request may be old; retry now\n');
+      return;
+    }
     if (this.#waiting.size >= MAX_WAITING) {
       endWith(response, 'too many programs wait for the lead; retry later\n');
       return;
@@ -109,6 +140,11 @@ export class LeadConnections {
   /** Refuses the waiting programs. The leading program, if there is one, keeps its connection. */
   close(): void {
     for (const { response } of this.#waiting) endWith(response, 'the sidecar stops\n');
+  }
+
+  #isCheckLate(): boolean {
+    const { clock } = this.#parts;
+    return this.#checkedAt !== undefined && clock.now() - this.#checkedAt > 2 * PAUSE_CHECK_MS;
   }
 
   #leave(program: Program): void {

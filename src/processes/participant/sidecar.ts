@@ -66,6 +66,7 @@ export async function runSidecar(
   const addresses = { listen: server?.address, socket, healthListen: health?.address };
   logger.info({ lease, identity, ...addresses }, 'Standing');
 
+  const endPauseWatch = connections?.watchPauses();
   const ended = new AbortController();
   const signal = AbortSignal.any([stop, ended.signal]);
   const readiness =
@@ -85,6 +86,7 @@ export async function runSidecar(
     await participant.run(stop);
   } finally {
     ended.abort();
+    endPauseWatch?.();
     await readiness;
     await Promise.all([server?.close(), socketServer?.close(), health?.close()]);
   }

@@ -50,7 +50,7 @@ test('states are equal if they differ only in their start', () => {
   expect(isSameState(state, { ...state, activeAt: 11 })).toBe(false);
 });
 
-/** See docs/reliability.md. */
+/** See docs/concepts/reliability.md. */
 const SLOW = 0.95;
 const FAST = 1.05;
 

@@ -4,36 +4,63 @@ import { join } from 'node:path';
 import { eventually } from '../coordinator.ts';
 import { Ledger } from '../ledger.ts';
 import { type PodCluster, startPodCluster } from '../pod-cluster.ts';
+import { backOffMs } from '../process-kubelet/container-run.ts';
 import { openShell, type Shell } from '../runbooks/shell.ts';
+import { evidenceOf } from './evidence.ts';
 import { exampleImages } from './example-images.ts';
 import { type ExampleProgram, examplePrograms } from './example-programs.ts';
 
 const namespace = 'default';
 const volumes = '/api/v1/persistentvolumes';
 
+/** A Lease of the examples lasts so long after its last renewal, in milliseconds. */
+export const LEASE_MS = 15_000;
+
+/** docs/reliability.md, "How long it may take": after a crash, a pause or an outage, 60 s and twice the Lease's duration. */
+const PROMISED_MS = 60_000 + 2 * LEASE_MS;
+
+interface PodContainers {
+  readonly status: Partial<
+    Record<'initContainerStatuses' | 'containerStatuses', readonly { readonly restartCount: number }[]>
+  >;
+}
+
 /** A program of examples/ in a cluster. */
 export class DeployedExample {
   readonly program: ExampleProgram;
   readonly ledger: Ledger;
   readonly #cluster: PodCluster;
+  readonly #shell: Shell;
   readonly #frozen = new Set<() => void>();
 
-  constructor(program: ExampleProgram, cluster: PodCluster) {
+  constructor(program: ExampleProgram, cluster: PodCluster, shell: Shell) {
     const { name } = program;
     this.program = program;
     this.#cluster = cluster;
+    this.#shell = shell;
     this.ledger = new Ledger(join(cluster.plane.directory, 'claims', namespace, name, name));
   }
 
-  /** Waits until a leader writes from now on, in any pod but `former`; resolves to its pod. */
-  untilWritten(former?: string, timeoutMs = 60_000): Promise<string> {
+  /**
+   * Waits until a leader writes from now on, in any pod but `former`; resolves to its pod. By default it waits for as long
+   * as an election may take, once the kubelet has started the containers again.
+   * @throws Error that says how its pods, its Lease and their logs were, when no leader has written in time.
+   */
+  async untilWritten(former?: string, withinMs?: number): Promise<string> {
+    const { name } = this.program;
     const from = this.ledger.length;
+    const timeoutMs = withinMs ?? PROMISED_MS + (await this.#longestBackOffMs());
+    const since = new Date();
     const writer = () =>
       this.ledger
         .lines()
         .slice(from)
         .find(({ writer: pod }) => pod !== former)?.writer;
-    return eventually(writer, `${this.program.name} leads after ${former ?? 'whoever led'}`, timeoutMs, 200);
+    try {
+      return await eventually(writer, `${name} leads after ${former ?? 'any leader'}`, timeoutMs, 200);
+    } catch (error) {
+      throw new Error(`${error}\n${await evidenceOf(this.#shell, name, since)}`, { cause: error });
+    }
   }
 
   /** The pod that has written last. */
@@ -80,6 +107,17 @@ export class DeployedExample {
     for (const thaw of [...this.#frozen]) thaw();
   }
 
+  /** How long a container of its pods may wait for its next start, in milliseconds. */
+  async #longestBackOffMs(): Promise<number> {
+    const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=app%3D${this.program.name}`;
+    const { items } = await this.#cluster.plane.request<{ items: readonly PodContainers[] }>('GET', path);
+    const statuses = items.flatMap(({ status: { initContainerStatuses = [], containerStatuses = [] } }) => [
+      ...initContainerStatuses,
+      ...containerStatuses,
+    ]);
+    return Math.max(0, ...statuses.map(({ restartCount }) => backOffMs(restartCount + 1)));
+  }
+
   #processOf(container: string) {
     const { leader } = this;
     return this.#cluster.kubelets
@@ -120,7 +158,7 @@ export async function startExamplesSite(coordinatedLeaderElection: boolean): Pro
   return {
     cluster,
     shell,
-    examples: examplePrograms.map((program) => new DeployedExample(program, cluster)),
+    examples: examplePrograms.map((program) => new DeployedExample(program, cluster, shell)),
     async stop() {
       await shell.remove();
       await cluster.stop();

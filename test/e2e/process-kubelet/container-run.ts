@@ -38,6 +38,14 @@ const readinessUntilFirstMs = 500;
 
 class NoImageError extends Error {}
 
+/**
+ * How long a container waits for its next start after it has run so often, in milliseconds. As the kubelet does: the first
+ * restart at once, the next after 10 s, and twice as long each time, up to 5 min.
+ */
+export function backOffMs(runs: number): number {
+  return runs < 2 ? 0 : Math.min(10_000 * 2 ** (runs - 2), 300_000);
+}
+
 /** Starts a container, and again when it ends and the pod's restart policy says so. `onChange` hears of new statuses. */
 export function superviseContainer(
   pod: Pod,
@@ -67,9 +75,8 @@ export function superviseContainer(
     }
   }
 
-  /** As the kubelet does: the first restart at once, the next after 10 s, and twice as long each time, up to 5 min. */
   async function backOff(): Promise<void> {
-    const delayMs = runs < 2 ? 0 : Math.min(10_000 * 2 ** (runs - 2), 300_000);
+    const delayMs = backOffMs(runs);
     if (delayMs === 0) return;
     lastState = state;
     const message = `back-off ${delayMs / 1_000}s restarting failed container ${container.name}`;
@@ -94,6 +101,14 @@ export function superviseContainer(
     });
   }
 
+  /** All containers of the machine are looked at in the same moments. */
+  async function untilRelisted(): Promise<void> {
+    const { relistMs } = site;
+    if (relistMs === undefined) return;
+    const inMs = relistMs - (performance.now() % relistMs);
+    await sleep(inMs, undefined, { signal: ending.signal, ref: false }).catch(() => {});
+  }
+
   /** Each run has another one. */
   const containerId = () => `process://${place.podIp}-${runs}`;
 
@@ -114,9 +129,11 @@ export function superviseContainer(
     isReady = container.readinessProbe === undefined;
     onChange();
     const exit = await whileProbed(running);
+    const ended = terminated(exit, startedAt, containerId());
     running = undefined;
+    await untilRelisted();
     isReady = false;
-    state = { terminated: terminated(exit, startedAt, containerId()) };
+    state = { terminated: ended };
     onChange();
     return state.terminated.exitCode;
   }

@@ -14,6 +14,8 @@ export interface PodSite {
   readonly nodeName: string;
   readonly nodeAddress: string;
   readonly reaper: Reaper;
+  /** See {@link ProcessKubeletOptions}. */
+  readonly relistMs: number | undefined;
   /** What an image holds; undefined for an image that cannot be had. */
   findImage(name: string): Image | undefined;
 }
@@ -41,6 +43,7 @@ export function runPod(pod: Pod, place: PodPlace, site: PodSite): PodRun {
   let isGone = false;
   /** Why the containers have not been started yet. */
   let obstacle = '';
+  let conditions: readonly PodCondition[] = [];
   let publishing: Promise<void> = Promise.resolve();
 
   /** Writes the status as it is when its turn has come; one write at a time, so that the last one is the latest. */
@@ -48,7 +51,8 @@ export function runPod(pod: Pod, place: PodPlace, site: PodSite): PodRun {
     publishing = publishing.then(async () => {
       while (!isGone) {
         try {
-          const status = statusOf(pod, place, site, containers, startTime, obstacle);
+          const status = statusOf(pod, place, site, containers, startTime, obstacle, conditions);
+          conditions = status.conditions;
           await site.api.request('PATCH', `${podPath(pod)}/status`, {
             metadata: { uid: pod.metadata.uid },
             status,
@@ -140,6 +144,11 @@ export function runPod(pod: Pod, place: PodPlace, site: PodSite): PodRun {
   };
 }
 
+interface PodStatus {
+  readonly conditions: readonly PodCondition[];
+  readonly [field: string]: unknown;
+}
+
 function statusOf(
   pod: Pod,
   place: PodPlace,
@@ -147,7 +156,8 @@ function statusOf(
   containers: ReadonlyMap<string, ContainerRun>,
   startTime: string,
   obstacle: string,
-): object {
+  former: readonly PodCondition[],
+): PodStatus {
   const statusesOf = (those: readonly Container[]) =>
     those.map(({ name, image }) => containers.get(name)?.status() ?? notStarted(name, image, obstacle));
   const statuses = statusesOf(pod.spec.containers);
@@ -164,7 +174,9 @@ function statusOf(
     { type: 'ContainersReady', status: isReady ? 'True' : 'False' },
     { type: 'PodScheduled', status: 'True' },
   ];
-  const lastTransitionTime = new Date().toISOString();
+  const now = new Date().toISOString();
+  const since = ({ type, status }: PodCondition) =>
+    former.find((one) => one.type === type && one.status === status)?.lastTransitionTime ?? now;
   return {
     phase: isOver ? finished : started,
     startTime,
@@ -172,7 +184,7 @@ function statusOf(
     hostIPs: [{ ip: site.nodeAddress }],
     podIP: place.podIp,
     podIPs: [{ ip: place.podIp }],
-    conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime })),
+    conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime: since(condition) })),
     initContainerStatuses: statusesOf(pod.spec.initContainers ?? []),
     containerStatuses: statuses,
   };

@@ -38,7 +38,7 @@ export interface Site {
   stop(): Promise<void>;
 }
 
-/** Installs the chart into a cluster of its own, as docs/operations.md does. */
+/** Installs the chart into a cluster of its own, as docs/how-to/install.md does. */
 export async function startSite(): Promise<Site> {
   // First, as it is the one that may be missing.
   const prometheus = await startPrometheus({ rules: shippedRules, pace });

@@ -5,7 +5,7 @@ import { openPage, startBrowser } from './browser.ts';
 import { startCast } from './cast.ts';
 import { startPlausibleCluster } from './plausible-cluster.ts';
 
-// Writes the pictures of docs/status-page.md, of a real kube-apiserver and made-up programs: `npm run docs -- screenshots`.
+// Writes the pictures of docs/how-to/status-page.md, of a real kube-apiserver and made-up programs: `npm run docs -- screenshots`.
 
 const folder = new URL('../../../docs/images/', import.meta.url);
 

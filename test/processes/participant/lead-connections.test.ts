@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../../src/processes/http-server.ts';
 import { LeadConnections } from '../../../src/processes/participant/lead-connections.ts';
 import { Leadership, startLeaderEndpoints } from '../../../src/processes/participant/leader-endpoints.ts';
+import { SimProcess } from '../../simulation/sim-process.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { FakeResponse, type Told, toldIn } from './fake-response.ts';
 import { FakeTerm } from './fake-term.ts';
@@ -243,6 +244,43 @@ describe('the request for the lead (rule 18)', () => {
     term.end('yielded');
     expect(response.told).toHaveLength(3);
   });
+
+  test.each<{ pausedMs: number; want: number | undefined }>([
+    { pausedMs: 900, want: undefined },
+    { pausedMs: 4000, want: 503 },
+    { pausedMs: 20_000, want: 503 },
+  ])(
+    'is answered $want after a pause of the sidecar of $pausedMs ms: it may have waited as long',
+    async ({ pausedMs, want }) => {
+      const world = new VirtualClock();
+      const clock = new SimProcess(world);
+      const connections = new LeadConnections({
+        clock,
+        lease: 'default/web',
+        repeatMs: 2000,
+        logger: { info: () => {}, warn: () => {} },
+        resign: () => {},
+        onChange: () => {},
+      });
+      const join = () => {
+        const response = new FakeResponse();
+        connections.join(response.asResponse);
+        return response.status;
+      };
+      const end = connections.watchPauses();
+      await world.advance(10_300);
+      clock.pause(pausedMs);
+      // The sockets may come before the timer or after it.
+      await world.advance(pausedMs - 1);
+      const before = join();
+      await world.advance(1);
+      expect([before, join()]).toEqual([want, want]);
+      await world.advance(1000);
+      expect(join()).toBeUndefined();
+      end();
+      expect(world.pendingTimers).toBe(0);
+    },
+  );
 
   test.each<{ what: string; headers?: Record<string, string>; method?: string; want: number }>([
     { what: 'a browser', headers: { 'sec-fetch-site': 'none' }, want: 403 },

@@ -18,15 +18,15 @@ const EVERYBODY = 'everybody';
 const LOOK_MS = 15_000;
 const RECONNECTED = {
   ms: 45_000,
-  why: 'a request that timed out is retried within 10 s; the lock expires 15 s after its last renewal, and its next holder settles for 15 s',
+  why: 'a failed request is repeated within 10 s; the lock expires 15 s after its last renewal, and its new holder waits for 15 s',
 };
 const LISTED = {
   ms: 135_000,
-  why: 'a lost list times out after 60 s; a Lease of 60 s that the next list shows as renewed expires',
+  why: 'a lost list is given up after 60 s; a Lease of 60 s that the next list shows as renewed expires',
 };
 const RESUMED = {
   ms: 110_000,
-  why: 'a watch that has stalled starts again after 90 s, with a backoff of up to 10 s',
+  why: 'a stalled watch is started again after 90 s, with up to 10 s of backoff',
 };
 
 function pickTarget(chance: Chance, { slots, replicas }: Population): string {

@@ -9,11 +9,11 @@ import { type Fault, fault, type Population } from './fault.ts';
 
 const REGRANTED = {
   ms: 75_000,
-  why: 'a Lease that a client took from its holder stays reserved for the rest of its duration, at most 60 s; then a candidate gets it and renews it',
+  why: 'a Lease that has lost its holder stays reserved for its duration, at most 60 s; then it is granted and taken up',
 };
 const PUBLISHED_ANEW = {
   ms: 75_000,
-  why: 'only programs with a LeaseCandidate can lead; a deleted LeaseCandidate comes back at its next renewal, and is then preferred if it is the best',
+  why: 'a deleted LeaseCandidate comes back when its program renews it; then it may have to be preferred',
 };
 
 interface LeaseArgs {

@@ -9,7 +9,7 @@ interface ParticipantArgs {
 
 const REPLACED = {
   ms: 75_000,
-  why: 'the leader stops first, or its Lease expires, after at most 60 s; then a candidate gets the Lease and renews it',
+  why: 'the leader stops first, or its Lease expires, after at most 60 s; then the Lease is granted and taken up',
 };
 
 const planParticipant = (chance: Chance, { slots }: Population): ParticipantArgs => ({

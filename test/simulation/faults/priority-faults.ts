@@ -39,7 +39,7 @@ export const priorityFaults = {
     },
     settlesWithin: {
       ms: 75_000,
-      why: 'the new best candidate is pinged and preferred, and the holder lets its Lease expire, after at most 60 s; the same again when the priority ends',
+      why: 'the candidate that has to lead is pinged and preferred, and the Lease of the holder expires, after at most 60 s; after the end of a priority, the same again',
     },
   }),
 } satisfies Record<string, Fault<unknown>>;

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const LOCK_LOOK_MS = 10_000;
 const REPLACED = {
   ms: 60_000,
-  why: 'the lock expires after 15 s, or its next holder settles for 15 s; a Lease of the longest duration expires, and the next holder renews it',
+  why: 'the lock expires after 15 s, or its new holder waits for 15 s; a Lease of the longest duration expires and is taken up',
 };
 
 interface SlotArgs {

@@ -3,16 +3,16 @@ import { type Fault, fault } from './fault.ts';
 
 const RESTARTED = {
   ms: 60_000,
-  why: 'watches start again after a backoff of up to 10 s; the lock expires after 15 s, and its next holder settles for 15 s; the Lease expires',
+  why: 'watches come back within 10 s of backoff; the lock expires after 15 s, and its new holder waits for 15 s; the Lease expires',
 };
 const REDISCOVERED = {
   ms: 75_000,
-  why: 'as after a restart, and discovery runs every 10 s',
+  why: 'as after a restart; the coordinator checks for the API every 10 s',
 };
 
 const FENCED = {
   ms: 105_000,
-  why: 'as after a restart; a holder has 10 s to react to a note, and its fence lasts as long as its Lease',
+  why: 'as after a restart; a holder has 10 s to act on a note, and its fence lasts as long as its Lease',
 };
 
 interface ServerArgs {

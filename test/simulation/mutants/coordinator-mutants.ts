@@ -5,41 +5,41 @@ import { type Mutant, mutant } from './mutant.ts';
  * breaks it.
  */
 export const COORDINATOR_MUTANTS: readonly Mutant[] = [
-  // The state on which a write is based.
-  mutant('lease-without-version', 'writes Leases whatever their resourceVersion is', [
+  // What a write rests on.
+  mutant('lease-without-version', 'writes Leases without their resourceVersion', [
     'coordination/lease-patch.ts',
     'return { metadata: { uid, resourceVersion, ...annotations(notes) }, spec: changedFields(change) };',
     'return { metadata: { uid, ...(resourceVersion === "" && { resourceVersion }), ...annotations(notes) }, spec: changedFields(change) };',
   ]),
-  mutant('ping-without-version', 'pings candidates whatever their resourceVersion is', [
+  mutant('ping-without-version', 'pings candidates without their resourceVersion', [
     'coordination/lease-patch.ts',
     'return { metadata: { uid, resourceVersion }, spec: { pingTime: formatMicroTime(pingTime) } };',
     'return { metadata: { uid, ...(resourceVersion === "" && { resourceVersion }) }, spec: { pingTime: formatMicroTime(pingTime) } };',
   ]),
-  mutant('no-expectations', 'decides again before its cache shows what came of its last write', [
+  mutant('no-expectations', 'decides again before its cache shows the result of its last write', [
     'controller/write-outcomes.ts',
     "if (awaited?.kind === 'answer') return Number.POSITIVE_INFINITY;",
     "if (awaited !== 'answer') return undefined; else return Number.POSITIVE_INFINITY;",
   ]),
-  mutant('endless-expectations', 'waits for ever for a write to show in its cache', [
+  mutant('endless-expectations', 'waits forever until its cache shows a write', [
     'controller/write-outcomes.ts',
     'if (awaited === undefined || this.#clock.now() >= awaited.until) return undefined;',
     'if (awaited === undefined) return undefined;',
   ]),
-  // Sources of candidates.
-  mutant('pings-native-only', 'pings candidates of every group in the group of the API server', [
+  // Where candidates come from.
+  mutant('pings-native-only', 'pings candidates of every group in the native group', [
     'controller/sender.ts',
     'const apiVersion = apiVersionOf(source);',
     "const apiVersion = apiVersionOf(source === 'custom' ? 'native' : source);",
   ]),
-  mutant('hidden-is-gone', 'treats a holder as gone while its candidate is not served', [
+  mutant('hidden-is-gone', 'treats a holder as gone when its candidates are no longer served', [
     'election/decide-held.ts',
     'if (at >= hiddenUntil ||',
     'if (at < hiddenUntil ||',
   ]),
   mutant(
     'native-twin-counts',
-    'uses the native one of two candidates with the same name, even if only the other one is alive',
+    'uses the native one of two candidates of one name, even if it is dead',
     [
       'controller/election-records.ts',
       'if (isLater(a, b) || isLater(b, a)) return',
@@ -47,48 +47,44 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
     ['controller/election-records.ts', 'if (ofA !== ofB) return', 'if (ofA < 0n && ofB < 0n) return'],
   ),
-  // Repeated loss of Leases.
-  mutant(
-    'forgets-others',
-    'gives a Lease back to the former holder with the longest belief, although other former holders may believe that they lead',
-    [
-      'election/decide-vacant.ts',
-      'if (former && hasAnswered && view.at >= returnsAt) {',
-      'if (former && hasAnswered && view.at >= reservation.from) {',
-    ],
-  ),
+  // Leases that were taken from one after the other.
+  mutant('forgets-others', 'gives a Lease back to one former holder while others may still lead', [
+    'election/decide-vacant.ts',
+    'if (former && hasAnswered && view.at >= returnsAt) {',
+    'if (former && hasAnswered && view.at >= reservation.from) {',
+  ]),
   // Servers that drop fields.
-  mutant('no-notes', 'writes no notes for the fields that the server drops', [
+  mutant('no-notes', 'keeps no note of dropped fields', [
     'coordination/lease-patch.ts',
     'if (!notes) return {};',
     'if (notes || !notes) return {};',
   ]),
-  mutant('note-stays', 'leaves the note of a preferredHolder in place when the Lease is granted', [
+  mutant('note-stays', 'keeps the note of a preferredHolder when it grants the Lease', [
     'election/notes.ts',
     "    case 'grant':\n    case 'clearPreferredHolder':\n      return undefined;",
     "    case 'grant':\n      return preferredHolder;\n    case 'clearPreferredHolder':\n      return undefined;",
   ]),
-  mutant('fences-at-once', 'fences a holder without time to read a note', [
+  mutant('fences-at-once', 'fences a holder before it had time to act on a note', [
     'election/decide-held.ts',
     'record.since >= noted.since + 2 * settings.electionDurationMs;',
     'record.since >= noted.since - settings.electionDurationMs;',
   ]),
-  mutant('fences-the-silent', 'fences a holder that has not renewed since the note was written', [
+  mutant('fences-the-silent', 'fences a holder that has not renewed since the note', [
     'election/decide-held.ts',
     'record.renewTime !== noted.renewTime &&\n    record.since >= noted.since + 2 * settings.electionDurationMs;',
     'view.at >= noted.since + 2 * settings.electionDurationMs;',
   ]),
-  mutant('short-fence', 'fences a Lease for only one second', [
+  mutant('short-fence', 'fences a Lease only for a second', [
     'election/decide-held.ts',
     'leaseDurationSeconds: Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000),',
     'leaseDurationSeconds: Math.min(1, Math.ceil(Math.max(record?.durationMs ?? 0, believedUntil - at) / 1000)),',
   ]),
-  mutant('fence-is-nobody', 'gives a fenced Lease away at once', [
+  mutant('fence-is-nobody', 'grants a fenced Lease at once', [
     'election/view.ts',
     "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: fenced };",
     "return { kind: 'vacant', need: 'LeaseFenced', lease, reservation: at < 0 ? fenced : undefined };",
   ]),
-  mutant('never-fences', 'waits for ever for a holder that does not read notes', [
+  mutant('never-fences', 'waits forever for a holder that does not know notes', [
     'election/decide-held.ts',
     'if (!isUnaware || !preferred.isAlive) return undefined;',
     'if (!isUnaware || preferred.isAlive) return undefined;',
@@ -104,7 +100,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 1000;',
     'const durationMs = (leaseDurationSeconds ?? settings.leaseDurationSeconds) * 800;',
   ]),
-  mutant('ping-by-own-clock', "writes its own wall clock's time into pingTime", [
+  mutant('ping-by-own-clock', 'writes the time of its own wall clock into pingTime', [
     'election/candidate-observation.ts',
     'if (candidate.renewTime === undefined) return now.wall;',
     'if (candidate.renewTime !== now.wall) return now.wall;',
@@ -115,14 +111,14 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const pingTime = candidate.renewTime + (seenForMicros > 0n ? 0n : 0n);',
   ]),
   // Never two leaders.
-  mutant('deletion-forgets-holder', 'gives a deleted Lease to another candidate at once', [
+  mutant('deletion-forgets-holder', 'grants a deleted Lease to another candidate at once', [
     'election/observe-lease.ts',
     "const lost = isReplaced ? supposed : withLoss(supposed, at, 'perhaps');",
     'const lost = { ...supposed, beliefs: isReplaced ? supposed.beliefs : [] };',
   ]),
   mutant(
     'deleted-at-last-renewal',
-    'counts the time after a deletion from the last renewal that it has seen',
+    'counts the reservation of a deleted Lease from the last renewal that it has seen',
     ['election/observe-lease.ts', "withLoss(supposed, at, 'perhaps');", "withLoss(supposed, at, 'no');"],
   ),
   mutant('emptied-is-released', 'treats every emptied Lease as released', [
@@ -130,33 +126,33 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (isRelease && isBelieved) {',
     'if (isRelease || at >= 0) {',
   ]),
-  mutant('no-doubt', 'trusts a release that a former leader may have made', [
+  mutant('no-doubt', 'trusts a release that may come from a former leader', [
     'election/observe-lease.ts',
     '!mayBeDisturbed(allBeliefs(memory), record.holder, isListed ? record.since : at);',
     'at >= 0;',
   ]),
   mutant(
     'no-doubt-after-built-in',
-    'assumes that a leader is awake although the built-in controller has granted its Lease to another',
+    'assumes that a leader is awake when the built-in has granted its Lease to another candidate',
     [
       'election/observe-lease.ts',
       'if (!isAsGranted) next = withUnseenHolder(next, lease, at, isOwnGrant);',
       'if (lease.acquireTime !== lease.renewTime && !isSameHolder) next = { ...next, beliefs: next.beliefs.map((one) => ({ ...one, isParticipant: true })) };',
     ],
   ),
-  mutant('stolen-is-not-reserved', 'forgets the holder of a Lease that another client took', [
+  mutant('stolen-is-not-reserved', 'forgets the holder of a Lease when another client writes a new holder', [
     'election/observe-lease.ts',
     "next = withLoss(next, at, lease.isUnrenewedGrant ? 'before' : 'perhaps', written.durationMs);",
     'next = { ...next, beliefs: [] };',
   ]),
-  mutant('trusts-first-list', 'treats a Lease that is missing in its first list as one that never existed', [
+  mutant('trusts-first-list', 'assumes that a Lease missing in its first list never existed', [
     'election/former-holders.ts',
     "if (!hadElection || (lease && beginning === 'takeOver')) return memory;",
     "if (!hadElection || !lease || beginning === 'takeOver') return memory;",
   ]),
   mutant(
     'lost-grant-forgotten',
-    'forgets its own grant if the answer is lost',
+    'forgets its own grant when the answer is lost',
     [
       'election/former-holders.ts',
       'const isSupposed = grantOnItsWay !== undefined && grantOnItsWay.holder !== holder;',
@@ -168,7 +164,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       'lostGrants,',
     ],
   ),
-  mutant('reserved-for-third-party', 'leaves a reserved Lease to the controller of another strategy', [
+  mutant('reserved-for-third-party', 'leaves a reserved Lease to a third-party controller', [
     'election/decide-vacant.ts',
     "if (reservation && outlook.kind === 'thirdParty')",
     "if (reservation && outlook.kind === 'thirdParty' && view.at < 0)",
@@ -197,7 +193,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       'unrenewedGrant,',
     ],
   ),
-  mutant('transitions-not-counted', 'leaves leaseTransitions as it is when the holder changes', [
+  mutant('transitions-not-counted', 'does not increase leaseTransitions when the holder changes', [
     'coordination/lease-patch.ts',
     'leaseTransitions: change.leaseTransitions,\n        strategy: change.strategy,',
     'strategy: change.strategy,',
@@ -213,7 +209,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const isLate = at >= lateAt;',
     'const isLate = at >= lateAt + Number.MAX_VALUE;',
   ]),
-  mutant('lapses-do-not-count', 'does not hold a candidate back after grants that it did not renew', [
+  mutant('lapses-do-not-count', 'holds back no candidate for grants that were not taken up', [
     'election/view.ts',
     'if (excess <= 0) return undefined;',
     'if (excess <= 1000) return undefined;',
@@ -221,7 +217,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // One coordinator.
   mutant(
     'no-lock',
-    'writes without checking that it holds the lock',
+    'writes without checking the lock',
     [
       'controller/sender.ts',
       'if (!mayWrite()) throw new LockLostError();',
@@ -243,33 +239,37 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'const expiresAt = seenAt + foundMs;',
     'const expiresAt = seenAt + foundMs / 2;',
   ]),
-  mutant('force-without-wait', 'acts at once after it has taken the lock by force', [
+  mutant('force-without-wait', 'acts at once after a claim by force', [
     'controller/lock/lock-decision.ts',
     'actFrom: now + Math.max(foundMs, LEASE_DURATION_MS), ousted',
     'actFrom: now, ousted',
   ]),
-  mutant('claim-answer-lost', 'forgets the former holder of the lock if the answer to its claim is lost', [
-    'controller/lock/coordinator-lock.ts',
-    'if (isConflict(error)) this.#actFromIfRefused = formerActFrom;',
-    'if (error) this.#actFrom = formerActFrom;',
-  ]),
-  mutant('set-back-lock', 'acts at once on a lock that a restored backup has made its own again', [
+  mutant(
+    'claim-answer-lost',
+    'forgets the former coordinator when the answer to its claim by force is lost',
+    [
+      'controller/lock/coordinator-lock.ts',
+      'if (isConflict(error)) this.#actFromIfRefused = formerActFrom;',
+      'if (error) this.#actFrom = formerActFrom;',
+    ],
+  ),
+  mutant('set-back-lock', 'acts at once on a lock that a restored backup has given back to it', [
     'controller/lock/lock-decision.ts',
     'return former !== undefined && record.leaseTransitions < former.leaseTransitions;',
     'return former !== undefined && record.leaseTransitions < 0;',
   ]),
-  mutant('slow-writes', 'has a longer timeout for writes than the lock allows', [
+  mutant('slow-writes', 'gives up its writes too late for the lock', [
     'controller/sender.ts',
     'deadlineMs: LONGEST_WRITE_MS });',
     'deadlineMs: 10 * LONGEST_WRITE_MS });',
   ]),
-  // Signs of life.
-  mutant('acks-count-twice', 'elects a candidate by an answer that an earlier election has used', [
+  // Life.
+  mutant('acks-count-twice', 'elects by an answer that an earlier election has used', [
     'election/candidate-observation.ts',
     'ackedAt !== undefined && ackedAt > decidedAt',
     'ackedAt !== undefined && decidedAt < Number.MAX_VALUE',
   ]),
-  mutant('silence-is-no-answer', 'waits for ever for an answer to a ping', [
+  mutant('silence-is-no-answer', 'waits forever for an answer to a ping', [
     'election/candidate-observation.ts',
     'return deliveredAt + settings.electionDurationMs + (deliveredAt - sentAt);',
     'return deliveredAt + 1000 * settings.electionDurationMs + (deliveredAt - sentAt);',
@@ -299,7 +299,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     ],
   ),
   // Preferences and strategies.
-  mutant('never-prefers', 'never asks a holder to yield to a better candidate', [
+  mutant('never-prefers', 'never tells a holder to yield to a better candidate', [
     'election/decide-held.ts',
     'if (outcome.leader.name !== tenure.holder) return decidePreemption(view, outcome);',
     'if (outcome.leader.name !== tenure.holder && view.at < 0) return decidePreemption(view, outcome);',
@@ -309,12 +309,12 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'return left.compare(right);',
     'return right.compare(left);',
   ]),
-  mutant('age-evicts', 'asks a holder to yield to an older candidate of the same version', [
+  mutant('age-evicts', 'tells a holder to yield to an older candidate of the same version', [
     'election/strategies.ts',
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(all, a, b),',
   ]),
-  mutant('version-evicts-newest', 'asks a holder to yield to a newer version under NewestVersion', [
+  mutant('version-evicts-newest', 'tells a holder to yield to a newer version under NewestVersion', [
     'election/strategies.ts',
     'choosing: [',
     'preempting: [',
@@ -324,7 +324,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'if (end === undefined || wall < end.at) return candidate;',
     'if (end === undefined || wall !== end.at) return candidate;',
   ]),
-  mutant('priority-never-preempts', 'never asks a holder to yield to a higher priority', [
+  mutant('priority-never-preempts', 'tells no holder to yield to a higher priority', [
     'election/strategies.ts',
     'comparePreemption: (a, b) => compareBy(evicting, a, b),',
     'comparePreemption: (a, b) => compareBy(evicting.slice(1), a, b),',
@@ -342,7 +342,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // The time of the next decision.
   mutant(
     'no-look-at-expiry',
-    'does not decide again when a Lease expires',
+    'does not decide when a Lease expires',
     [
       'election/decide-held.ts',
       'recheckAt: [...(verdict.recheckAt ?? []), expiresAt, ackDeadline(view), nextWaveAt(view)],',
@@ -362,7 +362,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   // Watches.
   mutant(
     'goes-on-after-410',
-    'resumes a watch from a revision that the server has forgotten',
+    'continues a watch from a position that the server no longer has',
     [
       'kubernetes/recovery.ts',
       "if (isForgotten(error)) return 'forgotten';",
@@ -375,44 +375,49 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
       'const MAX_REFUSALS = 5000;',
     ],
   ),
-  mutant('skips-changes', 'resumes a watch some changes after the last one that it received', [
+  mutant('skips-changes', 'continues a watch some changes after the last one that it has seen', [
     'kubernetes/list-watch.ts',
     'resourceVersion: request.resourceVersion,',
     'resourceVersion: String(Number(request.resourceVersion) + 5),',
   ]),
-  mutant('stalled-watch', 'never notices that a watch has stalled', [
+  mutant('stalled-watch', 'never notices a stalled watch', [
     'kubernetes/list-watch.ts',
     'if (remainingMs <= 0) stall.abort();',
     'if (remainingMs <= 0) stopStallTimer.current = () => {};',
   ]),
-  mutant('no-rediscovery', 'does not run discovery again after the API has disappeared', [
+  mutant('no-rediscovery', 'does not look for the API again after it has disappeared', [
     'controller/watches.ts',
     'onNotServed,\n      onSynced: () => {',
     'onSynced: () => {',
   ]),
   mutant(
     'useless-lock',
-    'keeps the lock although its API server has lost the API, so that another replica cannot coordinate',
+    'keeps the lock when its API server has lost the API, although another server may have it',
     [
       'controller/lock/coordinator-lock.ts',
       "if (decision.kind === 'renew' && this.#shouldRelease()) return await this.#letGo();",
       '',
     ],
   ),
-  mutant('blind-to-restore', 'does not notice that the storage was restored from a backup', [
+  mutant('blind-to-restore', 'does not notice a restored backup', [
     'kubernetes/reflector.ts',
     'if (isResumed) await assertNotRestored(client, { path, query, resourceVersion, signal });',
     '',
   ]),
-  mutant('believes-made-up-ends', 'treats a holder as ended when the kubelet has only lost its container', [
+  mutant('believes-made-up-ends', 'treats a holder as ended when the kubelet does not know its state', [
     'election/holder-end.ts',
     "if (isMadeUp(instance)) return unproven('EndMadeUp');",
     '',
   ]),
-  mutant('ends-by-former-run', 'treats a holder as ended when an earlier run of its container has ended', [
+  mutant('ends-by-former-run', 'treats a holder as ended when a former run of its container has ended', [
     'election/holder-end.ts',
     'container.ended.find((ended) => ranAt(ended, renewTime))',
     'container.ended[0]',
+  ]),
+  mutant('empties-without-proof', 'empties the Lease of a plain elector that has not ended', [
+    'election/decide.ts',
+    "if (holderEndIn(input)?.kind !== 'ends') return { reason };\n  if (tenure.kind === 'held') return { reason, recheckAt: [tenure.expiresAt] };\n  if (tenure.need !== 'HolderEnded') return { reason };",
+    "if (tenure.kind !== 'held') return { reason };",
   ]),
   mutant('ends-by-any-container', 'treats a holder as ended when any container of its Pod has ended', [
     'election/holder-binding.ts',

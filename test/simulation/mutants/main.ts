@@ -7,7 +7,7 @@ import { MUTANTS, MUTANTS_OF } from './mutants.ts';
 const USAGE = `Breaks the program by hand, in one way after the other, and counts the seeds until the simulation notices.
 
   npm run simulate -- mutants [--only NAME,...] [--most SEEDS]
-    Prints tables in Markdown; docs/reliability.md has the last ones. Fails when a mutant survives SEEDS seeds (2000).
+    Prints tables in Markdown; docs/contributing/attacks.md has the last ones. Fails when a mutant survives SEEDS seeds (2000).
 `;
 
 interface Catch {

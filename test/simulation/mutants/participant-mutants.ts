@@ -5,7 +5,7 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
   // Never two leaders.
   mutant(
     'leads-on',
-    'continues to lead although it cannot renew',
+    'continues to lead when it cannot renew',
     [
       'participant/elector-decision.ts',
       'const deadline = term.renewedAt + timing.renewDeadlineMs;',
@@ -17,12 +17,12 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
       'if (now >= deadline || (isExpired && now < 0) || isTaken(view, term))',
     ],
   ),
-  mutant('believes-too-long', 'trusts its last renewal for twice the lease duration', [
+  mutant('believes-too-long', 'believes that its last renewal is valid for twice the duration', [
     'participant/elector-decision.ts',
     'return renewedAt + leaseDurationMs;',
     'return renewedAt + 2 * leaseDurationMs;',
   ]),
-  mutant('believes-from-answer', 'counts a renewal from its answer, not from when it was sent', [
+  mutant('believes-from-answer', 'counts a renewal from its answer, not from its request', [
     'participant/lease-follower.ts',
     'return sentAt;',
     'return clock.now();',
@@ -34,24 +34,24 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
       return { kind: 'release', lease: view.sight.lease };
     if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };`,
   ]),
-  mutant('takes-others', 'takes a Lease that was granted to another participant', [
+  mutant('takes-others', 'takes a Lease that was granted to another candidate', [
     'participant/elector-decision.ts',
     'const isOurs = sight?.lease?.holderIdentity === identity && !hasRival',
     "const isOurs = sight !== undefined && identity !== '' && !hasRival",
   ]),
-  // The fencing token of a term.
-  mutant('number-of-the-grant', 'begins each term with the fencing token that is in the Lease', [
+  // The number of a term.
+  mutant('number-of-the-grant', 'starts each term with the current number of the Lease', [
     'participant/elector-decision.ts',
     'if (lease && isTokenUnused) return lease.leaseTransitions;',
     'if (lease && (isTokenUnused || maxTransitions >= 0)) return lease.leaseTransitions;',
   ]),
-  // Release.
-  mutant('never-yields', 'continues to lead although another candidate is preferred', [
+  // Letting go.
+  mutant('never-yields', 'continues to lead when another candidate is preferred', [
     'participant/elector-decision.ts',
     "if (lease && prefersAnother(lease, identity)) return { kind: 'end', why: 'yielded' };",
     '',
   ]),
-  mutant('never-releases', 'exits without releasing the Lease', [
+  mutant('never-releases', 'ends without releasing the Lease', [
     'participant/elector-decision.ts',
     'if (refusal && (!lease || now >= givesUpAt(view)))',
     'if (refusal && (!lease || now >= givesUpAt(view) - Number.MAX_VALUE))',
@@ -62,13 +62,13 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
     'deadlineMs: renewDeadlineMs / 2,',
     'deadlineMs: 1000 * renewDeadlineMs,',
   ]),
-  // The participant's LeaseCandidate.
-  mutant('deaf-to-pings', 'answers no ping', [
+  // Its LeaseCandidate.
+  mutant('deaf-to-pings', 'answers no pings', [
     'participant/published-candidate.ts',
     'return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;',
     'return this.#own === undefined && pingTimeOf === undefined;',
   ]),
-  mutant('stays-deleted', 'does not publish its LeaseCandidate again after a deletion', [
+  mutant('stays-deleted', 'does not publish a deleted LeaseCandidate again', [
     'participant/published-candidate.ts',
     'if (isDeleted || isOlder) {',
     'if (isOlder) {',
@@ -78,7 +78,7 @@ export const PARTICIPANT_MUTANTS: readonly Mutant[] = [
     'if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();',
     '',
   ]),
-  mutant('stays-withdrawn', 'is never a candidate again after it was withdrawn', [
+  mutant('stays-withdrawn', 'is never a candidate again after a withdrawal', [
     'participant/participant.ts',
     'if (!this.#isOverrun) this.#candidate.stand();',
     '',

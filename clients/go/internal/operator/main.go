@@ -30,6 +30,7 @@ var (
 	lease          = flag.String("lease", "", "the Lease")
 	version        = flag.String("version", "1.0.0", "the version of the operator")
 	strategy       = flag.String("strategy", "", "the strategy of the election")
+	priority       = flag.Int("priority", 0, "the priority of the operator")
 	ledger         = flag.String("ledger", "", "the file that the leader appends to; by default, it writes to stdout")
 	leaseDuration  = flag.Duration("lease-duration", 15*time.Second, "LeaseDuration of the manager")
 	renewDeadline  = flag.Duration("renew-deadline", 10*time.Second, "RenewDeadline of the manager")
@@ -77,8 +78,8 @@ func run() error {
 		}
 	} else {
 		p, err = participant.New(cfg, participant.Options{
-			Lease: *lease, Namespace: *namespace, Version: *version, Strategy: *strategy, Identity: *name,
-			Logger: ctrl.Log.WithName("election"), Registerer: metrics.Registry,
+			Lease: *lease, Namespace: *namespace, Version: *version, Strategy: *strategy, Priority: int32(*priority),
+			Identity: *name, Logger: ctrl.Log.WithName("election"), Registerer: metrics.Registry,
 		})
 		if err != nil {
 			return err

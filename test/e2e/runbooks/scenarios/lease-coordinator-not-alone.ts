@@ -8,12 +8,7 @@ export async function leaseCoordinatorNotAlone(site: Site): Promise<void> {
   const { plane } = site.cluster;
   const runbook = await site.runbook(ALERT);
   await plane.restartApiServer({ coordinatedLeaderElection: false });
-  await site.install(
-    'second-election',
-    'default',
-    'config.lockNamespace=default',
-    'flowSchema.enabled=false',
-  );
+  await site.install('second-election', 'default', 'config.lockNamespace=default');
   await site.untilFiring(ALERT);
 
   const { namespace, name } = coordinatorLease;
