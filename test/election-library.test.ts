@@ -24,7 +24,7 @@ function withBlock(text: string, marker: string, language: string, block: string
   return `${before}<!-- ${marker} -->\n\n\`\`\`${language}\n${block}\`\`\`\n${after}`;
 }
 
-test('docs/reference/library.md shows the example as it is, and what it writes (npm test -- test/election-library.test.ts -u)', async () => {
+test('docs/reference/library.md contains the example, and its output (npm test -- test/election-library.test.ts -u)', async () => {
   const written = await readFile(page, 'utf8');
   const withExample = withBlock(written, 'examples/elect.ts', 'ts', await readFile(example, 'utf8'));
   const output = await outputOfExample();
@@ -34,7 +34,7 @@ test('docs/reference/library.md shows the example as it is, and what it writes (
   expect(output).toContain('GrantRevised');
 });
 
-test('docs/reference/library.md says what each function and constant of the library is for', async () => {
+test('docs/reference/library.md describes each function and constant of the library', async () => {
   const text = await readFile(page, 'utf8');
   const reference = text.slice(0, text.indexOf('## An example'));
   expect(Object.keys(library).filter((name) => !reference.includes(`\`${name}`))).toEqual([]);

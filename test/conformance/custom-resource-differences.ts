@@ -13,8 +13,8 @@ interface Cause {
  */
 export const customResourceDifferences: readonly KnownDifference[] = [
   {
-    title: 'Further errors of a custom resource that names another kind',
-    reason: 'A real server does not remove its unknown fields, and reports errors about them.',
+    title: 'Other problems of a custom resource with a wrong kind',
+    reason: 'A real server does not drop its unknown fields, and reports them as problems, too.',
     reconcile: onBoth((answer) =>
       withCauses(answer, (causes) => {
         const ofKind = causes.filter(({ field }) => field === 'kind');
@@ -23,8 +23,8 @@ export const customResourceDifferences: readonly KnownDifference[] = [
     ),
   },
   {
-    title: 'Warnings with the refusal of a custom resource of a version that is not served',
-    reason: 'A real server knows no fields of such a version, and warns about each field.',
+    title: 'Warnings with the refusal of a custom resource in an unserved version',
+    reason: 'A real server has no schema of such a version, and warns of each field.',
     reconcile: ({ real, embedded }, { path }) => ({
       real: path.includes(GROUP) && isFailure(real, 400) ? { ...real, unknownFields: [] } : real,
       embedded:
@@ -33,13 +33,12 @@ export const customResourceDifferences: readonly KnownDifference[] = [
   },
   {
     title: 'The priority 1.0 or 1e2 of a custom resource',
-    reason:
-      'For JSON and the embedded server, it is a whole number. A real server refuses it, because of a rule of the definition.',
+    reason: 'The embedded server accepts it as an integer. A real server refuses it by the validation rule.',
   },
   {
-    title: 'Paths of custom resources without a meaning',
+    title: 'Invalid paths below custom resources',
     reason:
-      'A real server answers them with another handler: with status 404 as plain text, or with a 404 for the object in the path.',
+      'Another handler of a real server answers them: with status 404 in plain text, or about the object at the beginning of the path.',
   },
   {
     title: 'Custom resources in protobuf',
@@ -47,7 +46,7 @@ export const customResourceDifferences: readonly KnownDifference[] = [
   },
   {
     title: 'The rules of custom resources in OpenAPI',
-    reason: 'The embedded server follows them, but does not publish them in x-kubernetes-validations.',
+    reason: 'The embedded server applies them, but does not publish them in x-kubernetes-validations.',
   },
 ];
 

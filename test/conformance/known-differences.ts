@@ -15,26 +15,27 @@ const before36 = [31, 32, 33];
 
 export const knownDifferences: readonly KnownDifference[] = [
   {
-    title: 'The descriptions of the columns of a table',
+    title: 'The descriptions of table columns',
     reason: 'They are documentation, and the embedded server has its own texts.',
     reconcile: onBoth((answer) => ({ ...answer, body: withoutDescriptions(answer.body) })),
   },
   ...customResourceDifferences,
   {
-    title: 'Whole numbers that are written as 1.0 or 1e2',
-    reason: 'The embedded server accepts them, because they are equal in JSON. A real server refuses them.',
+    title: 'Integers in the form 1.0 or 1e2',
+    reason:
+      'The embedded server accepts them, because JSON does not distinguish them. A real server refuses them.',
   },
   {
-    title: 'A struct that is in a body twice',
+    title: 'A duplicate struct in a body',
     reason: 'The embedded server keeps the second one. A real server merges both.',
   },
   {
     title: 'kubectl apply --server-side after kubectl apply without it',
     reason:
-      'A real server gives kubectl the fields of its last-applied annotation, and updates the annotation. The embedded one reports conflicts: use --force-conflicts.',
+      'A real server moves the ownership of the fields in the last-applied annotation to the new manager, and updates the annotation. The embedded one reports conflicts: use --force-conflicts.',
   },
   {
-    title: 'The order of managedFields, of conflicts and of problems',
+    title: 'The order of managedFields, conflicts and validation problems',
     reason: 'The embedded server sorts fields by their text. The content is the same.',
   },
   {
@@ -44,13 +45,12 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     title: 'Text after a YAML document',
-    reason:
-      'A real server reads only the first document of a body. The embedded one refuses such a body, so later states differ.',
+    reason: 'A real server reads only the first document of a body. The embedded one refuses such a body.',
   },
   {
     title: 'metadata.selfLink in an answer',
     reason:
-      'A real server drops the field when it stores an object. It shows the field if it stores nothing: in a dry run, or when the last finalizer is removed. The embedded one never shows it.',
+      'A real server drops the field when it stores an object, and returns it if it stores nothing: in a dry run, or when the last finalizer is removed. The embedded one never returns it.',
     reconcile: ({ real, embedded }, { options }) => ({
       real: JSON.stringify(options.body ?? '').includes('"selfLink":"/x"')
         ? { ...real, body: withoutSelfLink(real.body) }
@@ -59,8 +59,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     }),
   },
   {
-    title: 'A deletion with a body that cannot be read',
-    reason: 'Up to 1.33, the answer is an internal error.',
+    title: 'A deletion with an invalid body',
+    reason: 'Up to 1.33, a real server answers with an internal error.',
     minors: before36,
     reconcile: ({ real, embedded }, { method }) => ({
       real: method === 'DELETE' && isFailure(real, 500) ? asBadRequest(real) : real,
@@ -68,8 +68,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     }),
   },
   {
-    title: 'A patch of no known type and without a body',
-    reason: 'Up to 1.33, the answer is as if the client accepted no format.',
+    title: 'A patch of an unknown type and without a body',
+    reason: 'Up to 1.33, a real server answers 406 instead of 415.',
     minors: before36,
     reconcile: (answers, { method, options }) => {
       const isSo =
@@ -81,8 +81,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    title: 'A JSON patch that goes through null',
-    reason: 'Up to 1.33, a real server panics, and closes the connection.',
+    title: 'A JSON patch with a path through null',
+    reason: 'Up to 1.33, a real server panics, and cuts the connection.',
     minors: before36,
     reconcile: (answers, { options }) => {
       const isSo =
@@ -93,8 +93,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    title: 'A list with an invalid resourceVersion',
-    reason: 'Up to 1.32, the answer is an internal error.',
+    title: 'A list at an invalid resourceVersion',
+    reason: 'Up to 1.32, a real server answers with an internal error.',
     minors: [31, 32],
     reconcile: ({ real, embedded }, { path }) => ({
       real:

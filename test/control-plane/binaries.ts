@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { withFileLock } from './file-lock.ts';
 import { defaultVersion, type KubernetesVersion } from './kubernetes-versions.ts';
 
-/** A program that tests run: a part of a control plane, or a tool. */
+/** A program of a control plane. */
 export type BinaryName =
   | 'actionlint'
   | 'candidate'

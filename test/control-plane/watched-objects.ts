@@ -13,7 +13,7 @@ export interface WatchedCandidate extends WatchedObject {
   readonly spec: { readonly renewTime?: string; readonly pingTime?: string };
 }
 
-/** A Pod, with what its kubelet says of its containers. */
+/** A Pod with its kubelet's report about its containers. */
 export interface WatchedPod extends WatchedObject {
   readonly status: {
     readonly containerStatuses?: readonly {
@@ -25,7 +25,7 @@ export interface WatchedPod extends WatchedObject {
   };
 }
 
-/** One thing that happened to an object. */
+/** A change of an object. */
 export interface Change<T extends WatchedObject> {
   readonly type: ChangeType;
   readonly object: T;

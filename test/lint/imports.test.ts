@@ -10,7 +10,7 @@ test('src/ has only the imports in the matrix, and all of them', async () => {
   expect(await importProblems(repository, importMatrix)).toEqual([]);
 }, 60_000);
 
-test('docs/contributing/architecture.md draws the folders as the matrix has them (npm run docs)', async () => {
+test('docs/contributing/architecture.md shows the folders of the matrix (npm run docs)', async () => {
   const { written, wanted } = await architecturePage();
   expect(written).toBe(wanted);
   expect(written).toContain('  coordination --> kubernetes\n');

@@ -10,7 +10,7 @@ const stryker = fileURLToPath(
   new URL('../../node_modules/@stryker-mutator/core/bin/stryker.js', import.meta.url),
 );
 
-/** Runs StrykerJS, and sees that docs/contributing/mutation-survivors.md says of each mutant that survived why that does not matter. */
+/** Runs StrykerJS, and checks that docs/contributing/mutation-survivors.md explains each surviving mutant. */
 async function main(options: readonly string[]): Promise<number> {
   await removeReport();
   const running = spawn(process.execPath, [stryker, 'run', ...options], { stdio: 'inherit' });

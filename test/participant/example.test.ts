@@ -34,7 +34,7 @@ test('examples/node/worker.ts leads, works until it is told to stop, and exits',
   expect(await readFile(ledger, 'utf8')).toMatch(/^(?:0 checkout-0 \S+Z\n)+$/);
 });
 
-test('docs/tutorials/four-programs.md shows examples/python/worker.py as it is', async () => {
+test('docs/tutorials/four-programs.md contains examples/python/worker.py', async () => {
   const [page, example] = await Promise.all(
     ['docs/tutorials/four-programs.md', 'examples/python/worker.py'].map((path) =>
       readFile(join(import.meta.dirname, '../..', path), 'utf8'),

@@ -36,7 +36,7 @@ describe('the chart as it is published', () => {
 
   test('has a README whose links lead to the files of its version', () => {
     const text = publishedChartFile(chartFile('README.md'), publication);
-    expect(text).toContain(`](https://example.com/o/n/blob/v${manifest.version}/docs/operations.md)`);
+    expect(text).toContain(`](https://example.com/o/n/blob/v${manifest.version}/docs/how-to/upgrade.md)`);
     expect(text).not.toContain('](../');
   });
 

@@ -31,7 +31,7 @@ function withTable(text: string, of: string, table: string): string {
   return `${before}${begin(of)}\n${table}\n${end(of)}${after}`;
 }
 
-/** Brings the tables of docs/reference/metrics.md up to date. */
+/** Updates the tables of docs/reference/metrics.md. */
 export async function writeMetricsPage(): Promise<void> {
   await writeFile(page, (await metricsPage()).wanted);
 }

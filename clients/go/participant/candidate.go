@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 )
@@ -123,9 +122,9 @@ func (c *candidate) standIn(ctx context.Context, version schema.GroupVersion) er
 		}
 		return version, c.write(p, object)
 	}
-	return follow(ctx, p.resource, c.settings.Identity, read, func(kind watch.EventType, object *unstructured.Unstructured) error {
+	return follow(ctx, p.resource, c.settings.Identity, read, func(object *unstructured.Unstructured, _ string) error {
 		switch {
-		case kind == watch.Deleted || object.GetUID() != p.uid:
+		case object == nil || object.GetUID() != p.uid:
 			return errReplaced
 		case specField(object, "pingTime") != p.answeredPing:
 			return c.write(p, object)

@@ -21,10 +21,10 @@ const (
 	watchSeconds = 300
 )
 
-// follow calls read, and watches the object from the resourceVersion that read returns. It returns nil when the watch has ended. An
-// informer would wait for up to 30 s after failures, and could not tell what was read before or after a write.
-func follow(ctx context.Context, resource dynamic.ResourceInterface, name string,
-	read func(context.Context) (string, error), see func(watch.EventType, *unstructured.Unstructured) error) error {
+// follow calls read, watches the object from the resourceVersion that read returns, and calls see with each state: nil after a
+// deletion. It returns nil when the watch has ended. An informer of client-go would wait for up to 30 s after failures.
+func follow(ctx context.Context, resource dynamic.ResourceInterface, name string, read func(context.Context) (string, error),
+	see func(object *unstructured.Unstructured, version string) error) error {
 	version, err := read(ctx)
 	if err != nil {
 		return err
@@ -43,7 +43,11 @@ func follow(ctx context.Context, resource dynamic.ResourceInterface, name string
 		if !isObject || event.Type == watch.Error {
 			return apierrors.FromObject(event.Object)
 		}
-		if err := see(event.Type, object); err != nil {
+		version := object.GetResourceVersion()
+		if event.Type == watch.Deleted {
+			object = nil
+		}
+		if err := see(object, version); err != nil {
 			return err
 		}
 	}

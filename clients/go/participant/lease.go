@@ -41,11 +41,13 @@ func (s sight) next(lease coordinationv1.Lease, at time.Time) sight {
 	if lease.UID != "" {
 		transitions = ptr.Deref(lease.Spec.LeaseTransitions, 0)
 	}
+	// A renewal changes renewTime, and keeps acquireTime.
+	isUnrenewed := lease.Spec.AcquireTime != nil && lease.Spec.AcquireTime.Equal(lease.Spec.RenewTime)
 	return sight{
 		lease:          lease,
 		since:          at,
 		maxTransitions: max(s.maxTransitions, transitions),
-		isTokenUnused:  !s.since.IsZero() && transitions > s.maxTransitions && isUnrenewedGrant(&lease),
+		isTokenUnused:  !s.since.IsZero() && transitions > s.maxTransitions && isUnrenewed,
 	}
 }
 
@@ -74,12 +76,6 @@ func (s sight) nextToken() int32 {
 		return s.maxTransitions
 	}
 	return s.maxTransitions + 1
-}
-
-// isUnrenewedGrant returns whether the Lease was granted and not renewed since: a renewal changes renewTime, and keeps
-// acquireTime.
-func isUnrenewedGrant(lease *coordinationv1.Lease) bool {
-	return lease.Spec.AcquireTime != nil && lease.Spec.AcquireTime.Equal(lease.Spec.RenewTime)
 }
 
 func isSameRecord(a, b *coordinationv1.Lease) bool {

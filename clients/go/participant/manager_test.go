@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -371,6 +372,55 @@ func TestSlowRunnableDoesNotReleaseEarly(t *testing.T) {
 	}
 	if l.leader() != "a" {
 		t.Error("the runnable has ended in time")
+	}
+	within(t, 60*time.Second, "b leads", func() bool { return l.leader() == "b" })
+	l.check(t, 2)
+}
+
+// A change of client-go, kubernetes/kubernetes 139991, has electors renew the Lease until OnStartedLeading has returned, and release
+// it then. This elector does so by its context.
+func TestElectorThatRenewsUntilTheWorkHasEnded(t *testing.T) {
+	t.Parallel()
+	l, lease := newLedger(), leaseOf(t)
+	p, err := participant.New(rest.CopyConfig(participant.ClusterConfig()), participant.Options{
+		Lease: lease, Namespace: "default", Version: "1.0.0", Identity: lease + "-a",
+		Strategy: "coordinated-leader-election.dev/NewestVersion", OnOverrun: func() { t.Error("the time of a is over") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, stop := context.WithCancel(context.Background())
+	defer stop()
+	working := p.Context(parent)
+	electing, stopElecting := context.WithCancel(context.Background())
+	defer stopElecting()
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		leaderelection.RunOrDie(electing, leaderelection.LeaderElectionConfig{
+			Lock: p.Lock(), LeaseDuration: 10 * time.Second, RenewDeadline: 8 * time.Second, RetryPeriod: 300 * time.Millisecond,
+			ReleaseOnCancel: true,
+			Callbacks: leaderelection.LeaderCallbacks{
+				OnStartedLeading: func(context.Context) {
+					l.begin("a", p.FencingToken())
+					<-working.Done()
+					// Longer than the Lease.
+					time.Sleep(11 * time.Second)
+					l.end("a")
+					stopElecting()
+				},
+				OnStoppedLeading: func() {},
+			},
+		})
+	}()
+	l.untilLed(t, "a")
+	b := start(t, l, "b")
+	b.untilCandidate(t)
+	stop()
+	<-released
+	object, err := dynamicClient().Resource(leases).Namespace("default").Get(t.Context(), lease, metav1.GetOptions{})
+	if err != nil || object.Object["spec"].(map[string]any)["holderIdentity"] == p.Identity() {
+		t.Errorf("the Lease is not released: %v, %v", object, err)
 	}
 	within(t, 60*time.Second, "b leads", func() bool { return l.leader() == "b" })
 	l.check(t, 2)

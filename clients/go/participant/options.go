@@ -43,7 +43,7 @@ type Options struct {
 	// later than this after the end of the context is refused: the manager has not waited for its runnables.
 	GracefulShutdownTimeout *time.Duration
 	// OnOverrun is called when the time of the lead is over and the work is not known to have ended. Another copy may lead from
-	// then on. Default: log an error, and exit with code 1.
+	// then on. Default: exit with code 1.
 	OnOverrun func()
 	// Logger gets structured logs. Default: none.
 	Logger logr.Logger
@@ -73,6 +73,9 @@ func settingsOf(cfg *rest.Config, options Options) (settings, error) {
 	s.Namespace = cmp.Or(options.Namespace, podNamespace)
 	s.GracefulShutdownTimeout = cmp.Or(options.GracefulShutdownTimeout, ptr.To(defaultGracefulShutdown))
 	s.Identity = cmp.Or(options.Identity, defaultIdentity(podName, podUID))
+	if s.OnOverrun == nil {
+		s.OnOverrun = func() { os.Exit(1) }
+	}
 	if s.Logger.GetSink() == nil {
 		s.Logger = logr.Discard()
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -147,13 +145,9 @@ func (p *Participant) Remaining() time.Duration {
 }
 
 func (p *Participant) followLease(ctx context.Context) error {
-	return follow(ctx, p.leases, p.settings.Lease, p.readLease, func(kind watch.EventType, object *unstructured.Unstructured) error {
+	return follow(ctx, p.leases, p.settings.Lease, p.readLease, func(object *unstructured.Unstructured, version string) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		version := object.GetResourceVersion()
-		if kind == watch.Deleted {
-			object = nil
-		}
 		p.see(object, version, time.Now())
 		return nil
 	})
@@ -252,23 +246,19 @@ func (p *Participant) withdraw() {
 // checkOverrun runs when the time of the term is over, unless it was renewed since.
 func (p *Participant) checkOverrun() {
 	p.mu.Lock()
-	left := time.Until(p.term.endsAt())
-	isOver := p.term.isOver
-	if !isOver && left > 0 {
+	isOver, left := p.term.isOver, time.Until(p.term.endsAt())
+	switch {
+	case isOver:
+	case left > 0:
 		p.term.overrun.Reset(left)
-	} else if !isOver {
+	default:
 		p.finish(ErrLost)
+		p.settings.Logger.Error(ErrLost, "The time of the lead is over and the work has not ended: another copy may lead")
 	}
 	p.mu.Unlock()
-	if isOver || left > 0 {
-		return
-	}
-	if p.settings.OnOverrun != nil {
+	if !isOver && left <= 0 {
 		p.settings.OnOverrun()
-		return
 	}
-	p.settings.Logger.Error(ErrLost, "The time of the lead is over and the work has not ended: exits, as another copy may lead")
-	os.Exit(1)
 }
 
 // notify requires the mutex.

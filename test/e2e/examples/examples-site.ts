@@ -16,7 +16,7 @@ const volumes = '/api/v1/persistentvolumes';
 /** A Lease of the examples lasts so long after its last renewal, in milliseconds. */
 export const LEASE_MS = 15_000;
 
-/** docs/reliability.md, "How long it may take": after a crash, a pause or an outage, 60 s and twice the Lease's duration. */
+/** docs/contributing/attacks.md, "How long it may take": after a crash, a pause or an outage, 60 s and twice the Lease's duration. */
 const PROMISED_MS = 60_000 + 2 * LEASE_MS;
 
 interface PodContainers {
