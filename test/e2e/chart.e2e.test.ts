@@ -295,7 +295,7 @@ describe('what helm prints after an install', () => {
       const text = await notes('--dry-run=server', '--kubeconfig', plane.kubeconfig, ...crds);
       // There is a built-in controller where the gate is on.
       expect(text.includes('built-in controller')).toBe(!isDefined);
-      expect(text.includes('nobody elects for at least 15 s')).toBe(!isDefined);
+      expect(text.includes('there are no elections for at least 15 s')).toBe(!isDefined);
       if (isDefined) await installCandidateResource(plane);
       const [, candidate = ''] = /<<EOF\n(.*)\nEOF\n/s.exec(text) ?? [];
       const input = candidate.replace(/\$\(date .*\)/, '2026-11-21T00:00:00.000000Z');
@@ -313,10 +313,10 @@ describe('what helm prints after an install', () => {
     expect(text).not.toContain('first-election');
   });
 
-  test('says that nobody elects where it does not', async () => {
+  test('says that other namespaces have no elections', async () => {
     const text = await notes('--dry-run=client', '--set', 'namespaces={team-a,team-b}');
     expect(text).toContain(
-      'elects leaders in team-a, team-b. As there is one coordinator per cluster, nobody',
+      'elects leaders in team-a, team-b. A cluster has one coordinator, so other namespaces',
     );
   });
 });

@@ -100,7 +100,7 @@ describe('doctor reports problems', () => {
     ]);
     expect(found.get('CoordinatorLock')?.[0]).toMatchObject({
       severity: 'error',
-      what: 'A lock in infra is refused: the server serves LeaseCandidates of its own.',
+      what: 'A lock in infra is refused: the API server serves its own LeaseCandidates.',
       advice: expect.stringContaining('Leave --lock-namespace out'),
     });
   });
