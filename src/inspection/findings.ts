@@ -73,7 +73,7 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
       {
         check,
         severity: 'warning',
-        what: `${listed(names)}: ${stateTexts[state]}.`,
+        what: `${listed(names)}: ${names.length === 1 ? '' : 'each of them '}${stateTexts[state]}.`,
         meaning: 'They cannot lead, so the Lease has less redundancy than it seems.',
         advice:
           'Check whether their processes run and reach the API server; delete the candidates of processes that are gone.',
