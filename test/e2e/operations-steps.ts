@@ -16,7 +16,7 @@ export function stepsOf(page: string, headings = /(?:)/): readonly Step[] {
 
 /** The way through the tutorials and how-to guides on any cluster, in order. */
 export const stepsOnAnyCluster: readonly Step[] = [
-  ...stepsOf('how-to/install.md', /^(?:Before you begin|Any cluster)$/),
+  ...stepsOf('how-to/install.md', /^(?:Before you begin|On kind|Any cluster)$/),
   ...stepsOf('tutorials/first-election.md'),
   ...stepsOf('how-to/uninstall.md', /^(?!.*with the feature gate)/),
 ];
