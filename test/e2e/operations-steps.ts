@@ -26,6 +26,7 @@ export const stepsWithGate: readonly Step[] = [
   ...stepsOf('how-to/install.md', /^A cluster with the feature gate/),
   ...stepsOf('tutorials/kube-scheduler.md'),
   ...stepsOf('how-to/troubleshooting.md'),
+  ...stepsOf('how-to/size.md'),
   ...stepsOf('how-to/move-leaders.md'),
   ...stepsOf('how-to/upgrade.md'),
   ...stepsOf('how-to/grant-rights.md'),
