@@ -175,7 +175,7 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
 
 function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): string {
   if (isApiOff)
-    return 'Turn the API on first: no coordinator takes the lock where it sees no LeaseCandidates.';
+    return 'Serve LeaseCandidates first, as APIServed says. Without them, no coordinator takes the lock.';
   if (other) {
     return `A coordinator has its lock in ${other.namespace}: if it is yours, run doctor with --lock-namespace ${other.namespace}.`;
   }
