@@ -79,7 +79,7 @@ export async function findElection(
   const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
   if (election) return { election, now };
   throw new Error(
-    `there is no Lease ${leaseName} in ${namespace} namespace, and no candidate for it${await elsewhere(leaseName, settings, client, clock)}`,
+    `there is no Lease ${leaseName} in namespace ${namespace}, and no candidate for it${await elsewhere(leaseName, settings, client, clock)}`,
   );
 }
 
@@ -109,7 +109,7 @@ async function elsewhere(
   client: KubernetesClient,
   clock: ClusterClock,
 ): Promise<string> {
-  const hint = '; status -A shows all there are';
+  const hint = '; status -A lists all Leases with candidates, and audit -A lists every Lease';
   try {
     const { elections } = await observeElections({ client, clock, settings, namespace: '' });
     const places = elections

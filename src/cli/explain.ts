@@ -182,10 +182,15 @@ function strategySentences({
   writtenBy,
 }: StrategyAccount): readonly string[] {
   const asked = askedBy.length === 0 ? '' : `, asked for by ${listed(askedBy)}`;
+  // Only candidates that take part ask for a strategy.
+  const unresolved =
+    others.length === 0
+      ? 'No live candidate asks for a strategy.'
+      : 'The candidates do not agree on a strategy.';
   const outvoted = others.map(({ name, asksFor }) => `${name} asks for ${asksFor.join(' > ')}`);
   const writers = writtenBy.length === 0 ? '' : `, written by ${listed(writtenBy)}`;
   return [
-    resolved === undefined ? 'The candidates do not agree on a strategy.' : `${resolved}${asked}.`,
+    resolved === undefined ? unresolved : `${resolved}${asked}.`,
     ...(outvoted.length === 0 ? [] : [`${outvoted.join('; ')}.`]),
     onLease === '' ? 'The Lease has no strategy.' : `The Lease has ${onLease}${writers}.`,
   ];

@@ -73,7 +73,7 @@ export function checkCandidates({ elections, now }: ObservedAt): readonly Findin
       {
         check,
         severity: 'warning',
-        what: `${listed(names)}: ${stateTexts[state]}.`,
+        what: `${listed(names)}: ${names.length === 1 ? '' : 'each of them '}${stateTexts[state]}.`,
         meaning: 'They cannot lead, so the Lease has less redundancy than it seems.',
         advice:
           'Check whether their processes run and reach the API server; delete the candidates of processes that are gone.',
@@ -175,7 +175,7 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
 
 function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): string {
   if (isApiOff)
-    return 'Turn the API on first: no coordinator takes the lock where it sees no LeaseCandidates.';
+    return 'Serve LeaseCandidates first, as APIServed says. Without them, no coordinator takes the lock.';
   if (other) {
     return `A coordinator has its lock in ${other.namespace}: if it is yours, run doctor with --lock-namespace ${other.namespace}.`;
   }

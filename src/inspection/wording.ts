@@ -69,7 +69,7 @@ const advice: Readonly<Partial<Record<Reason, string>>> = {
   LeaseFenced:
     'Wait: explain says for how long. If it is fenced again and again, find out why its candidates change.',
   NoCandidates:
-    'Start the component with coordinated leader election; check that its LeaseCandidate is created.',
+    "Check that the program runs and publishes its LeaseCandidate. If it elects its leader by itself, as with client-go's plain elector, no coordinator chooses the leader: look at the logs of its pods.",
   NoLiveCandidates: 'Check whether the processes of the candidates run and reach the API server.',
   NoElectableCandidates:
     'Set binaryVersion and emulationVersion of the candidates to semantic versions such as 1.36.0.',

@@ -282,13 +282,36 @@ describe('a name with terminal escape sequences', () => {
 describe('explain', () => {
   test.each([
     { name: 'scheduler', want: 'there is one with -n kube-system' },
-    { name: 'nothing', want: 'status -A shows all there are' },
-    { name: 'a,b=c', want: 'status -A shows all there are' },
+    { name: 'nothing', want: 'status -A lists all Leases with candidates, and audit -A lists every Lease' },
+    { name: 'a,b=c', want: 'status -A lists all Leases with candidates, and audit -A lists every Lease' },
   ])('mentions the place of $name', async ({ name, want }) => {
     const looking = showExplanation(name, settings(), makeLookingHost());
-    await expect(looking).rejects.toThrow(`there is no Lease ${name} in default namespace`);
+    await expect(looking).rejects.toThrow(`there is no Lease ${name} in namespace default`);
     await expect(looking).rejects.toThrow(want);
   });
+});
+
+test.each([
+  { about: 'has no candidates', candidates: [] },
+  { about: 'has only candidates that have expired', candidates: ['x-1', 'x-2'] },
+])('explain does not report a conflict for a Lease that $about', async ({ candidates }) => {
+  const quiet = await startLookingSite();
+  onTestFinished(() => quiet.stop());
+  const spec = { holderIdentity: 'x-1', leaseDurationSeconds: 15, renewTime: timeAt(-7200) };
+  await quiet.putLease('default', 'x', spec);
+  for (const name of candidates) {
+    const versions = { binaryVersion: '1.0.0', emulationVersion: '1.0.0' };
+    const candidate = { leaseName: 'x', ...versions, strategy: STRATEGY, renewTime: timeAt(-7200) };
+    await quiet.putCandidate('default', name, candidate);
+  }
+  const { out } = await look((host) => showExplanation('x', lookingSettings(quiet.kubeconfig), host));
+  expect(out).toContain('  No live candidate asks for a strategy.');
+  expect(out).not.toContain('do not agree');
+  expect(out).toContain(
+    candidates.length === 0
+      ? 'no coordinator chooses the leader: look at the logs of its pods'
+      : 'default/x-1 and default/x-2: each of them has not renewed for too long',
+  );
 });
 
 test('plan prints a rehearsal for scripts', async () => {

@@ -16,6 +16,10 @@ test('all commands of the tutorials and how-to guides are followed by test/e2e/o
   expect(steps.map(({ page, line }) => `${page}:${line}`).filter((place) => !places.has(place))).toEqual([]);
 });
 
-test('next to none of them is not run', () => {
-  expect(followed.filter(isNotRun)).toHaveLength(1);
+test('the test runs all of them, except those that need a container engine or an exec', () => {
+  expect(followed.filter(isNotRun).map(({ heading }) => heading)).toEqual([
+    'Before you begin',
+    'On kind',
+    'Begin here',
+  ]);
 });

@@ -16,7 +16,7 @@ export function stepsOf(page: string, headings = /(?:)/): readonly Step[] {
 
 /** The way through the tutorials and how-to guides on any cluster, in order. */
 export const stepsOnAnyCluster: readonly Step[] = [
-  ...stepsOf('how-to/install.md', /^(?:Before you begin|Any cluster)$/),
+  ...stepsOf('how-to/install.md', /^(?:Before you begin|On kind|Any cluster)$/),
   ...stepsOf('tutorials/first-election.md'),
   ...stepsOf('how-to/uninstall.md', /^(?!.*with the feature gate)/),
 ];
@@ -26,6 +26,7 @@ export const stepsWithGate: readonly Step[] = [
   ...stepsOf('how-to/install.md', /^A cluster with the feature gate/),
   ...stepsOf('tutorials/kube-scheduler.md'),
   ...stepsOf('how-to/troubleshooting.md'),
+  ...stepsOf('how-to/size.md'),
   ...stepsOf('how-to/move-leaders.md'),
   ...stepsOf('how-to/upgrade.md'),
   ...stepsOf('how-to/grant-rights.md'),

@@ -50,7 +50,7 @@ describe('a diagnosis', () => {
       diagnose({ ...well, lock, elections: nothing(...candidateApis) }).find(
         ({ check }) => check === 'CoordinatorLock',
       );
-    expect(adviceOf()).toMatchObject({ advice: expect.stringMatching(/^Turn the API on first/) });
+    expect(adviceOf()).toMatchObject({ advice: expect.stringMatching(/^Serve LeaseCandidates first/) });
     expect(adviceOf(V1BETA1)).toMatchObject({ advice: expect.stringMatching(/^Start the coordinator/) });
   });
 

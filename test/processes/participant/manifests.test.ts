@@ -64,5 +64,8 @@ describe('the examples of taking part', () => {
     expect(await participationOf('python', 'participate')).toMatchObject([
       { lease: 'invoices', command: [], settings: { strategy: STRATEGY, leadByConnection: true } },
     ]);
+    expect(await participationOf('kopf', 'participate')).toMatchObject([
+      { lease: 'tenants', command: [], settings: { strategy: STRATEGY, leadByConnection: true } },
+    ]);
   });
 });
