@@ -27,7 +27,7 @@ export class LeaseGrid {
 
   /**
    * @param {HTMLElement} root
-   * @param {(key: string, isByKey: boolean) => void} onOpen
+   * @param {(key: string, isByKeyboard: boolean) => void} onOpen
    */
   constructor(root, onOpen) {
     this.#root = root;
@@ -159,7 +159,7 @@ function fillRow(row, entry) {
   const dots = entry.candidates.length > MOST_DOTS ? [] : entry.candidates;
   row.dataset['tone'] = tone;
   row.title = entry.verdict;
-  row.classList.toggle('unheld', !entry.isHeld);
+  row.classList.toggle('expired', entry.holder !== '' && !entry.isHeld);
   partOf(row, '.lease').setAttribute('aria-label', `${entry.key}, ${toneTexts[tone]}`);
   fill(row, {
     '.namespace': namespace.slice(0, -1),
