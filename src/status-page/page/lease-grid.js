@@ -24,6 +24,8 @@ export class LeaseGrid {
   #activeIndex = 0;
   /** @type {string | undefined} */
   #openKey;
+  /** The entry that each row shows. @type {WeakMap<HTMLElement, LeaseEntry>} */
+  #shownEntries = new WeakMap();
 
   /**
    * @param {HTMLElement} root
@@ -98,7 +100,9 @@ export class LeaseGrid {
       row.setAttribute('aria-selected', String(entry.key === this.#openKey));
       row.classList.toggle('active', entry.key === this.#activeKey);
       if (entry.key === this.#activeKey) activeId = row.id;
-      fillRow(row, entry);
+      // Skip an unchanged row: the page renders every second, and most rows stay the same.
+      if (this.#shownEntries.get(row) !== entry) fillRow(row, entry);
+      this.#shownEntries.set(row, entry);
     }
     this.#root.setAttribute('aria-activedescendant', activeId);
   }
