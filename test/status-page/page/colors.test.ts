@@ -6,7 +6,7 @@ const [light = '', dark = ''] = css.split('@media (prefers-color-scheme: dark)')
 
 /** Where each text colour is shown. */
 const surfaces: Readonly<Record<string, readonly string[]>> = {
-  ink: ['bg', 'surface', 'sunken', 'hover', 'chosen', 'good-soft', 'busy-soft', 'warn-soft', 'bad-soft'],
+  ink: ['bg', 'surface', 'hover', 'chosen', 'good-soft', 'busy-soft', 'warn-soft', 'bad-soft'],
   muted: ['bg', 'surface', 'hover', 'chosen', 'quiet-soft'],
   good: ['surface', 'hover', 'chosen', 'good-soft'],
   busy: ['surface', 'hover', 'chosen', 'busy-soft'],
