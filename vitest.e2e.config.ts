@@ -23,6 +23,7 @@ const operations = [
   'release',
   'runbooks',
   'status-page',
+  'status-page-access',
 ].map((name) => `test/e2e/${name}.e2e.test.ts`);
 
 /** What is installed with the chart, and moved by hand. */

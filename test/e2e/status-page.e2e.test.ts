@@ -1,48 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalogue } from '../../src/status-page/status-page.ts';
 import { readLease } from '../control-plane/cluster-objects.ts';
 import { startEmbeddedPlane } from '../control-plane/embedded-plane.ts';
 import { eventually } from './coordinator.ts';
-import { openPage, startBrowser, type WatchedPage } from './status-page/browser.ts';
 import { type Cast, type Member, pageUrl, startCast, startPagedCoordinator } from './status-page/cast.ts';
 import { type Crowd, leaseName, startCrowd } from './status-page/crowd.ts';
+import { DESKTOP, PHONE, row, SOON, see, useBrowser } from './status-page/page-tests.ts';
 
-const DESKTOP: BrowserContextOptions = { viewport: { width: 1440, height: 900 } };
-const PHONE: BrowserContextOptions = {
-  viewport: { width: 390, height: 780 },
-  deviceScaleFactor: 2,
-  isMobile: true,
-  hasTouch: true,
-};
-/** Maximum time for a slow machine to show something. */
-const SOON = { timeout: 20_000 };
+const open = useBrowser();
 
-let browser: Browser;
-const pages: WatchedPage[] = [];
-
-beforeAll(async () => {
-  browser = await startBrowser();
-}, 60_000);
-afterAll(() => browser?.close());
-afterEach(async () => {
-  await Promise.all(pages.splice(0).map((each) => each.close()));
-});
-
-async function open(url: string, options: BrowserContextOptions = DESKTOP): Promise<WatchedPage> {
-  const opened = await openPage(browser, url, options);
-  pages.push(opened);
-  return opened;
-}
-
-function row(page: Page, lease: string) {
-  return page.getByRole('row', { name: new RegExp(`^${lease},`) });
-}
-
-async function see(page: Page, text: string | RegExp): Promise<void> {
-  await page.getByText(text).first().waitFor(SOON);
+function focused(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement.id');
 }
 
 interface AccessibilityReport {
@@ -155,16 +126,14 @@ describe('the page of a real coordinator', () => {
   test('can be used with only a keyboard', async () => {
     const { page, complaints } = await open(cast.url);
     await row(page, 'shop/stock').waitFor(SOON);
-    const focused = () => page.evaluate('document.activeElement.id');
-
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the Leases');
     await page.keyboard.press('/');
-    expect(await focused()).toBe('search');
+    expect(await focused(page)).toBe('search');
     await page.keyboard.type('shop');
     await see(page, /^\d+ (of \d+ )?Leases$/);
     await page.keyboard.press('Enter');
-    expect(await focused()).toBe('leases');
+    expect(await focused(page)).toBe('leases');
     await page.keyboard.press('Home');
     await page.keyboard.press('j');
     await page.keyboard.press('ArrowDown');
@@ -177,12 +146,12 @@ describe('the page of a real coordinator', () => {
     );
     const lease = await page.locator(`#${id} .cell.lease`).getAttribute('aria-label');
     await page.keyboard.press('Enter');
-    expect(await focused()).toBe('detail-title');
+    expect(await focused(page)).toBe('detail-title');
     expect(await page.locator('#detail-title').innerText()).toBe(lease?.split(',')[0]);
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.className')).toBe('close');
     await page.keyboard.press('Escape');
-    expect(await focused()).toBe('leases');
+    expect(await focused(page)).toBe('leases');
     expect(await page.locator('#detail').isVisible()).toBe(false);
     await page.keyboard.press('/');
     await page.keyboard.press('Escape');
@@ -212,12 +181,17 @@ describe('the page of a real coordinator', () => {
     expect(await overflow()).toBe(0);
     await row(page, 'shop/stock').tap();
     await page.locator('.ranking > li').first().waitFor(SOON);
-    expect(await page.locator('#side').boundingBox()).toMatchObject({ x: 0, y: 0, width: 390 });
+    const bar = await page.locator('.bar').boundingBox();
+    expect(await page.locator('#side').boundingBox()).toMatchObject({ x: 0, y: bar?.height, width: 390 });
     expect(await overflow()).toBe(0);
     await page.getByRole('button', { name: 'Close' }).tap();
     await page.getByRole('radio', { name: 'Recent elections' }).tap();
     await page.locator('#elections').getByText('stock-b leads after stock-a').waitFor(SOON);
     expect(await overflow()).toBe(0);
+    await page.locator('#elections .lease-link', { hasText: 'shop/stock' }).first().tap();
+    expect(await focused(page)).toBe('detail-title');
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('shop/stock');
     const small = await page.evaluate(`[...document.querySelectorAll('.tabs label, .filters label, #search')]
       .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 40).length`);
     expect(small).toBe(0);

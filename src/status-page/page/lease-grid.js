@@ -24,10 +24,12 @@ export class LeaseGrid {
   #activeIndex = 0;
   /** @type {string | undefined} */
   #openKey;
+  /** The entry that each row shows. @type {WeakMap<HTMLElement, LeaseEntry>} */
+  #shownEntries = new WeakMap();
 
   /**
    * @param {HTMLElement} root
-   * @param {(key: string, isByKey: boolean) => void} onOpen
+   * @param {(key: string, isByKeyboard: boolean) => void} onOpen
    */
   constructor(root, onOpen) {
     this.#root = root;
@@ -98,7 +100,9 @@ export class LeaseGrid {
       row.setAttribute('aria-selected', String(entry.key === this.#openKey));
       row.classList.toggle('active', entry.key === this.#activeKey);
       if (entry.key === this.#activeKey) activeId = row.id;
-      fillRow(row, entry);
+      // Skip an unchanged row: the page renders every second, and most rows stay the same.
+      if (this.#shownEntries.get(row) !== entry) fillRow(row, entry);
+      this.#shownEntries.set(row, entry);
     }
     this.#root.setAttribute('aria-activedescendant', activeId);
   }
@@ -159,7 +163,7 @@ function fillRow(row, entry) {
   const dots = entry.candidates.length > MOST_DOTS ? [] : entry.candidates;
   row.dataset['tone'] = tone;
   row.title = entry.verdict;
-  row.classList.toggle('unheld', !entry.isHeld);
+  row.classList.toggle('expired', entry.holder !== '' && !entry.isHeld);
   partOf(row, '.lease').setAttribute('aria-label', `${entry.key}, ${toneTexts[tone]}`);
   fill(row, {
     '.namespace': namespace.slice(0, -1),

@@ -14,6 +14,8 @@ import { keyInHash } from './words.js';
 
 /** Maximum number of elections that the page keeps. The server keeps the same number. */
 const REMEMBERED = 200;
+/** Time without typing after which a screen reader announces the number of results, in milliseconds. */
+const ANNOUNCE_MS = 800;
 
 let leases = new LeaseList();
 /** The Leases of a new connection. They replace `leases` when the first copy is complete. */
@@ -33,6 +35,8 @@ let clockOffsetMs = 0;
 let openKey = keyInHash(location.hash);
 let isRenderPlanned = false;
 let shownNotices = '';
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let announcement;
 
 const { body } = document;
 const search = find('search', HTMLInputElement);
@@ -41,7 +45,9 @@ const gridRoot = find('leases', HTMLElement);
 const side = find('side', HTMLElement);
 const timeline = find('elections', HTMLElement);
 const showElections = electionList(timeline);
-const grid = new LeaseGrid(gridRoot, open);
+const grid = new LeaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
+/** The element from which the details were opened. It gets the focus back. */
+let opener = gridRoot;
 
 connect(
   {
@@ -99,15 +105,17 @@ document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === '/' && event.target !== search) {
     event.preventDefault();
+    if (isBoardCovered()) close();
     find('leases-tab', HTMLInputElement).checked = true;
+    search.focus();
     search.select();
   } else if (event.key === 'Escape' && openKey !== undefined) close();
 });
 side.addEventListener('click', ({ target }) => {
   if (!(target instanceof Element)) return;
-  const key = target.closest('[data-key]')?.getAttribute('data-key');
+  const link = target.closest('.lease-link');
   if (target.closest('.close')) close();
-  else if (key) open(key, true);
+  else if (link instanceof HTMLElement && link.dataset['key']) open(link.dataset['key'], link, true);
 });
 window.addEventListener('hashchange', () => {
   openKey = keyInHash(location.hash);
@@ -118,28 +126,42 @@ setInterval(plan, 1000);
 function searchAnew() {
   grid.toTop();
   plan();
+  // A screen reader announces the number only after a search, and not when the cluster changes it.
+  const found = find('found', HTMLElement);
+  setText(found, '');
+  clearTimeout(announcement);
+  announcement = setTimeout(() => setText(found, find('count', HTMLElement).textContent), ANNOUNCE_MS);
 }
 
 /**
  * @param {string} key
- * @param {boolean} isByKey moves the focus to the details
+ * @param {HTMLElement} from
+ * @param {boolean} takesFocus moves the focus to the details
  */
-function open(key, isByKey) {
+function open(key, from, takesFocus) {
   openKey = key;
+  opener = from;
   history.replaceState(null, '', `#${encodeURIComponent(key).replace('%2F', '/')}`);
   grid.reveal(key);
   render();
   side.scrollTop = 0;
-  // On a small screen the details cover the rest of the page.
-  const isCovered = getComputedStyle(gridRoot).visibility === 'hidden';
-  if (isByKey || isCovered) find('detail-title', HTMLElement).focus();
+  if (takesFocus || isBoardCovered()) find('detail-title', HTMLElement).focus();
+}
+
+/** Whether the details cover the board, as on a small screen. */
+function isBoardCovered() {
+  return getComputedStyle(gridRoot).visibility === 'hidden';
 }
 
 function close() {
   openKey = undefined;
   history.replaceState(null, '', location.pathname + location.search);
   render();
-  gridRoot.focus();
+  // The opener may be gone, and a small screen shows either the board or the elections.
+  for (const element of [opener, gridRoot, find('elections-tab', HTMLElement)]) {
+    element.focus();
+    if (document.activeElement === element) break;
+  }
 }
 
 /** Schedules one rendering for all messages that arrive together. */

@@ -29,15 +29,17 @@ export interface Cast extends CoordinationSite {
 }
 
 /** Faster than real ones, with about the same proportions. */
-const TIMING: SampleTiming = {
+const TIMING: Omit<SampleTiming, 'stoppingMs'> = {
   leaseDurationMs: 4000,
   renewDeadlineMs: 2500,
   retryPeriodMs: 700,
-  stoppingMs: 0,
 };
 
-/** Starts the coordinator at a server, by default an embedded one, without candidates. */
-export async function startCast(site?: CoordinationSite): Promise<Cast> {
+/**
+ * Starts the coordinator at a server, by default an embedded one, without candidates.
+ * @param stoppingMs the time that a leader takes to stop when it is asked to yield.
+ */
+export async function startCast(site?: CoordinationSite, stoppingMs = 0): Promise<Cast> {
   const { plane, coordinatorKubeconfig } = site ?? (await startEmbeddedSite());
   const coordinator = await startPagedCoordinator(coordinatorKubeconfig);
   await untilActive(coordinator);
@@ -62,7 +64,7 @@ export async function startCast(site?: CoordinationSite): Promise<Cast> {
         client,
         clock: systemClock,
         identity,
-        timing: TIMING,
+        timing: { ...TIMING, stoppingMs },
         onLeading() {},
       });
       members.push(member);

@@ -31,7 +31,8 @@ const pictures: readonly Picture[] = [
   { name: 'status-page-phone', options: { ...phone, colorScheme: 'light' } },
 ];
 
-const cast = await startCast(await startCoordinationSite());
+// The pictures show the leader while it stops.
+const cast = await startCast(await startCoordinationSite(), 5000);
 const browser = await startBrowser();
 try {
   const cluster = await startPlausibleCluster(cast);
