@@ -16,6 +16,12 @@ function focused(page: Page): Promise<string> {
   return page.evaluate('document.activeElement.id');
 }
 
+/** Hides or shows a page as another tab in front of it does. */
+async function turnHidden(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'))`);
+}
+
 interface AccessibilityReport {
   /** A problem with its place. */
   readonly problems: readonly string[];
@@ -96,7 +102,16 @@ describe('the page of a real coordinator', () => {
     await row(page, 'shop/orders').getByText('orders-b').waitFor(SOON);
     const told = page.getByRole('listitem').filter({ hasText: 'orders-b leads after orders-a' });
     await told.getByText('Why not the 2 others').click(SOON);
-    await told.getByText('orders-c 1.4.0 its emulationVersion is higher').waitFor(SOON);
+    const loser = told.getByText('orders-c 1.4.0 its emulationVersion is higher');
+    await loser.waitFor(SOON);
+    // A new connection sends the elections again, which must neither close nor replace them.
+    await told.getByRole('button', { name: 'shop/orders' }).focus();
+    await turnHidden(page, true);
+    await see(page, /^Connecting$/);
+    await turnHidden(page, false);
+    await see(page, /^Live$/);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('shop/orders');
+    expect(await loser.isVisible()).toBe(true);
     await row(page, 'shop/orders').getByText('3, 1 silent').waitFor(SOON);
     expect(complaints).toEqual([]);
   });
@@ -374,19 +389,16 @@ describe('with any problem of the browser and the connection', () => {
   test('gives the seventh tab of one browser a connection when the others are hidden', async () => {
     const { page, context } = await open(crowd.url);
     const tabs = [page, ...(await Promise.all(Array.from({ length: 5 }, () => context.newPage())))];
-    const turn = (tab: Page, hidden: boolean) =>
-      tab.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
-        document.dispatchEvent(new Event('visibilitychange'))`);
     for (const tab of tabs) {
       if (tab !== page) await tab.goto(crowd.url);
       await see(tab, /^Live$/);
-      await turn(tab, true);
+      await turnHidden(tab, true);
     }
     const seventh = await context.newPage();
     await seventh.goto(crowd.url, SOON);
     await see(seventh, /^Live$/);
     expect(await page.locator('#connection').innerText()).toBe('Connecting');
-    await turn(page, false);
+    await turnHidden(page, false);
     await see(page, /^Live$/);
   });
 

@@ -22,6 +22,8 @@ let leases = new LeaseList();
 let arriving = leases;
 /** Newest first. @type {readonly ElectionEntry[]} */
 let elections = [];
+/** Those of a new connection. They replace `elections` at the same time. @type {readonly ElectionEntry[]} */
+let arrivingElections = [];
 /** @type {HelloMessage | undefined} */
 let words;
 /** @type {StateMessage | undefined} */
@@ -56,7 +58,7 @@ connect(
       if (words && words.version !== message.version) location.reload();
       words = message;
       isComplete = false;
-      elections = [];
+      arrivingElections = [];
       arriving = new LeaseList();
       if (leases.size === 0) leases = arriving;
       setTime(partOf(timeline, '.none time'), message.startedAt);
@@ -71,11 +73,13 @@ connect(
       plan();
     },
     elections: (entries) => {
-      elections = [...entries.toReversed(), ...elections].slice(0, REMEMBERED);
+      arrivingElections = [...entries.toReversed(), ...arrivingElections].slice(0, REMEMBERED);
+      if (isComplete || elections.length === 0) elections = arrivingElections;
       plan();
     },
     complete: () => {
       leases = arriving;
+      elections = arrivingElections;
       isComplete = true;
       plan();
     },

@@ -90,18 +90,22 @@ function candidateItem(candidate, { losses, states }) {
 
 /**
  * Returns a function that shows elections in the timeline of a section, newest first. Each item is created
- * only once, so that it keeps its focus and stays open.
+ * only once, also if a new connection sends it again, so that it keeps its focus and stays open.
  * @param {Element} section
  */
 export function electionList(section) {
   const list = partOf(section, '.timeline');
-  /** @type {Map<ElectionEntry, HTMLElement>} */
+  /** @type {Map<string, HTMLElement>} */
   let items = new Map();
+  /** @param {ElectionEntry} entry */
+  const idOf = ({ id, at }) => `${id} ${at}`;
 
   /** @type {(elections: readonly ElectionEntry[], words: HelloMessage) => void} */
   return (elections, words) => {
-    const next = new Map(elections.map((each) => [each, items.get(each) ?? electionItem(each, words)]));
-    for (const [election, item] of items) if (!next.has(election)) item.remove();
+    const next = new Map(
+      elections.map((each) => [idOf(each), items.get(idOf(each)) ?? electionItem(each, words)]),
+    );
+    for (const [id, item] of items) if (!next.has(id)) item.remove();
     list.prepend(...next.values().filter((item) => !item.isConnected));
     items = next;
     fill(section, { '.none': elections.length === 0 });

@@ -23,8 +23,9 @@ export interface Cast extends CoordinationSite {
   /**
    * Starts a program: `cp-1 1.36.3/1.36.0` has version 1.36.3 and emulates 1.36.0. Resolves when its LeaseCandidate
    * exists.
+   * @param stoppingMs the time that the program takes to stop when it leads and is asked to yield.
    */
-  join(lease: string, program: string, strategy?: string): Promise<Member>;
+  join(lease: string, program: string, strategy?: string, stoppingMs?: number): Promise<Member>;
   stop(): Promise<void>;
 }
 
@@ -35,11 +36,8 @@ const TIMING: Omit<SampleTiming, 'stoppingMs'> = {
   retryPeriodMs: 700,
 };
 
-/**
- * Starts the coordinator at a server, by default an embedded one, without candidates.
- * @param stoppingMs the time that a leader takes to stop when it is asked to yield.
- */
-export async function startCast(site?: CoordinationSite, stoppingMs = 0): Promise<Cast> {
+/** Starts the coordinator at a server, by default an embedded one, without candidates. */
+export async function startCast(site?: CoordinationSite): Promise<Cast> {
   const { plane, coordinatorKubeconfig } = site ?? (await startEmbeddedSite());
   const coordinator = await startPagedCoordinator(coordinatorKubeconfig);
   await untilActive(coordinator);
@@ -56,7 +54,7 @@ export async function startCast(site?: CoordinationSite, stoppingMs = 0): Promis
     coordinatorKubeconfig,
     coordinator,
     url: await pageUrl(coordinator),
-    async join(lease, program, strategy = 'OldestEmulationVersion') {
+    async join(lease, program, strategy = 'OldestEmulationVersion', stoppingMs = 0) {
       const [namespace = '', leaseName = ''] = lease.split('/');
       await ensureNamespace(plane, namespaces, namespace);
       const identity = { namespace, leaseName, strategy, ...identityOf(program) };

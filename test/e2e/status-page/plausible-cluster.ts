@@ -24,6 +24,10 @@ const ORDINARY: readonly (readonly [lease: string, version: string, programs: nu
   ['velero/velero', '1.21.2', 2],
 ];
 
+const SCHEDULER = 'kube-system/kube-scheduler';
+/** The schedulers take long to stop, so that a picture can show the end of a leader. */
+const SCHEDULER_STOPPING_MS = 5000;
+
 /** Changes of the cluster after its start. */
 export interface PlausibleCluster {
   /** A candidate that is better than the leader of kube-system/kube-scheduler appears. */
@@ -50,10 +54,9 @@ export async function startPlausibleCluster(cast: Cast): Promise<PlausibleCluste
     'kcm-control-plane-2 1.36.3/1.35.0',
     'kcm-control-plane-3 1.35.8/1.35.0',
   );
-  await together(
-    'kube-system/kube-scheduler',
-    'scheduler-control-plane-1 1.36.3/1.36.0',
-    'scheduler-control-plane-2 1.36.3/1.35.0',
+  const joinScheduler = (program: string) => cast.join(SCHEDULER, program, undefined, SCHEDULER_STOPPING_MS);
+  await Promise.all(
+    ['scheduler-control-plane-1 1.36.3/1.36.0', 'scheduler-control-plane-2 1.36.3/1.35.0'].map(joinScheduler),
   );
   const provisioners = await together(
     'storage/csi-provisioner',
@@ -82,7 +85,7 @@ export async function startPlausibleCluster(cast: Cast): Promise<PlausibleCluste
     ({ lease, reason }) => lease === 'payments/fraud-scoring' && reason === 'StrategyConflict',
   );
   return {
-    preempt: () => cast.join('kube-system/kube-scheduler', 'scheduler-control-plane-3 1.35.8/1.35.0'),
+    preempt: () => joinScheduler('scheduler-control-plane-3 1.35.8/1.35.0'),
   };
 }
 

@@ -31,8 +31,7 @@ const pictures: readonly Picture[] = [
   { name: 'status-page-phone', options: { ...phone, colorScheme: 'light' } },
 ];
 
-// The pictures show the leader while it stops.
-const cast = await startCast(await startCoordinationSite(), 5000);
+const cast = await startCast(await startCoordinationSite());
 const browser = await startBrowser();
 try {
   const cluster = await startPlausibleCluster(cast);
