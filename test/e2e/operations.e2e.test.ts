@@ -96,7 +96,7 @@ class Reader {
     const notes = await this.site.shell.run(
       'helm get notes coordinated-leader-election --namespace kube-system',
     );
-    const lines = notes.output.split('\n').filter((line) => !/^(?:\d\. |And )/.test(line));
+    const lines = notes.output.split('\n').filter((line) => !/^(?:\d\. |Then )/.test(line));
     const script = lines.slice(lines.findIndex((line) => line.startsWith('kubectl '))).join('\n');
     const { code, output } = await this.site.shell.run(script);
     for (const shown of [
