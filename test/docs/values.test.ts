@@ -9,10 +9,10 @@ const read = (path: string): string => readFileSync(join(repositoryRoot, path), 
 const values: unknown = parse(read('charts/coordinated-leader-election/values.yaml'));
 
 /** The blocks of YAML that are no object of a cluster. */
-const shown = ['docs/how-to/install.md', 'docs/how-to/providers.md'].flatMap((page) =>
-  blocksIn(read(page))
+const shown = ['install', 'providers', 'size'].flatMap((page) =>
+  blocksIn(read(`docs/how-to/${page}.md`))
     .filter(({ language }) => language === 'yaml')
-    .map(({ text, line }) => ({ place: `${page}:${line}`, block: parse(text) as object }))
+    .map(({ text, line }) => ({ place: `${page}.md:${line}`, block: parse(text) as object }))
     .filter(({ block }) => !('apiVersion' in block)),
 );
 

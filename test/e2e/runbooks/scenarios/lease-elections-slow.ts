@@ -30,7 +30,7 @@ export async function leaseElectionsSlow(site: Site): Promise<void> {
   ]);
   await runbook.follow('kubectl cle doctor', {
     code: 4,
-    output: /orders\/orders-older-\S+: did not answer its ping/,
+    output: /orders\/orders-older-\S+: (?:each of them )?did not answer its ping/,
   });
   await runbook.act('helm upgrade', [/has been upgraded/, /successfully rolled out/]);
   await runbook.follow('kubectl get deployment', /--election-duration=5s/);
