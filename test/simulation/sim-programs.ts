@@ -152,10 +152,16 @@ export class SimPrograms {
   }
 
   /** A stopped participant has released its Lease, unless it could not: it waits for each answer until the deadline. */
-  #assertReleased({ key, isHanging }: SimSlot, name: string, link: SimLink, deadlineMs: number): void {
+  #assertReleased(
+    { key, isHanging, hungUntil }: SimSlot,
+    name: string,
+    link: SimLink,
+    deadlineMs: number,
+  ): void {
     const now = this.#world.clock.now();
     const isCutOff =
       isHanging ||
+      hungUntil > now - deadlineMs ||
       link.isDisturbed ||
       link.troubledUntil > now - deadlineMs ||
       this.#world.servers.some(({ isDown }) => isDown);

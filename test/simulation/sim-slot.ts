@@ -38,6 +38,8 @@ export class SimSlot {
   touchedAt: Instant = 0;
   /** Whether the electors of its programs hang while their candidates still answer pings. */
   isHanging = false;
+  /** When the electors last went on after they had hung. */
+  hungUntil: Instant = Number.NEGATIVE_INFINITY;
   readonly #world: SimSlotWorld;
   #generation = 0;
   /** The name of the next program, if it keeps a name. */
@@ -129,6 +131,7 @@ export class SimSlot {
     this.#touch();
     this.#world.note(() => `the elector of ${this.plan.name} ${isHanging ? 'hangs' : 'goes on'}`);
     this.isHanging = isHanging;
+    if (!isHanging) this.hungUntil = this.#world.now();
   }
 
   jumpWallClock(byMs: number): boolean {
