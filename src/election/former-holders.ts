@@ -76,12 +76,20 @@ export function withLoss(
   return { ...memory, beliefs: withBelief(beliefs, belief, at) };
 }
 
+/**
+ * True if the writer of renewTime has set the duration of a release: one second. Without field ownership, another client
+ * may have set it.
+ */
+export function hasReleaseDuration({ leaseDurationSeconds, isDurationHolders }: Lease): boolean {
+  return leaseDurationSeconds === 1 && isDurationHolders === true;
+}
+
 /** Records an unknown Lease in a list: it may have had another holder, unless it is an unrenewed grant. */
 export function observeNewcomer(memory: LeaseMemory, lease: Lease, at: Instant): LeaseMemory {
   const { unrenewedGrant, grantOnItsWay } = memory;
   const isOurs = unrenewedGrant !== undefined || grantOnItsWay?.holder === lease.holderIdentity;
   if (isOurs || lease.isUnrenewedGrant || lease.renewTime === undefined) return memory;
-  const isReleased = !lease.holderIdentity && lease.leaseDurationSeconds === 1 && lease.isDurationHolders;
+  const isReleased = !lease.holderIdentity && hasReleaseDuration(lease);
   return isReleased && at >= matterUntil(memory.beliefs) ? memory : withUnknown(memory, at, at);
 }
 

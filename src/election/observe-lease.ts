@@ -11,6 +11,7 @@ import {
   withoutBelief,
 } from './beliefs.ts';
 import {
+  hasReleaseDuration,
   LONGEST_GAP_MS,
   loseGrant,
   observeNewcomer,
@@ -171,8 +172,7 @@ function observeEmptied(
   const next = { ...supposeGrants(memory, undefined, at), record: written };
   const isSameLease = record?.leaseUid === lease.uid;
   const isRenewed = !isSameLease || record.renewTime !== lease.renewTime;
-  // A release writes renewTime and a duration of one second at once. Another client may have written this duration.
-  const isLikeRelease = isRenewed && lease.leaseDurationSeconds === 1 && lease.isDurationHolders === true;
+  const isLikeRelease = isRenewed && hasReleaseDuration(lease);
   const isListed = coordinatingSince !== undefined;
   if (!record) return next;
   if (record.holder === '') {
