@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { CRASH_TIMES } from '../test/e2e/figures/hand-overs/crash-programs.ts';
 import { crashTable } from '../test/e2e/figures/hand-overs/crash-table.ts';
-import { MOST_OF_CRASHES, measureCrashes } from '../test/e2e/figures/hand-overs/crashes.ts';
+import { measureCrashes } from '../test/e2e/figures/hand-overs/crashes.ts';
 import { handOverTable, spreadOf } from '../test/e2e/figures/hand-overs/hand-over-table.ts';
 import { measureLeadCrashes } from '../test/e2e/figures/hand-overs/lead-crashes.ts';
 import { type Load, MOST, overloads } from '../test/e2e/figures/hand-overs/load.ts';
@@ -77,7 +77,7 @@ if (values.json !== undefined)
   await writeFile(values.json, `${JSON.stringify({ command, ...figures }, undefined, 2)}\n`);
 say(JSON.stringify(loads));
 
-const tooMuch = overloads(loads, command === 'crashes' ? MOST_OF_CRASHES : MOST);
+const tooMuch = overloads(loads, MOST);
 if (tooMuch.length > 0)
   throw new Error(`the machine was too busy for figures to be trusted:\n${tooMuch.join('\n')}`);
 process.stdout.write(`${table()}\n`);

@@ -18,7 +18,7 @@ import {
   crashPrograms,
   type ElectorTimes,
 } from './crash-programs.ts';
-import { type Load, MOST, watchLoad } from './load.ts';
+import { type Load, watchLoad } from './load.ts';
 
 /** A leader got kill -9; all times in milliseconds since the Unix epoch. */
 export interface Crash {
@@ -40,9 +40,6 @@ export interface CrashScale {
   /** How many Leases each kind of program has, for each of the times. */
   readonly leases: number;
 }
-
-/** The figures of Pods are seconds: a busy machine spoils them only if the harness is late. */
-export const MOST_OF_CRASHES: Load = { ...MOST, busy: 0.95 };
 
 /** Over how long the kills are spread, in milliseconds. */
 const SPREAD_MS = 10_000;
