@@ -28,22 +28,13 @@ export function newLeaseCandidate(
   description: CandidateDescription,
   wallTime: MicroTime,
 ): RequestBody {
-  const { namespace, name, labels, leaseName } = description;
+  const { namespace, name, leaseName } = description;
+  const { metadata, spec } = declaredFields(apiVersion, description);
   return {
     apiVersion,
     kind: 'LeaseCandidate',
-    metadata: {
-      namespace,
-      name,
-      labels,
-      ...ownerReferencesOf(description),
-      ...(hasPriorityField(apiVersion) ? {} : priorityAnnotation(description)),
-    },
-    spec: {
-      leaseName,
-      ...declaredFields(apiVersion, description),
-      renewTime: formatMicroTime(wallTime),
-    },
+    metadata: { namespace, name, ...metadata },
+    spec: { leaseName, ...spec, renewTime: formatMicroTime(wallTime) },
   };
 }
 
@@ -55,14 +46,10 @@ export function adoptionPatch(
   wallTime: MicroTime,
 ): RequestBody {
   const renewal = renewalPatch(object, wallTime);
+  const declared = declaredFields(apiVersion, description, object);
   return {
-    metadata: {
-      ...(renewal['metadata'] as object),
-      labels: description.labels,
-      ...ownerReferencesOf(description),
-      ...(hasPriorityField(apiVersion) ? {} : adoptedPriority(object, description)),
-    },
-    spec: { ...(renewal['spec'] as object), ...declaredFields(apiVersion, description) },
+    metadata: { ...renewal.metadata, ...declared.metadata },
+    spec: { ...renewal.spec, ...declared.spec },
   };
 }
 
@@ -70,7 +57,7 @@ export function adoptionPatch(
  * Returns the JSON merge patch of a renewal, which also answers the last ping. Because of the uid, it fails on a
  * re-created object.
  */
-export function renewalPatch(object: KubernetesObject, wallTime: MicroTime): RequestBody {
+export function renewalPatch(object: KubernetesObject, wallTime: MicroTime) {
   const { uid } = object.metadata;
   return {
     metadata: uid === undefined ? {} : { uid },
@@ -92,28 +79,30 @@ function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTim
   return time === timeField(specOf(object), 'renewTime') ? time + 1n : time;
 }
 
+/** Returns the fields that the program sets, in a new LeaseCandidate or in that of an earlier run. */
 function declaredFields(
   apiVersion: CandidateApiVersion,
-  { binaryVersion, emulationVersion, strategy, priority }: CandidateDescription,
-): RequestBody {
-  const declared = { binaryVersion, emulationVersion, strategy };
-  return hasPriorityField(apiVersion) ? { ...declared, priority } : declared;
-}
-
-/** The native API drops unknown fields, so the priority must be an annotation. */
-function hasPriorityField(apiVersion: CandidateApiVersion): boolean {
-  return sourceOf(apiVersion) === 'custom';
-}
-
-function priorityAnnotation({ priority }: CandidateDescription): RequestBody {
-  return priority === 0 ? {} : { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
+  { binaryVersion, emulationVersion, strategy, priority, labels, pod }: CandidateDescription,
+  adopted?: KubernetesObject,
+) {
+  // The native API drops unknown fields, so the priority must be an annotation.
+  const hasPriorityField = sourceOf(apiVersion) === 'custom';
+  return {
+    metadata: {
+      labels,
+      // With this reference, the garbage collector deletes the LeaseCandidate together with its Pod.
+      ...(pod && { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', ...pod }] }),
+      ...(!hasPriorityField && priorityAnnotation(priority, adopted)),
+    },
+    spec: { binaryVersion, emulationVersion, strategy, ...(hasPriorityField && { priority }) },
+  };
 }
 
 /** Keeps a priority that a drain or a transfer has set: these commands remove it themselves. */
-function adoptedPriority(object: KubernetesObject, description: CandidateDescription): RequestBody {
-  if (annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
-  if (description.priority !== 0) return priorityAnnotation(description);
-  return isPriorityOfParticipant(object) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
+function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
+  if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
+  if (priority !== 0) return { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
+  return adopted && isPriorityOfParticipant(adopted) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
 }
 
 /**
@@ -124,10 +113,4 @@ function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
   const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;
   return !hasEnd && owners.length === 1 && owners[0] === PARTICIPANT_FIELD_MANAGER;
-}
-
-/** With this reference, the garbage collector deletes the LeaseCandidate together with its Pod. */
-function ownerReferencesOf({ pod }: CandidateDescription): RequestBody {
-  if (!pod) return {};
-  return { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid }] };
 }

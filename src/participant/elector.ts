@@ -57,8 +57,8 @@ export class Elector {
   #hasRival = false;
   #isStopping = false;
   #isWithdrawn = false;
-  /** Called after the Lease is released. */
-  readonly #resigning: (() => void)[] = [];
+  /** Set from a call of `resign` until the Lease is released. */
+  #resignation: PromiseWithResolvers<void> | undefined;
   /** The error that the callback threw. */
   #failure: { readonly error: unknown } | undefined;
   #isRequestInFlight = false;
@@ -86,10 +86,7 @@ export class Elector {
     });
   }
 
-  /**
-   * Resolves after the elector has read the Lease for the first time, or found that it does not exist. From then on the
-   * elector sees a grant at once.
-   */
+  /** Resolves after the Lease was read for the first time, or was found missing. From then on, a grant is seen at once. */
   get synced(): Promise<void> {
     return this.#follower.synced;
   }
@@ -136,8 +133,8 @@ export class Elector {
    */
   resign(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#resigning.push(resolve);
+    this.#resignation ??= Promise.withResolvers<void>();
+    const { promise } = this.#resignation;
     this.#refuse();
     return Promise.race([promise, this.#finished.promise]);
   }
@@ -160,7 +157,7 @@ export class Elector {
   }
 
   #seen(): void {
-    const { identity } = this.#parts;
+    const { identity, logger } = this.#parts;
     const lease = this.#follower.sight?.lease;
     // A former process with this identity held the Lease. Wait: programs may still rely on its reports.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
@@ -168,18 +165,15 @@ export class Elector {
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
     if (this.#term && isTaken(this.#view(), this.#term)) {
       this.#term.take();
-      if (isRenewedByRival(lease, identity, this.#term.fencingToken)) this.#recordRival();
+      if (!this.#hasRival && isRenewedByRival(lease, identity, this.#term.fencingToken)) {
+        this.#hasRival = true;
+        logger.error(
+          { identity },
+          'Another running program leads with the same identity: give each program its own identity',
+        );
+      }
     }
     this.#decide();
-  }
-
-  #recordRival(): void {
-    if (!this.#hasRival)
-      this.#parts.logger.error(
-        { identity: this.#parts.identity },
-        'Another running program leads with the same identity: give each program its own identity',
-      );
-    this.#hasRival = true;
   }
 
   /** Carries out the next steps. Sets a timer for the time at which the decision changes without an event. */
@@ -204,7 +198,7 @@ export class Elector {
   }
 
   #view(): ElectorView {
-    const isResigning = this.#isWithdrawn || this.#resigning.length > 0;
+    const isResigning = this.#isWithdrawn || this.#resignation !== undefined;
     return {
       identity: this.#parts.identity,
       timing: this.#parts.timing,
@@ -219,9 +213,11 @@ export class Elector {
   }
 
   #act(step: ElectorStep): void {
+    const { clock } = this.#parts;
     switch (step.kind) {
       case 'await':
-        this.#wakeAt(step.until);
+        if (step.until === Number.POSITIVE_INFINITY) break;
+        this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(step.until - clock.now()));
         break;
       case 'takeUp':
         void this.#send(() => this.#takeUp(step.fencingToken));
@@ -236,20 +232,14 @@ export class Elector {
         this.#end(step.why);
         break;
       case 'rest':
-        this.#rest();
+        if (this.#resignation) this.#mustDecideAgain = true;
+        this.#resignation?.resolve();
+        this.#resignation = undefined;
+        if (this.#isStopping) this.#finished.resolve();
     }
   }
 
-  #wakeAt(until: Instant): void {
-    if (until === Number.POSITIVE_INFINITY) return;
-    const { clock } = this.#parts;
-    this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(until - clock.now()));
-  }
-
-  /**
-   * Sends one request. No other request is sent while this request is in flight. After a failure, no request is sent
-   * before `#retryAt`. Never rejects.
-   */
+  /** Sends one request. While it is in flight, and after a failure until `#retryAt`, no other is sent. Never rejects. */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;
     this.#isRequestInFlight = true;
@@ -259,29 +249,23 @@ export class Elector {
       this.#failures.succeeded();
       this.#retryAt = Number.NEGATIVE_INFINITY;
     } catch (error) {
-      this.#retryAt = this.#parts.clock.now() + this.#retryDelayMs(error);
-      this.#reportFailure(error);
+      this.#retryAt = this.#parts.clock.now() + this.#failed(error);
     }
     this.#isRequestInFlight = false;
     this.#decide();
   }
 
-  #retryDelayMs(error: unknown): number {
-    if (isConflict(error)) return this.#conflicts.failed();
-    const { retryAfterMs = 0 } = error instanceof ApiError ? error : {};
-    return Math.max(this.#failures.failed(), Math.min(retryAfterMs, this.#parts.timing.retryPeriodMs));
-  }
-
-  #reportFailure(error: unknown): void {
+  /** Reports the failure of a request. Returns the delay before the next request, in milliseconds. */
+  #failed(error: unknown): number {
+    const { logger, timing } = this.#parts;
     if (isConflict(error)) {
       if (this.#term) this.#count((metrics) => metrics.slowpathExercised());
-      this.#parts.logger.debug({ err: error }, 'The Lease has changed in the meantime');
-    } else {
-      this.#parts.logger.warn(
-        { err: error, leadsForMs: this.#term?.remainingMs() },
-        'Cannot write the Lease',
-      );
+      logger.debug({ err: error }, 'The Lease has changed in the meantime');
+      return this.#conflicts.failed();
     }
+    logger.warn({ err: error, leadsForMs: this.#term?.remainingMs() }, 'Cannot write the Lease');
+    const { retryAfterMs = 0 } = error instanceof ApiError ? error : {};
+    return Math.max(this.#failures.failed(), Math.min(retryAfterMs, timing.retryPeriodMs));
   }
 
   async #takeUp(fencingToken: number): Promise<void> {
@@ -339,11 +323,5 @@ export class Elector {
   #count(count: (metrics: ParticipantMetrics) => void): void {
     const { metrics, logger } = this.#parts;
     if (metrics) callSafely(logger, 'The metrics have thrown', () => count(metrics));
-  }
-
-  #rest(): void {
-    if (this.#resigning.length > 0) this.#mustDecideAgain = true;
-    for (const resolve of this.#resigning.splice(0)) resolve();
-    if (this.#isStopping) this.#finished.resolve();
   }
 }
