@@ -53,10 +53,7 @@ export function adoptionPatch(
   };
 }
 
-/**
- * Returns the JSON merge patch of a renewal, which also answers the last ping. Because of the uid, it fails on a
- * re-created object.
- */
+/** Returns the merge patch that renews and answers the last ping. With the uid, it fails on a re-created object. */
 export function renewalPatch(object: KubernetesObject, wallTime: MicroTime) {
   const { uid } = object.metadata;
   return {
@@ -69,10 +66,7 @@ export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }
 
-/**
- * Returns a time after the ping, even if the local clock is behind. It differs from the last renewTime, because a renewal
- * must change it.
- */
+/** Returns a time that is after the ping, even if the local clock is behind, and that is not the last renewTime. */
 function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
@@ -105,10 +99,7 @@ function priorityAnnotation(priority: number, adopted: KubernetesObject | undefi
   return adopted && isPriorityOfParticipant(adopted) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
 }
 
-/**
- * Returns whether only participants have written the priority. If the priority has an end, another client has written it:
- * a participant never sets an end (rule 16).
- */
+/** Returns whether only participants have written the priority. A participant never sets its end (rule 16). */
 function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
   const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;

@@ -18,10 +18,7 @@ const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERV
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
-/**
- * A program's LeaseCandidate, in the best version of the API that the server has. If a better version becomes available,
- * it moves there.
- */
+/** A program's LeaseCandidate, in the best version of the API that the server has. Moves when there is a better one. */
 export class Candidate {
   readonly #parts: CandidateParts;
   readonly #sleep: InterruptibleSleep;

@@ -1,7 +1,6 @@
-import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import { Backoff } from '../support/backoff.ts';
-import type { Clock, Instant } from '../support/clock.ts';
+import type { Instant } from '../support/clock.ts';
 import {
   decideElector,
   type ElectorStep,
@@ -14,25 +13,20 @@ import {
   isUnrenewedGrant,
   lapsesAt,
 } from './elector-decision.ts';
-import { LeaseFollower } from './lease-follower.ts';
-import { callSafely, type ParticipantLogger, type ParticipantMetrics } from './participant-telemetry.ts';
+import { LeaseFollower, type LeaseParts } from './lease-follower.ts';
+import { callSafely, type ParticipantMetrics } from './participant-telemetry.ts';
 import { type Lead, RunningTerm, type Term, type TermEnd } from './term.ts';
 
-/** The parts of an {@link Elector}. `logger` and `onChange` must not throw. */
-interface ElectorParts {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly lease: Term['lease'];
+interface ElectorParts extends LeaseParts {
   /** Unique among running programs. */
   readonly identity: string;
   readonly timing: ElectorTiming;
-  readonly logger: ParticipantLogger;
   readonly metrics: ParticipantMetrics | undefined;
   /** Whether to only follow the Lease: the program has its own elector. */
   readonly isFollowing: boolean;
   /** `resumeDelayMs` of the ParticipateOptions. */
   readonly resumeDelayMs: number;
-  /** Called when `holder` or `term` may have changed. */
+  /** Called when `holder` or `term` may have changed. Must not throw. */
   readonly onChange: () => void;
 }
 
@@ -127,10 +121,7 @@ export class Elector {
     if (this.#failure) throw this.#failure.error;
   }
 
-  /**
-   * Ends the term, if there is one, and releases the Lease. Resolves after the release. The coordinator may grant the
-   * Lease to the elector again at once.
-   */
+  /** Ends the term and releases the Lease. Resolves after the release. The next grant may follow at once. */
   resign(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();
     this.#resignation ??= Promise.withResolvers<void>();

@@ -17,11 +17,15 @@ import { type LeaseSight, observe } from './elector-decision.ts';
 import { createTroubleLog, type ParticipantLogger } from './participant-telemetry.ts';
 import type { Term } from './term.ts';
 
-interface LeaseFollowerParts {
+/** `logger` must not throw. */
+export interface LeaseParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly lease: Term['lease'];
   readonly logger: ParticipantLogger;
+}
+
+interface LeaseFollowerParts extends LeaseParts {
   /** Deadline of each request, in milliseconds. */
   readonly deadlineMs: number;
   /** Called after each change of `sight`. Must not throw. */
@@ -136,10 +140,7 @@ export class LeaseFollower {
   }
 }
 
-/**
- * Returns a new renewTime: the first time, not before `wallTime`, that differs from the old renewTime and from
- * acquireTime. Otherwise the write would not count as a renewal.
- */
+/** Returns a new renewTime, from `wallTime` on. With the old renewTime or acquireTime, it would be no renewal. */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);
   const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];

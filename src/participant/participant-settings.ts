@@ -42,8 +42,8 @@ function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: S
   return `${host || 'host'}-${suffix.toString(36).padStart(8, '0')}`;
 }
 
-/** One entry for each check: a sentence that describes the problem, or false if there is none. */
-type Problems = readonly (string | false)[];
+/** One entry for each check: a sentence that describes the problem, or a falsy value if there is none. */
+type Problems = readonly (string | false | undefined)[];
 
 function problemsOf(description: CandidateDescription): Problems {
   const { namespace, name, leaseName, binaryVersion, emulationVersion, strategy, priority } = description;
@@ -57,8 +57,8 @@ function problemsOf(description: CandidateDescription): Problems {
       `identity: "${name}" is no name of a LeaseCandidate; give a DNS subdomain: lowercase letters, digits, "-" and "."`,
     !binary && `binaryVersion: "${binaryVersion}" ${noVersion}`,
     !emulation && `emulationVersion: "${emulationVersion}" ${noVersion}`,
-    binary !== undefined &&
-      emulation !== undefined &&
+    binary &&
+      emulation &&
       emulation.compare(binary) > 0 &&
       `emulationVersion: "${emulationVersion}" is above binaryVersion ${binaryVersion}; give that or a lower one`,
     emulation?.compare('0.0.0') === 0 &&

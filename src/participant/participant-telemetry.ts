@@ -88,10 +88,7 @@ const SLOWPATH = {
   labelNames: ['name'],
 };
 
-/**
- * Creates the metrics for the Lease called `name`, or finds them in the registry. Loads prom-client only here: a program
- * with a registry has it.
- */
+/** Creates or finds the metrics of a Lease. Loads prom-client only here: a program with a registry has it. */
 export function createParticipantMetrics(registry: MetricsRegistry, name: string) {
   const { Counter, Gauge } = createRequire(import.meta.url)('prom-client') as typeof PromClient;
   const registers = [registry as PromClient.Registry];

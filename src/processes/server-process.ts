@@ -81,15 +81,12 @@ async function start(
 function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
-  const remove = () => rmSync(directory, { recursive: true, force: true });
-  const forgetExit = host.beforeExit(remove);
-  return {
-    directory,
-    remove() {
-      remove();
-      forgetExit();
-    },
+  const remove = () => {
+    forgetExit();
+    rmSync(directory, { recursive: true, force: true });
   };
+  const forgetExit = host.beforeExit(remove);
+  return { directory, remove };
 }
 
 /** Refuses to overwrite another program's kubeconfig. Call this before the server does any other work. */

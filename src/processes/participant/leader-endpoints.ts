@@ -51,10 +51,7 @@ export class Leadership {
     this.#term = undefined;
   };
 
-  /**
-   * Records that the program has stopped leading, or will not start. The Lease can then be released before the promises
-   * expire.
-   */
+  /** Records that the program has stopped leading, or will not start. The release then does not wait for promises. */
   acknowledge(): void {
     this.#acknowledged.abort();
   }
@@ -102,10 +99,7 @@ interface LeaderEndpointsParts {
 const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
 
 interface Endpoint {
-  /**
-   * The method of requests that affect which candidate leads. Only programs of the same pod may send them. Absent for
-   * requests that only read: GET and HEAD.
-   */
+  /** The method of requests that affect who leads: only for programs of the same pod. Absent: only GET and HEAD. */
   readonly effect?: 'GET' | 'POST';
   /** Returns the answer; undefined if the answer is a stream. */
   answer(
@@ -148,20 +142,14 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/metrics': { answer: answerMetrics },
 };
 
-/**
- * Serves the current leader to the programs in the same pod.
- * @throws {Error} with the address and advice, if the server cannot listen on it.
- */
+/** Serves the leader to programs in the pod. @throws {Error} with the address and advice, if it cannot listen. */
 export function startLeaderEndpoints(listen: ListenAddress, parts: LeaderEndpointsParts) {
   const isLocal = ({ socket }: IncomingMessage) =>
     /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
   return serveEndpoints((server) => listenOn(server, listen), isLocal, parts);
 }
 
-/**
- * Serves the same answers on a Unix socket.
- * @throws {Error} with the path and advice, if the server cannot listen there.
- */
+/** Serves the same answers on a Unix socket. @throws {Error} with the path and advice, if it cannot listen. */
 export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts) {
   const isLocal = () => true;
   return serveEndpoints((server) => listenOnSocket(server, path), isLocal, parts);
