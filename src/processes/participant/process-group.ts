@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Host } from '../../support/host.ts';
@@ -59,8 +59,9 @@ const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
   const [file = '', ...args] = command;
-  if (!existsSync(SHELL))
+  if (!existsSync(SHELL)) {
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
+  }
   // Check this first: the shell would report the error only by an exit code, and the command may use the same code.
   assertExecutable(file, env);
   const child = spawn(SHELL, ['-c', HOLD_SCRIPT, ...command], {
@@ -101,7 +102,8 @@ kill -9 "-$group"`;
  */
 export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   if (!existsSync(SHELL)) return undefined;
-  const shell = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
+  // Without a free descriptor, the shell has no stdin, and `error` follows.
+  const shell: ChildProcess = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
@@ -113,16 +115,16 @@ export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   shell.once('error', lost);
   shell.once('exit', lost);
   // Ignore the error: the process has ended, and its exit event reports that.
-  shell.stdin.on('error', () => {});
+  shell.stdin?.on('error', () => {});
   return {
     /** Sets the deadline of the group, in milliseconds from now. */
     extend(untilKillMs: number): void {
-      if (!isEnded) shell.stdin.write(`${secondsOf(untilKillMs)}\n`);
+      if (!isEnded) shell.stdin?.write(`${secondsOf(untilKillMs)}\n`);
     },
     /** Ends the guard. Call it after the group has ended. */
     end(): void {
       isEnded = true;
-      shell.stdin.end('end\n');
+      shell.stdin?.end('end\n');
     },
   };
 }
