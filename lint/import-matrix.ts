@@ -79,7 +79,7 @@ export const importMatrix: Readonly<Record<string, Folder>> = {
   },
   'processes/participant': {
     does: 'takes part in elections for another program, as a wrapper or as a sidecar (`/leader`, `/lead`)',
-    folders: ['kubernetes', 'participant', 'processes', 'settings', 'support', 'telemetry'],
+    folders: ['participant', 'processes', 'settings', 'support', 'telemetry'],
     packages: ['prom-client'],
     node: ['child_process', 'fs', 'http', 'os', 'path'],
   },

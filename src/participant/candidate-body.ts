@@ -28,22 +28,13 @@ export function newLeaseCandidate(
   description: CandidateDescription,
   wallTime: MicroTime,
 ): RequestBody {
-  const { namespace, name, labels, leaseName } = description;
+  const { namespace, name, leaseName } = description;
+  const { metadata, spec } = declaredFields(apiVersion, description);
   return {
     apiVersion,
     kind: 'LeaseCandidate',
-    metadata: {
-      namespace,
-      name,
-      labels,
-      ...ownerReferencesOf(description),
-      ...(hasPriorityField(apiVersion) ? {} : priorityAnnotation(description)),
-    },
-    spec: {
-      leaseName,
-      ...declaredFields(apiVersion, description),
-      renewTime: formatMicroTime(wallTime),
-    },
+    metadata: { namespace, name, ...metadata },
+    spec: { leaseName, ...spec, renewTime: formatMicroTime(wallTime) },
   };
 }
 
@@ -55,22 +46,15 @@ export function adoptionPatch(
   wallTime: MicroTime,
 ): RequestBody {
   const renewal = renewalPatch(object, wallTime);
+  const declared = declaredFields(apiVersion, description, object);
   return {
-    metadata: {
-      ...(renewal['metadata'] as object),
-      labels: description.labels,
-      ...ownerReferencesOf(description),
-      ...(hasPriorityField(apiVersion) ? {} : adoptedPriority(object, description)),
-    },
-    spec: { ...(renewal['spec'] as object), ...declaredFields(apiVersion, description) },
+    metadata: { ...renewal.metadata, ...declared.metadata },
+    spec: { ...renewal.spec, ...declared.spec },
   };
 }
 
-/**
- * Returns the JSON merge patch of a renewal, which also answers the last ping. Because of the uid, it fails on a
- * re-created object.
- */
-export function renewalPatch(object: KubernetesObject, wallTime: MicroTime): RequestBody {
+/** Returns the merge patch that renews and answers the last ping. With the uid, it fails on a re-created object. */
+export function renewalPatch(object: KubernetesObject, wallTime: MicroTime) {
   const { uid } = object.metadata;
   return {
     metadata: uid === undefined ? {} : { uid },
@@ -82,52 +66,42 @@ export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }
 
-/**
- * Returns a time after the ping, even if the local clock is behind. It differs from the last renewTime, because a renewal
- * must change it.
- */
+/** Returns a time that is after the ping, even if the local clock is behind, and that is not the last renewTime. */
 function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
   return time === timeField(specOf(object), 'renewTime') ? time + 1n : time;
 }
 
+/** Returns the fields that the program sets, in a new LeaseCandidate or in that of an earlier run. */
 function declaredFields(
   apiVersion: CandidateApiVersion,
-  { binaryVersion, emulationVersion, strategy, priority }: CandidateDescription,
-): RequestBody {
-  const declared = { binaryVersion, emulationVersion, strategy };
-  return hasPriorityField(apiVersion) ? { ...declared, priority } : declared;
-}
-
-/** The native API drops unknown fields, so the priority must be an annotation. */
-function hasPriorityField(apiVersion: CandidateApiVersion): boolean {
-  return sourceOf(apiVersion) === 'custom';
-}
-
-function priorityAnnotation({ priority }: CandidateDescription): RequestBody {
-  return priority === 0 ? {} : { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
+  { binaryVersion, emulationVersion, strategy, priority, labels, pod }: CandidateDescription,
+  adopted?: KubernetesObject,
+) {
+  // The native API drops unknown fields, so the priority must be an annotation.
+  const hasPriorityField = sourceOf(apiVersion) === 'custom';
+  return {
+    metadata: {
+      labels,
+      // With this reference, the garbage collector deletes the LeaseCandidate together with its Pod.
+      ...(pod && { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', ...pod }] }),
+      ...(!hasPriorityField && priorityAnnotation(priority, adopted)),
+    },
+    spec: { binaryVersion, emulationVersion, strategy, ...(hasPriorityField && { priority }) },
+  };
 }
 
 /** Keeps a priority that a drain or a transfer has set: these commands remove it themselves. */
-function adoptedPriority(object: KubernetesObject, description: CandidateDescription): RequestBody {
-  if (annotationsOf(object)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
-  if (description.priority !== 0) return priorityAnnotation(description);
-  return isPriorityOfParticipant(object) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
+function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
+  if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
+  if (priority !== 0) return { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };
+  return adopted && isPriorityOfParticipant(adopted) ? { annotations: { [PRIORITY_ANNOTATION]: null } } : {};
 }
 
-/**
- * Returns whether only participants have written the priority. If the priority has an end, another client has written it:
- * a participant never sets an end (rule 16).
- */
+/** Returns whether only participants have written the priority. A participant never sets its end (rule 16). */
 function isPriorityOfParticipant(object: KubernetesObject): boolean {
   const owners = ownersOf(object, ['metadata', 'annotations', PRIORITY_ANNOTATION]);
   const hasEnd = annotationsOf(object)[PRIORITY_UNTIL_ANNOTATION] !== undefined;
   return !hasEnd && owners.length === 1 && owners[0] === PARTICIPANT_FIELD_MANAGER;
-}
-
-/** With this reference, the garbage collector deletes the LeaseCandidate together with its Pod. */
-function ownerReferencesOf({ pod }: CandidateDescription): RequestBody {
-  if (!pod) return {};
-  return { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid }] };
 }

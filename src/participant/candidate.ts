@@ -1,18 +1,9 @@
 import { type CandidateApiVersion, CUSTOM_API_VERSION, sourceOf } from '../coordination/candidate-sources.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
 import { discoverServed } from '../kubernetes/discovery.ts';
 import { Backoff } from '../support/backoff.ts';
-import { type Clock, InterruptibleSleep } from '../support/clock.ts';
-import type { CandidateDescription } from './candidate-body.ts';
-import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
-import { PublishedCandidate } from './published-candidate.ts';
-
-interface CandidateParts {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly description: CandidateDescription;
-  readonly logger: ParticipantLogger;
-}
+import { InterruptibleSleep } from '../support/clock.ts';
+import { createTroubleLog, type TroubleLog } from './participant-telemetry.ts';
+import { type CandidateParts, PublishedCandidate } from './published-candidate.ts';
 
 /** In order of preference: a LeaseCandidate is published in the first version that the server has (rule 13). */
 const SOURCES: readonly CandidateApiVersion[] = [
@@ -22,68 +13,54 @@ const SOURCES: readonly CandidateApiVersion[] = [
 ];
 /** The delay after a discovery that found no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
-/**
- * Delay after a failed discovery. Short: a program that becomes a candidate again must not wait long because of one lost
- * connection.
- */
+/** Short: a program that becomes a candidate again must not wait long because of one lost connection. */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
-/**
- * A program's LeaseCandidate, in the best version of the API that the server has. If a better version becomes available,
- * it moves there.
- */
+/** A program's LeaseCandidate, in the best version of the API that the server has. Moves when there is a better one. */
 export class Candidate {
   readonly #parts: CandidateParts;
   readonly #sleep: InterruptibleSleep;
   readonly #trouble: TroubleLog;
   readonly #failures: Backoff;
   readonly #published = Promise.withResolvers<void>();
+  /** Resolves when the LeaseCandidate is created, or renewed for the first time. */
+  readonly published: Promise<void> = this.#published.promise;
   #running: Promise<void> | undefined;
   #current: PublishedCandidate | undefined;
   /** The LeaseCandidate in the former API group. It is deleted after the current one is published. */
   #former: PublishedCandidate | undefined;
   /** The versions that the program has no permission to use: a Role may allow only one group. */
   readonly #forbidden = new Set<CandidateApiVersion>();
-  #isWithdrawn = false;
-  readonly #withdrawing: (() => void)[] = [];
+  /** Set while the candidate is withdrawn. Resolves when the LeaseCandidate is deleted. */
+  #withdrawal: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: CandidateParts) {
-    const { clock, logger } = parts;
     this.#parts = parts;
-    this.#sleep = new InterruptibleSleep(clock);
-    this.#failures = new Backoff(FAILED_BACKOFF, clock);
-    this.#trouble = new TroubleLog(logger, 'Cannot find out which LeaseCandidates are served');
+    this.#sleep = new InterruptibleSleep(parts.clock);
+    this.#failures = new Backoff(FAILED_BACKOFF, parts.clock);
+    this.#trouble = createTroubleLog(parts.logger, 'Cannot find out which LeaseCandidates are served');
   }
 
-  /** Resolves when the LeaseCandidate is created, or renewed for the first time. */
-  get published(): Promise<void> {
-    return this.#published.promise;
-  }
-
-  /**
-   * Takes part until `signal` aborts. Resolves when the LeaseCandidate is deleted. Later calls return the same promise.
-   */
+  /** Takes part until `signal` aborts. Resolves when the LeaseCandidate is deleted. Call it once. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#run(signal);
+    this.#running = this.#run(signal);
     return this.#running;
   }
 
   /** Deletes the LeaseCandidate until the next {@link Candidate.stand}. Resolves when it is deleted. */
-  withdraw(): Promise<void> {
-    this.#isWithdrawn = true;
-    if (!this.#running) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#withdrawing.push(resolve);
+  async withdraw(): Promise<void> {
+    this.#withdrawal ??= Promise.withResolvers<void>();
+    if (!this.#running) return;
     this.#sleep.interrupt();
-    return Promise.race([promise, this.#running]);
+    await Promise.race([this.#withdrawal.promise, this.#running]);
   }
 
   /** Publishes the LeaseCandidate again after {@link Candidate.withdraw}. */
   stand(): void {
-    this.#isWithdrawn = false;
-    this.#resolveWithdrawals();
+    this.#withdrawal?.resolve();
+    this.#withdrawal = undefined;
     this.#sleep.interrupt();
   }
 
@@ -93,7 +70,7 @@ export class Candidate {
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
       let delayMs = Number.POSITIVE_INFINITY;
-      if (this.#isWithdrawn) await this.#retire();
+      if (this.#withdrawal) await this.#retire();
       else delayMs = await this.#discover(signal);
       if (!signal.aborted) await this.#sleep.until(clock.now() + delayMs);
     }
@@ -107,8 +84,10 @@ export class Candidate {
 
   /** Finds the best version and moves the LeaseCandidate there. Resolves to the delay until the next discovery. */
   async #discover(signal: AbortSignal): Promise<number> {
+    const served = (apiVersions: readonly CandidateApiVersion[]) =>
+      discoverServed(this.#parts.client, { resource: 'leasecandidates', apiVersions }, signal);
     try {
-      const apiVersion = (await this.#served(this.#allowed, signal)) ?? (await this.#served(SOURCES, signal));
+      const apiVersion = (await served(this.#allowed)) ?? (await served(SOURCES));
       this.#failures.succeeded();
       if (apiVersion === undefined) {
         this.#trouble.failed(new Error('no version of LeaseCandidate is served: install the CRD'));
@@ -121,10 +100,6 @@ export class Candidate {
       if (!signal.aborted) this.#trouble.failed(error);
       return this.#failures.failed();
     }
-  }
-
-  #served(apiVersions: readonly CandidateApiVersion[], signal: AbortSignal) {
-    return discoverServed(this.#parts.client, { resource: 'leasecandidates', apiVersions }, signal);
   }
 
   async #moveTo(apiVersion: CandidateApiVersion): Promise<void> {
@@ -147,7 +122,13 @@ export class Candidate {
       onReconnected: () => {
         if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },
-      onNotServed: () => this.#leave(next),
+      onNotServed: () => {
+        if (this.#current !== next) return;
+        this.#current = undefined;
+        logger.warn({ apiVersion }, 'The API server no longer serves LeaseCandidates of this version');
+        void next.stop();
+        this.#sleep.interrupt();
+      },
     });
     this.#current = next;
     if (former && sourceOf(former.apiVersion) !== sourceOf(apiVersion)) {
@@ -170,25 +151,10 @@ export class Candidate {
     await former?.remove();
   }
 
-  #leave(gone: PublishedCandidate): void {
-    if (this.#current !== gone) return;
-    this.#current = undefined;
-    this.#parts.logger.warn(
-      { apiVersion: gone.apiVersion },
-      'The API server no longer serves LeaseCandidates of this version',
-    );
-    void gone.stop();
-    this.#sleep.interrupt();
-  }
-
   async #retire(): Promise<void> {
     const current = this.#current;
     this.#current = undefined;
     await Promise.all([current?.remove(), this.#removeFormer()]);
-    if (this.#isWithdrawn) this.#resolveWithdrawals();
-  }
-
-  #resolveWithdrawals(): void {
-    for (const resolve of this.#withdrawing.splice(0)) resolve();
+    this.#withdrawal?.resolve();
   }
 }

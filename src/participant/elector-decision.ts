@@ -18,10 +18,7 @@ export interface LeaseSight {
   readonly since: Instant;
   /** The greatest leaseTransitions so far; -1 before the first observation. */
   readonly maxTransitions: number;
-  /**
-   * Whether it is certain that no term has had the current leaseTransitions: the elector saw the grant that increased
-   * them, and its holder has not renewed it yet.
-   */
+  /** Whether the elector saw the grant that increased leaseTransitions, but no renewal of it: no term has used them. */
   readonly isTokenUnused: boolean;
 }
 
@@ -42,10 +39,7 @@ export interface ElectorView {
   readonly term: TermView | undefined;
   /** Why the elector must not lead; undefined if it may lead. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
-  /**
-   * Whether another running program, or the program's own elector, uses the same identity. If the Lease names this
-   * identity, that program holds it.
-   */
+  /** Whether another running program, or the program's own elector, uses this identity and holds the Lease by it. */
   readonly hasRival: boolean;
   readonly isRequestInFlight: boolean;
   /** The elector sends no request before this time. */
@@ -57,9 +51,8 @@ export interface ElectorView {
 export type ElectorStep =
   /** Waits for a change, at most until `until`. */
   | { readonly kind: 'await'; readonly until: Instant }
-  /** Sends the first renewal of a term. The term begins with the answer. */
-  | { readonly kind: 'takeUp'; readonly lease: Lease; readonly fencingToken: number }
-  | { readonly kind: 'renew'; readonly lease: Lease; readonly fencingToken: number }
+  /** Sends a renewal. `takeUp` is the first renewal of a term. The term begins with the answer. */
+  | { readonly kind: 'takeUp' | 'renew'; readonly lease: Lease; readonly fencingToken: number }
   | { readonly kind: 'end'; readonly why: TermEnd }
   /** Removes the holder from the Lease. */
   | { readonly kind: 'release'; readonly lease: Lease }
@@ -84,10 +77,7 @@ export function lapsesAt({ renewedAt }: TermView, { leaseDurationMs }: ElectorTi
 }
 
 /** Returns whether another holder has taken the Lease since the term began. */
-export function isTaken(
-  { sight, identity }: Pick<ElectorView, 'sight' | 'identity'>,
-  term: TermView,
-): boolean {
+export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identity'>, term: TermView) {
   const lease = sight?.lease;
   return (
     lease !== undefined && (lease.holderIdentity !== identity || lease.leaseTransitions > term.fencingToken)
@@ -111,10 +101,7 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
   return { lease, since: at, maxTransitions, isTokenUnused };
 }
 
-/**
- * Returns whether the elector has seen the same record for the record's duration. The holder must not renew an expired
- * Lease.
- */
+/** Returns whether the elector has seen the same record for its duration. The holder must not renew an expired Lease. */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }
@@ -126,9 +113,8 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 }
 
 /**
- * Returns the fencing token of a term that begins now. It differs from the tokens of all earlier terms. The coordinator
- * increases leaseTransitions only if it grants the Lease to another holder. A coordinator that is built into an API
- * server never does.
+ * Returns the fencing token of a term that begins now, which no earlier term had. The coordinator increases
+ * leaseTransitions only if it grants the Lease to another holder. A coordinator built into an API server never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;

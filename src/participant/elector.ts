@@ -1,7 +1,6 @@
-import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, isConflict } from '../kubernetes/errors.ts';
 import { Backoff } from '../support/backoff.ts';
-import type { Clock, Instant } from '../support/clock.ts';
+import type { Instant } from '../support/clock.ts';
 import {
   decideElector,
   type ElectorStep,
@@ -14,25 +13,20 @@ import {
   isUnrenewedGrant,
   lapsesAt,
 } from './elector-decision.ts';
-import { LeaseFollower } from './lease-follower.ts';
-import { callSafely, type ParticipantLogger, type ParticipantMetrics } from './participant-telemetry.ts';
+import { LeaseFollower, type LeaseParts } from './lease-follower.ts';
+import { callSafely, type ParticipantMetrics } from './participant-telemetry.ts';
 import { type Lead, RunningTerm, type Term, type TermEnd } from './term.ts';
 
-/** The parts of an {@link Elector}. `logger` and `onChange` must not throw. */
-interface ElectorParts {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  readonly lease: Term['lease'];
+interface ElectorParts extends LeaseParts {
   /** Unique among running programs. */
   readonly identity: string;
   readonly timing: ElectorTiming;
-  readonly logger: ParticipantLogger;
   readonly metrics: ParticipantMetrics | undefined;
   /** Whether to only follow the Lease: the program has its own elector. */
   readonly isFollowing: boolean;
   /** `resumeDelayMs` of the ParticipateOptions. */
   readonly resumeDelayMs: number;
-  /** Called when `holder` or `term` may have changed. */
+  /** Called when `holder` or `term` may have changed. Must not throw. */
   readonly onChange: () => void;
 }
 
@@ -57,8 +51,8 @@ export class Elector {
   #hasRival = false;
   #isStopping = false;
   #isWithdrawn = false;
-  /** Called after the Lease is released. */
-  readonly #resigning: (() => void)[] = [];
+  /** Set from a call of `resign` until the Lease is released. */
+  #resignation: PromiseWithResolvers<void> | undefined;
   /** The error that the callback threw. */
   #failure: { readonly error: unknown } | undefined;
   #isRequestInFlight = false;
@@ -86,10 +80,7 @@ export class Elector {
     });
   }
 
-  /**
-   * Resolves after the elector has read the Lease for the first time, or found that it does not exist. From then on the
-   * elector sees a grant at once.
-   */
+  /** Resolves after the Lease was read for the first time, or was found missing. From then on, a grant is seen at once. */
   get synced(): Promise<void> {
     return this.#follower.synced;
   }
@@ -130,14 +121,11 @@ export class Elector {
     if (this.#failure) throw this.#failure.error;
   }
 
-  /**
-   * Ends the term, if there is one, and releases the Lease. Resolves after the release. The coordinator may grant the
-   * Lease to the elector again at once.
-   */
+  /** Ends the term and releases the Lease. Resolves after the release. The next grant may follow at once. */
   resign(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#resigning.push(resolve);
+    this.#resignation ??= Promise.withResolvers<void>();
+    const { promise } = this.#resignation;
     this.#refuse();
     return Promise.race([promise, this.#finished.promise]);
   }
@@ -160,7 +148,7 @@ export class Elector {
   }
 
   #seen(): void {
-    const { identity } = this.#parts;
+    const { identity, logger } = this.#parts;
     const lease = this.#follower.sight?.lease;
     // A former process with this identity held the Lease. Wait: programs may still rely on its reports.
     if (!this.#hasSeen && lease?.holderIdentity === identity) this.#retryAt = this.#resumesAt;
@@ -168,18 +156,15 @@ export class Elector {
     if (lease?.holderIdentity !== identity || isUnrenewedGrant(lease)) this.#hasRival = false;
     if (this.#term && isTaken(this.#view(), this.#term)) {
       this.#term.take();
-      if (isRenewedByRival(lease, identity, this.#term.fencingToken)) this.#recordRival();
+      if (!this.#hasRival && isRenewedByRival(lease, identity, this.#term.fencingToken)) {
+        this.#hasRival = true;
+        logger.error(
+          { identity },
+          'Another running program leads with the same identity: give each program its own identity',
+        );
+      }
     }
     this.#decide();
-  }
-
-  #recordRival(): void {
-    if (!this.#hasRival)
-      this.#parts.logger.error(
-        { identity: this.#parts.identity },
-        'Another running program leads with the same identity: give each program its own identity',
-      );
-    this.#hasRival = true;
   }
 
   /** Carries out the next steps. Sets a timer for the time at which the decision changes without an event. */
@@ -204,7 +189,7 @@ export class Elector {
   }
 
   #view(): ElectorView {
-    const isResigning = this.#isWithdrawn || this.#resigning.length > 0;
+    const isResigning = this.#isWithdrawn || this.#resignation !== undefined;
     return {
       identity: this.#parts.identity,
       timing: this.#parts.timing,
@@ -219,9 +204,11 @@ export class Elector {
   }
 
   #act(step: ElectorStep): void {
+    const { clock } = this.#parts;
     switch (step.kind) {
       case 'await':
-        this.#wakeAt(step.until);
+        if (step.until === Number.POSITIVE_INFINITY) break;
+        this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(step.until - clock.now()));
         break;
       case 'takeUp':
         void this.#send(() => this.#takeUp(step.fencingToken));
@@ -236,20 +223,14 @@ export class Elector {
         this.#end(step.why);
         break;
       case 'rest':
-        this.#rest();
+        if (this.#resignation) this.#mustDecideAgain = true;
+        this.#resignation?.resolve();
+        this.#resignation = undefined;
+        if (this.#isStopping) this.#finished.resolve();
     }
   }
 
-  #wakeAt(until: Instant): void {
-    if (until === Number.POSITIVE_INFINITY) return;
-    const { clock } = this.#parts;
-    this.#cancelTimer = clock.setTimer(() => this.#decide(), Math.ceil(until - clock.now()));
-  }
-
-  /**
-   * Sends one request. No other request is sent while this request is in flight. After a failure, no request is sent
-   * before `#retryAt`. Never rejects.
-   */
+  /** Sends one request. While it is in flight, and after a failure until `#retryAt`, no other is sent. Never rejects. */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;
     this.#isRequestInFlight = true;
@@ -259,29 +240,23 @@ export class Elector {
       this.#failures.succeeded();
       this.#retryAt = Number.NEGATIVE_INFINITY;
     } catch (error) {
-      this.#retryAt = this.#parts.clock.now() + this.#retryDelayMs(error);
-      this.#reportFailure(error);
+      this.#retryAt = this.#parts.clock.now() + this.#failed(error);
     }
     this.#isRequestInFlight = false;
     this.#decide();
   }
 
-  #retryDelayMs(error: unknown): number {
-    if (isConflict(error)) return this.#conflicts.failed();
-    const { retryAfterMs = 0 } = error instanceof ApiError ? error : {};
-    return Math.max(this.#failures.failed(), Math.min(retryAfterMs, this.#parts.timing.retryPeriodMs));
-  }
-
-  #reportFailure(error: unknown): void {
+  /** Reports the failure of a request. Returns the delay before the next request, in milliseconds. */
+  #failed(error: unknown): number {
+    const { logger, timing } = this.#parts;
     if (isConflict(error)) {
       if (this.#term) this.#count((metrics) => metrics.slowpathExercised());
-      this.#parts.logger.debug({ err: error }, 'The Lease has changed in the meantime');
-    } else {
-      this.#parts.logger.warn(
-        { err: error, leadsForMs: this.#term?.remainingMs() },
-        'Cannot write the Lease',
-      );
+      logger.debug({ err: error }, 'The Lease has changed in the meantime');
+      return this.#conflicts.failed();
     }
+    logger.warn({ err: error, leadsForMs: this.#term?.remainingMs() }, 'Cannot write the Lease');
+    const { retryAfterMs = 0 } = error instanceof ApiError ? error : {};
+    return Math.max(this.#failures.failed(), Math.min(retryAfterMs, timing.retryPeriodMs));
   }
 
   async #takeUp(fencingToken: number): Promise<void> {
@@ -339,11 +314,5 @@ export class Elector {
   #count(count: (metrics: ParticipantMetrics) => void): void {
     const { metrics, logger } = this.#parts;
     if (metrics) callSafely(logger, 'The metrics have thrown', () => count(metrics));
-  }
-
-  #rest(): void {
-    if (this.#resigning.length > 0) this.#mustDecideAgain = true;
-    for (const resolve of this.#resigning.splice(0)) resolve();
-    if (this.#isStopping) this.#finished.resolve();
   }
 }

@@ -14,38 +14,38 @@ import {
 import { Reflector } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { type LeaseSight, observe } from './elector-decision.ts';
-import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
+import { createTroubleLog, type ParticipantLogger } from './participant-telemetry.ts';
 import type { Term } from './term.ts';
 
-export interface LeaseFollowerParts {
+/** `logger` must not throw. */
+export interface LeaseParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly lease: Term['lease'];
   readonly logger: ParticipantLogger;
+}
+
+interface LeaseFollowerParts extends LeaseParts {
   /** Deadline of each request, in milliseconds. */
   readonly deadlineMs: number;
   /** Called after each change of `sight`. Must not throw. */
   readonly onSeen: () => void;
 }
 
-/** The fields of the Lease's spec that an elector sets, in addition to renewTime. */
-export interface LeaseFields {
-  readonly holderIdentity: string;
-  readonly leaseDurationSeconds: number;
-  readonly leaseTransitions?: number;
-}
-
+/** Watches, reads and writes one Lease. */
 export class LeaseFollower {
   readonly #parts: LeaseFollowerParts;
   readonly #path: string;
   readonly #watch: Reflector<KubernetesObject>;
   readonly #synced = Promise.withResolvers<void>();
+  /** Resolves after the Lease was read for the first time, or was found missing. */
+  readonly synced: Promise<void> = this.#synced.promise;
   #raw: KubernetesObject | undefined;
   #sight: LeaseSight | undefined;
 
   constructor(parts: LeaseFollowerParts) {
     const { client, clock, lease, logger } = parts;
-    const trouble = new TroubleLog(logger, 'Cannot watch the Lease');
+    const trouble = createTroubleLog(logger, 'Cannot watch the Lease');
     this.#parts = parts;
     this.#path = resourcePaths.lease(lease.namespace, lease.name);
     this.#watch = new Reflector({
@@ -56,7 +56,7 @@ export class LeaseFollower {
       query: { fieldSelector: `metadata.name=${lease.name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#handle(type === 'deleted', object),
-      onError: (error) => trouble.failed(error),
+      onError: trouble.failed,
       onSynced: () => {
         if (!this.#sight) this.#see(undefined, clock.now());
         this.#synced.resolve();
@@ -71,24 +71,23 @@ export class LeaseFollower {
     return this.#sight;
   }
 
-  /** Resolves after the Lease was read for the first time, or was found missing. */
-  get synced(): Promise<void> {
-    return this.#synced.promise;
-  }
-
   start(): void {
     this.#watch.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#watch.stop();
+  stop(): Promise<void> {
+    return this.#watch.stop();
   }
 
   /**
    * Writes the fields and a new renewTime, if the Lease has not changed since it was last seen. Resolves to the time at
    * which the request was sent. After a conflict, reads the Lease and rejects.
    */
-  async write(fields: LeaseFields): Promise<Instant> {
+  async write(fields: {
+    readonly holderIdentity: string;
+    readonly leaseDurationSeconds: number;
+    readonly leaseTransitions?: number;
+  }): Promise<Instant> {
     const { client, clock, deadlineMs } = this.#parts;
     const lease = this.#raw;
     if (!lease) throw new Error('there is no Lease to write');
@@ -141,10 +140,7 @@ export class LeaseFollower {
   }
 }
 
-/**
- * Returns a new renewTime: the first time, not before `wallTime`, that differs from the old renewTime and from
- * acquireTime. Otherwise the write would not count as a renewal.
- */
+/** Returns a new renewTime, from `wallTime` on. With the old renewTime or acquireTime, it would be no renewal. */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);
   const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];

@@ -4,9 +4,7 @@ import type { MetricsRegistry, ParticipantLogger } from './participant-telemetry
 
 export interface ParticipateOptions {
   readonly lease: string;
-  /**
-   * The namespace of the Lease. Default: the namespace of the kubeconfig's context; in a pod, the namespace of the pod.
-   */
+  /** Default: the namespace of the kubeconfig's context; in a pod, the namespace of the pod. */
   readonly namespace?: string;
   /** The program's version as strict semver: `1.4.2`. */
   readonly binaryVersion: string;
@@ -28,18 +26,13 @@ export interface ParticipateOptions {
     | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
     | undefined;
   readonly labels?: Readonly<Record<string, string>>;
-  /**
-   * An int32, higher first, default 0. It counts before the version. A candidate with a higher priority preempts the
-   * leader (rule 16).
-   */
+  /** An int32, default 0. It counts before the version. A higher priority preempts the leader (rule 16). */
   readonly priority?: number;
   /** A kubeconfig file. Default: the file that kubectl uses; in a pod, the service account. */
   readonly kubeconfig?: string;
   /** The context to use instead of the file's current one. */
   readonly context?: string;
-  /**
-   * A client to use instead of creating one from a kubeconfig. The participant does not close it. Requires `namespace`.
-   */
+  /** A client to use instead of a kubeconfig. The participant does not close it. Requires `namespace`. */
   readonly client?: KubernetesClient;
   /** How long a renewal is valid, in milliseconds; default 15,000. Must be whole seconds. */
   readonly leaseDurationMs?: number;
@@ -56,9 +49,7 @@ export interface ParticipateOptions {
   readonly logger?: ParticipantLogger;
   /** Gets client-go's metrics of leader election. All participants of a program can share one registry. */
   readonly metrics?: MetricsRegistry;
-  /**
-   * Whether to only publish the LeaseCandidate and follow the Lease: the program has its own elector with this identity.
-   */
+  /** Only publishes the LeaseCandidate and follows the Lease: the program has its own elector with this identity. */
   readonly candidateOnly?: boolean;
   /**
    * Delay at the start before the participant takes up a Lease that already has its identity, in milliseconds; default
@@ -77,10 +68,7 @@ export type ParticipantOptions = ParticipateOptions & Required<Pick<ParticipateO
 
 /** A participant's view of its election, and its role in it. */
 export interface ParticipantState {
-  /**
-   * The holder of the Lease. Undefined if there is none, or if its record has expired according to this program's
-   * observation.
-   */
+  /** The holder of the Lease. Undefined if there is none, or if its record has expired by this program's clock. */
   readonly holder: string | undefined;
   /** `leading`: from the first renewal of a grant. `ending`: the term is over, but its callback has not ended yet. */
   readonly role: 'following' | 'leading' | 'ending';

@@ -6,45 +6,31 @@ import type { CandidateDescription } from './candidate-body.ts';
 import type { ElectorTiming } from './elector-decision.ts';
 import type { ParticipateOptions } from './participant-options.ts';
 
-export interface ParticipantSettings {
-  readonly description: CandidateDescription;
-  readonly timing: ElectorTiming;
-}
-
 export interface Surroundings {
   readonly hostname: string;
   readonly random: () => number;
 }
 
 /** Validates the options and adds the defaults. @throws RangeError that names the invalid option and what to do. */
-export function participantSettings(
-  options: ParticipateOptions,
-  surroundings: Surroundings,
-): ParticipantSettings {
+export function participantSettings(options: ParticipateOptions, surroundings: Surroundings) {
   const { lease: leaseName, namespace = '', binaryVersion, emulationVersion = binaryVersion, pod } = options;
   const { strategy = 'OldestEmulationVersion', labels = {}, priority = 0 } = options;
   // The defaults of client-go's elector.
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
   const name = options.identity ?? defaultIdentity(pod, surroundings);
-  const versions = { binaryVersion, emulationVersion };
   const description: CandidateDescription = {
-    ...{ namespace, name, leaseName, ...versions, strategy, priority, labels },
+    ...{ namespace, name, leaseName, binaryVersion, emulationVersion, strategy, priority, labels },
     // The garbage collector looks for the owner only in the LeaseCandidate's namespace. With an owner in
     // another namespace, it would delete the LeaseCandidate after each publication.
     pod: pod?.namespace === namespace ? { name: pod.name, uid: pod.uid } : undefined,
   };
   const timing = { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
-  const problem = [...problemsOf(description), ...problemsOfTiming(timing)].find(
-    (sentence) => sentence !== false,
-  );
-  if (problem !== undefined) throw new RangeError(problem);
+  const problem = [...problemsOf(description), ...problemsOfTiming(timing)].find(Boolean);
+  if (problem) throw new RangeError(problem);
   return { description, timing };
 }
 
-/**
- * In a Pod, the identity stays the same after a restart of the container. Outside a Pod, each run of the program has a
- * new identity.
- */
+/** In a Pod, a restarted container has the same identity. Outside a Pod, each run of the program has a new one. */
 function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: Surroundings): string {
   if (pod) return `${pod.name}-${pod.uid.slice(0, 8)}`;
   const host = hostname
@@ -56,8 +42,8 @@ function defaultIdentity(pod: ParticipateOptions['pod'], { hostname, random }: S
   return `${host || 'host'}-${suffix.toString(36).padStart(8, '0')}`;
 }
 
-/** One entry for each check: a sentence that describes the problem, or false if there is none. */
-type Problems = readonly (string | false)[];
+/** One entry for each check: a sentence that describes the problem, or a falsy value if there is none. */
+type Problems = readonly (string | false | undefined)[];
 
 function problemsOf(description: CandidateDescription): Problems {
   const { namespace, name, leaseName, binaryVersion, emulationVersion, strategy, priority } = description;
@@ -71,8 +57,8 @@ function problemsOf(description: CandidateDescription): Problems {
       `identity: "${name}" is no name of a LeaseCandidate; give a DNS subdomain: lowercase letters, digits, "-" and "."`,
     !binary && `binaryVersion: "${binaryVersion}" ${noVersion}`,
     !emulation && `emulationVersion: "${emulationVersion}" ${noVersion}`,
-    binary !== undefined &&
-      emulation !== undefined &&
+    binary &&
+      emulation &&
       emulation.compare(binary) > 0 &&
       `emulationVersion: "${emulationVersion}" is above binaryVersion ${binaryVersion}; give that or a lower one`,
     emulation?.compare('0.0.0') === 0 &&

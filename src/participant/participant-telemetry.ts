@@ -49,27 +49,21 @@ export function callSafely(logger: ParticipantLogger, thrown: string, call: () =
   }
 }
 
+export type TroubleLog = ReturnType<typeof createTroubleLog>;
+
 /** Logs a failure when it begins and when its kind changes, but does not log each repetition. */
-export class TroubleLog {
-  readonly #logger: ParticipantLogger;
-  readonly #message: string;
-  #lastKind: string | undefined;
-
-  constructor(logger: ParticipantLogger, message: string) {
-    this.#logger = logger;
-    this.#message = message;
-  }
-
-  failed(error: unknown): void {
-    const kind = kindOfFailure(error);
-    if (kind === this.#lastKind) return;
-    this.#lastKind = kind;
-    this.#logger.warn({ err: error }, this.#message);
-  }
-
-  ended(): void {
-    this.#lastKind = undefined;
-  }
+export function createTroubleLog(logger: ParticipantLogger, message: string) {
+  let lastKind: string | undefined;
+  return {
+    failed(error: unknown): void {
+      const kind = kindOfFailure(error);
+      if (kind !== lastKind) logger.warn({ err: error }, message);
+      lastKind = kind;
+    },
+    ended(): void {
+      lastKind = undefined;
+    },
+  };
 }
 
 /**
@@ -94,19 +88,14 @@ const SLOWPATH = {
   labelNames: ['name'],
 };
 
-/**
- * Creates the metrics for the Lease called `name`. All participants of a program can share one registry. Loads prom-client
- * only here: a program with a registry has it.
- */
+/** Creates or finds the metrics of a Lease. Loads prom-client only here: a program with a registry has it. */
 export function createParticipantMetrics(registry: MetricsRegistry, name: string) {
   const { Counter, Gauge } = createRequire(import.meta.url)('prom-client') as typeof PromClient;
   const registers = [registry as PromClient.Registry];
-  const status =
-    (registry.getSingleMetric(STATUS.name) as PromClient.Gauge | undefined) ??
-    new Gauge({ ...STATUS, registers });
-  const slowpath =
-    (registry.getSingleMetric(SLOWPATH.name) as PromClient.Counter | undefined) ??
-    new Counter({ ...SLOWPATH, registers });
+  const status = (registry.getSingleMetric(STATUS.name) ??
+    new Gauge({ ...STATUS, registers })) as PromClient.Gauge;
+  const slowpath = (registry.getSingleMetric(SLOWPATH.name) ??
+    new Counter({ ...SLOWPATH, registers })) as PromClient.Counter;
   status.set({ name }, 0);
   slowpath.inc({ name }, 0);
   return {

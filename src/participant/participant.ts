@@ -8,7 +8,7 @@ import { systemClock } from '../support/system-clock.ts';
 import { Candidate } from './candidate.ts';
 import { Elector } from './elector.ts';
 import type { ParticipantOptions, ParticipantState, ParticipateOptions } from './participant-options.ts';
-import { type ParticipantSettings, participantSettings } from './participant-settings.ts';
+import { participantSettings } from './participant-settings.ts';
 import {
   callSafely,
   createParticipantMetrics,
@@ -38,11 +38,10 @@ export function participate(options: ParticipateOptions, lead: Lead): Promise<vo
 async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSignal): Promise<void> {
   const { client, kubeconfig, context, namespace, pod, clock } = options;
   if (client) return await new Participant({ ...options, client }, lead).run(stopping);
-  const connected = connectParticipant({ kubeconfig, context, namespace, clock });
-  const { podNamespace, ...known } = connected;
+  const { podNamespace, ...connected } = connectParticipant({ kubeconfig, context, namespace, clock });
   const ownPod = pod && { ...pod, namespace: pod.namespace ?? podNamespace };
   try {
-    await new Participant({ ...options, ...known, pod: ownPod }, lead).run(stopping);
+    await new Participant({ ...options, ...connected, pod: ownPod }, lead).run(stopping);
   } finally {
     await connected.client.close();
   }
@@ -53,9 +52,10 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
  * withdraws creates one itself, with a client that the program closes.
  */
 export class Participant {
+  /** The name of the LeaseCandidate and of the holder. */
+  readonly identity: string;
   readonly #options: ParticipantOptions;
   readonly #logger: ParticipantLogger;
-  readonly #settings: ParticipantSettings;
   readonly #candidate: Candidate;
   readonly #elector: Elector;
   #isStanding = true;
@@ -71,11 +71,13 @@ export class Participant {
     const logger = guardedLogger(options.logger ?? silent);
     this.#options = options;
     this.#logger = logger;
-    this.#settings = participantSettings(options, { hostname: hostname(), random: () => clock.random() });
-    const { description, timing } = this.#settings;
+    const surroundings = { hostname: hostname(), random: () => clock.random() };
+    const { description, timing } = participantSettings(options, surroundings);
+    const { namespace, name: identity, leaseName } = description;
+    this.identity = identity;
     if (pod && !description.pod) {
       logger.info(
-        { namespace: description.namespace, pod: pod.name, podNamespace: pod.namespace },
+        { namespace, pod: pod.name, podNamespace: pod.namespace },
         'The LeaseCandidate has no owner: its Pod is in another namespace, or the namespace of the Pod is unknown',
       );
     }
@@ -84,22 +86,17 @@ export class Participant {
       {
         client,
         clock,
-        lease: { namespace: description.namespace, name: description.leaseName },
-        identity: description.name,
+        lease: { namespace, name: leaseName },
+        identity,
         timing,
         logger,
-        metrics: metrics && createParticipantMetrics(metrics, description.leaseName),
+        metrics: metrics && createParticipantMetrics(metrics, leaseName),
         isFollowing: options.candidateOnly ?? false,
         resumeDelayMs: options.resumeDelayMs ?? 0,
         onChange: () => this.#changed(),
       },
       lead,
     );
-  }
-
-  /** The name of the LeaseCandidate and of the holder. */
-  get identity(): string {
-    return this.#settings.description.name;
   }
 
   get state(): ParticipantState {
@@ -200,7 +197,7 @@ export class Participant {
     const { state } = this;
     const { holder, role, isStanding } = state;
     const last = this.#lastState;
-    if (last && last.holder === holder && last.role === role && last.isStanding === isStanding) return;
+    if (last?.role === role && last.holder === holder && last.isStanding === isStanding) return;
     this.#lastState = state;
     callSafely(this.#logger, 'onObserved has thrown', () => this.#options.onObserved?.(state));
   }
@@ -216,9 +213,8 @@ export interface ConnectionOptions extends KubeConfigSource {
 }
 
 /**
- * Creates a participant's client. Returns it with two namespaces. The first is the given namespace, or the namespace of
- * the configuration. The second is the namespace of this program's Pod; undefined if it is unknown or in another
- * cluster.
+ * Creates a participant's client. Also returns the given namespace, or that of the configuration, and the namespace of
+ * this program's Pod; undefined if it is unknown or in another cluster.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {

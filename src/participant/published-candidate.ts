@@ -21,15 +21,18 @@ import {
   pingTimeOf,
   renewalPatch,
 } from './candidate-body.ts';
-import { type ParticipantLogger, TroubleLog } from './participant-telemetry.ts';
+import { createTroubleLog, type ParticipantLogger, type TroubleLog } from './participant-telemetry.ts';
 
-/** The parts of a {@link PublishedCandidate}. Callbacks must not throw. */
-export interface PublishedCandidateParts {
+export interface CandidateParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  readonly apiVersion: CandidateApiVersion;
   readonly description: CandidateDescription;
   readonly logger: ParticipantLogger;
+}
+
+/** Callbacks must not throw. */
+interface PublishedCandidateParts extends CandidateParts {
+  readonly apiVersion: CandidateApiVersion;
   /** Called when the LeaseCandidate is created or renewed for the first time. */
   readonly onPublished: () => void;
   /** Called once if the server forbids this program to publish. The program keeps trying. */
@@ -47,21 +50,14 @@ const DEADLINE_MS = 2500;
 const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
 /** Delay before a deleted LeaseCandidate is published again: another program may delete it repeatedly. */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
-/**
- * How long the deletion is retried, in milliseconds. If it fails, the coordinator deletes the LeaseCandidate later (rule
- * 1).
- */
+/** How long the deletion is retried, in milliseconds. If it fails, the coordinator deletes it later (rule 1). */
 const REMOVAL_MS = 5000;
 
-/**
- * A program's LeaseCandidate in one version of the API. It publishes, watches and renews the object, and answers pings.
- */
+/** A program's LeaseCandidate in one version of the API. It publishes, watches and renews the object, and answers pings. */
 export class PublishedCandidate {
-  readonly apiVersion: CandidateApiVersion;
   readonly #parts: PublishedCandidateParts;
   readonly #path: string;
   readonly #watch: Reflector<KubernetesObject>;
-  readonly #watchTrouble: TroubleLog;
   readonly #sleep: InterruptibleSleep;
   readonly #stopping = new AbortController();
   readonly #deletions: Backoff;
@@ -70,25 +66,23 @@ export class PublishedCandidate {
   #own: KubernetesObject | undefined;
   /** Whether `#own` is unknown or outdated and must be read. */
   #isStale = true;
-  /** Whether the LeaseCandidate has the fields of this program. */
-  #isAdopted = false;
+  /** Whether the LeaseCandidate was created, or renewed with the fields of this program. */
   #isPublished = false;
   #isForbidden = false;
-  #hasWatched = false;
   /** The pingTime that the last renewal answered. */
   #answeredPing: MicroTime | undefined;
   #running: Promise<void> | undefined;
 
   constructor(parts: PublishedCandidateParts) {
-    const { client, clock, apiVersion, description, logger } = parts;
+    const { client, clock, apiVersion, description, logger, onNotServed, onReconnected } = parts;
     const { namespace, name } = description;
+    const watchTrouble = createTroubleLog(logger, 'Cannot watch the LeaseCandidate');
+    let hasWatched = false;
     this.#parts = parts;
-    this.apiVersion = apiVersion;
     this.#path = resourcePaths.candidate(apiVersion, namespace, name);
     this.#sleep = new InterruptibleSleep(clock);
     this.#deletions = new Backoff(DELETED_BACKOFF, clock);
-    this.#trouble = new TroubleLog(logger, 'Cannot publish or renew the LeaseCandidate');
-    this.#watchTrouble = new TroubleLog(logger, 'Cannot watch the LeaseCandidate');
+    this.#trouble = createTroubleLog(logger, 'Cannot publish or renew the LeaseCandidate');
     this.#watch = new Reflector({
       client,
       clock,
@@ -97,19 +91,27 @@ export class PublishedCandidate {
       query: { fieldSelector: `metadata.name=${name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#handle(type === 'deleted', object),
-      onError: (error) => this.#watchTrouble.failed(error),
-      onNotServed: () => parts.onNotServed(),
+      onError: watchTrouble.failed,
+      onNotServed,
       observe: (observation) => {
         // If the LeaseCandidate was deleted before the watch started, there is no event.
         if (observation.type === 'listed' && observation.objects === 0 && this.#own) this.#invalidate();
-        if (observation.type === 'watchStarted') this.#watchStarted();
+        if (observation.type !== 'watchStarted') return;
+        watchTrouble.ended();
+        if (hasWatched) onReconnected();
+        hasWatched = true;
       },
     });
   }
 
+  get apiVersion(): CandidateApiVersion {
+    return this.#parts.apiVersion;
+  }
+
+  /** Call it once. */
   start(): void {
     this.#watch.start();
-    this.#running ??= this.#run();
+    this.#running = this.#run();
   }
 
   /** Stops renewing. The LeaseCandidate stays. */
@@ -128,8 +130,7 @@ export class PublishedCandidate {
     const backoff = new Backoff(BACKOFF, clock);
     for (;;) {
       try {
-        await this.#delete();
-        return;
+        return await this.#delete();
       } catch (error) {
         if (isConflict(error)) return;
         const retryInMs = backoff.failed();
@@ -140,12 +141,6 @@ export class PublishedCandidate {
         await sleep(clock, retryInMs);
       }
     }
-  }
-
-  #watchStarted(): void {
-    this.#watchTrouble.ended();
-    if (this.#hasWatched) this.#parts.onReconnected();
-    this.#hasWatched = true;
   }
 
   #handle(isDeleted: boolean, object: KubernetesObject): void {
@@ -179,19 +174,13 @@ export class PublishedCandidate {
       } catch (error) {
         if (signal.aborted) return;
         this.#isStale = true;
-        if (!this.#isRace(error)) this.#trouble.failed(error);
+        // A conflict is a race with another program. A 404 on creation is no race: the namespace is missing.
+        const isRace = isConflict(error) && (this.#own !== undefined || hasStatus(error, 409));
+        if (!isRace) this.#trouble.failed(error);
         this.#reportForbidden(error);
         await sleep(clock, backoff.failed(), signal);
       }
     }
-  }
-
-  /**
-   * Returns whether the write lost a race with another program. A 404 on creation is no race: the namespace is missing.
-   */
-  #isRace(error: unknown): boolean {
-    const wasThere = this.#own !== undefined;
-    return isConflict(error) && (wasThere || hasStatus(error, 409));
   }
 
   #reportForbidden(error: unknown): void {
@@ -207,19 +196,23 @@ export class PublishedCandidate {
       this.#isStale = false;
     }
     const own = this.#own;
-    if (own && specOf(own)['leaseName'] !== description.leaseName) await this.#replace();
-    else if (!own) await this.#publish();
-    else if (this.#isAdopted) await this.#patch(own, renewalPatch(own, clock.wallTime()));
-    else await this.#patch(own, adoptionPatch(own, apiVersion, description, clock.wallTime()));
-    this.#isAdopted = true;
+    if (!own) {
+      await this.#publish();
+    } else if (specOf(own)['leaseName'] !== description.leaseName) {
+      // Delete it and create it again, because leaseName is immutable.
+      await this.#delete();
+      this.#own = undefined;
+      await this.#publish();
+    } else if (this.#isPublished) {
+      await this.#patch(own, renewalPatch(own, clock.wallTime()));
+    } else {
+      await this.#patch(own, adoptionPatch(own, apiVersion, description, clock.wallTime()));
+    }
     if (!this.#isPublished) this.#parts.onPublished();
     this.#isPublished = true;
   }
 
-  /**
-   * Returns whether there is a new ping. Its pingTime may be before renewTime, because the coordinator's clock may be
-   * behind.
-   */
+  /** Returns whether there is a new ping. Its pingTime may be before renewTime: the coordinator's clock may be behind. */
   #isPinged(): boolean {
     return this.#own !== undefined && pingTimeOf(this.#own) !== this.#answeredPing;
   }
@@ -241,13 +234,6 @@ export class PublishedCandidate {
     const contentType = 'application/merge-patch+json';
     this.#answeredPing = pingTimeOf(own);
     this.#keep(await this.#request({ method: 'PATCH', path: this.#path, contentType, body }));
-  }
-
-  /** Deletes the LeaseCandidate and creates it again, because leaseName is immutable. */
-  async #replace(): Promise<void> {
-    await this.#delete();
-    this.#own = undefined;
-    await this.#publish();
   }
 
   async #delete(): Promise<void> {

@@ -44,11 +44,8 @@ export class TermOver extends Error {
 /** The work of a program while it leads. It must end soon after the term's signal has aborted. */
 export type Lead = (term: Term) => Promise<void>;
 
-export interface RunningTermParts {
+interface RunningTermParts extends Pick<Term, 'lease' | 'holder' | 'fencingToken'> {
   readonly clock: Clock;
-  readonly lease: Term['lease'];
-  readonly holder: string;
-  readonly fencingToken: number;
   readonly leaseDurationMs: number;
   /** When the first renewal was sent. */
   readonly renewedAt: Instant;
@@ -62,6 +59,7 @@ export class RunningTerm implements Term {
   /** When the last successful renewal was sent. */
   renewedAt: Instant;
   readonly #controller = new AbortController();
+  readonly signal: AbortSignal = this.#controller.signal;
   #isTaken = false;
   /** Bound, so that a program can destructure a term. */
   readonly remainingMs: () => number;
@@ -73,10 +71,6 @@ export class RunningTerm implements Term {
     this.renewedAt = renewedAt;
     this.remainingMs = () =>
       this.#isTaken ? 0 : Math.max(0, this.renewedAt + leaseDurationMs * SAFE_SHARE - clock.now());
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   get isOver(): boolean {
@@ -100,12 +94,11 @@ export class RunningTerm implements Term {
   async run(lead: Lead): Promise<boolean> {
     try {
       await lead(this);
-      return !this.isOver;
     } catch (error) {
       const isAbortion =
         error === this.signal.reason || (error instanceof Error && error.name === 'AbortError');
-      if (this.isOver && isAbortion) return false;
-      throw error;
+      if (!this.isOver || !isAbortion) throw error;
     }
+    return !this.isOver;
   }
 }

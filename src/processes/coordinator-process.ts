@@ -25,12 +25,11 @@ const REFUSAL_TIMEOUT_MS = 5000;
 
 /**
  * Runs the coordinator with logs, metrics and health checks until a signal stops it.
- *
  * @throws {Error} if there is no cluster, or the metrics address cannot be used.
  */
 export async function runCoordinator(settings: RunSettings, host: Host): Promise<void> {
   const { clock, env } = host;
-  const { kubeconfig, context } = settings;
+  const { kubeconfig, context, dryRun } = settings;
   const kubeConfig = loadKubeConfig({ kubeconfig, context, env });
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const logger = createLogger({ level: settings.logLevel, clock });
@@ -45,23 +44,21 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
       connections,
       observe: metrics.api.called,
     });
-  await refuseLock(settings, connect(1), clock, stop);
-  const events = settings.dryRun
-    ? undefined
-    : startEvents(connect(EVENT_CONNECTIONS), logger, metrics, clock);
+  if (!dryRun) await refuseLock(settings.lockNamespace, connect(1), clock, stop);
+  const events = dryRun ? undefined : startEvents(connect(EVENT_CONNECTIONS), logger, metrics, clock);
   const statusPage = settings.statusPage ? await createStatusPage(settings, clock, logger) : undefined;
   const report = createControllerReport({
     logger,
     metrics,
     now: () => clock.now(),
-    isDryRun: settings.dryRun,
+    isDryRun: dryRun,
     recordEvent: events?.record,
   });
   const coordinator = assembleCoordinator({
     clock,
     settings,
     connect,
-    observe: (event) => {
+    observe(event) {
       report(event);
       statusPage?.observe(event);
     },
@@ -83,15 +80,11 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
     settings.listen &&
     (await startHttpServer(settings.listen, {
       clock,
-      livenessChecks: () => [],
       readinessChecks: () => readinessChecks(coordinator),
       metrics: metrics.registry,
       statusPage,
     }));
-  logger.info(
-    { version, server: coordinator.server, listen: server?.address, dryRun: settings.dryRun },
-    'Started',
-  );
+  logger.info({ version, server: coordinator.server, listen: server?.address, dryRun }, 'Started');
   coordinator.start();
 
   await untilAborted(stop);
@@ -110,23 +103,17 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
  * @throws {Error} with advice.
  */
 async function refuseLock(
-  { dryRun, lockNamespace }: RunSettings,
+  lockNamespace: string,
   client: KubernetesClient,
   clock: Clock,
   stop: AbortSignal,
 ): Promise<void> {
-  const deadline = new AbortController();
-  const cancel = clock.setTimer(() => deadline.abort(), REFUSAL_TIMEOUT_MS);
-  const signal = AbortSignal.any([stop, deadline.signal]);
-  try {
-    const refusal = dryRun
-      ? undefined
-      : await checkLockNamespace(client, lockNamespace, signal).catch(() => undefined);
-    if (refusal !== undefined) throw new Error(refusal);
-  } finally {
-    cancel();
-    await client.close(0);
-  }
+  // Closing the client ends the check.
+  const cancel = clock.setTimer(() => void client.close(0), REFUSAL_TIMEOUT_MS);
+  const refusal = await checkLockNamespace(client, lockNamespace, stop).catch(() => undefined);
+  cancel();
+  await client.close(0);
+  if (refusal !== undefined) throw new Error(refusal);
 }
 
 /** Creates the status page. Loads its code only if the page is enabled. */
@@ -160,28 +147,20 @@ function startEvents(client: KubernetesClient, logger: Logger, metrics: Metrics,
 
 function readinessChecks({ controller, lock, lockRefusal }: Coordinator): readonly HealthCheck[] {
   const { candidateApis } = controller;
-  const served: HealthCheck = {
-    name: 'leasecandidates-served',
-    ok: candidateApis.length > 0,
-    message:
-      candidateApis.join(', ') || 'the API server serves no LeaseCandidates; see the log for what to do',
-  };
-  const synced = (['leases', 'leasecandidates'] as const).map(
-    (resource): HealthCheck => ({
-      name: `${resource}-synced`,
-      ok: controller.hasSynced(resource),
-    }),
-  );
-  if (!lock) return [served, ...synced];
+  const checks: HealthCheck[] = [
+    {
+      name: 'leasecandidates-served',
+      ok: candidateApis.length > 0,
+      message:
+        candidateApis.join(', ') || 'the API server serves no LeaseCandidates; see the log for what to do',
+    },
+    { name: 'leases-synced', ok: controller.hasSynced('leases') },
+    { name: 'leasecandidates-synced', ok: controller.hasSynced('leasecandidates') },
+  ];
+  if (!lock) return checks;
+  const refusal = lockRefusal();
+  if (refusal !== undefined) checks.push({ name: 'lock-namespace', ok: false, message: refusal });
   const { kind, holder } = lock.state;
   const message = holder === undefined ? kind : `${kind}, held by ${holder}`;
-  const refusal = lockRefusal();
-  const refused: readonly HealthCheck[] =
-    refusal === undefined ? [] : [{ name: 'lock-namespace', ok: false, message: refusal }];
-  return [
-    served,
-    ...synced,
-    ...refused,
-    { name: 'coordinator-lock', ok: lock.isActive(), informational: true, message },
-  ];
+  return [...checks, { name: 'coordinator-lock', ok: lock.isActive(), informational: true, message }];
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-
+import type { StatusPage } from '../status-page/status-page.ts';
 import { type ListenAddress, listenOn } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 
@@ -13,33 +13,18 @@ export interface HealthCheck {
   readonly informational?: boolean;
 }
 
-/** The content that the server serves. It calls these functions for each request. */
+/** The content that the server serves. */
 export interface HttpServerParts {
   readonly clock: Clock;
-  /**
-   * If one of these checks fails, the kubelet should restart the process. If the event loop hangs, there is no answer.
-   */
-  livenessChecks(): readonly HealthCheck[];
-  /** If one of these checks fails, the process cannot work at the moment. */
+  /** Called for each request. If one of these checks fails, the process cannot work at the moment. */
   readinessChecks(): readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
   /** Undefined if the status page is disabled; absent if the program has none. */
-  readonly statusPage?: ServedPage | undefined;
-}
-
-/** A page that handles some paths. */
-interface ServedPage {
-  /** Whether the page handles a path (without its query). */
-  has(path: string): boolean;
-  /** Answers a GET or HEAD request for one of the page's paths. */
-  answer(request: IncomingMessage, response: ServerResponse): void;
-  /** Ends the answers that are streams. */
-  close(): void;
+  readonly statusPage?: Pick<StatusPage, 'has' | 'answer' | 'close'> | undefined;
 }
 
 /**
  * Serves `/metrics`, `/livez`, `/readyz` and an optional status page on one port.
- *
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): Promise<HttpServer> {
@@ -59,7 +44,7 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
   });
 }
 
-/** A running server. Its address is a TCP address or the path of a Unix socket. */
+/** A running server. */
 export interface HttpServer<Address = ListenAddress> {
   /** The address, with the port that the system selected for port 0. */
   readonly address: Address;
@@ -76,7 +61,6 @@ export interface Answer {
   readonly allow?: string;
 }
 
-/** The request handlers of a server. */
 interface AnswersParts {
   readonly clock: Clock;
   /** Returns the answer to a request, or undefined if it writes the response itself. If it rejects, the answer is 500. */
@@ -100,7 +84,7 @@ export async function serveAnswers<Address>(
     const answer = await parts
       .answer(request, response)
       .catch((error: unknown) => ({ status: 500, body: `cannot answer: ${String(error)}\n` }));
-    if (answer) send(response, answer, { isLast: !server.listening });
+    if (answer) send(response, answer, !server.listening);
   });
   const address = await listen(server);
   return {
@@ -127,6 +111,10 @@ export function isReading({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
+export async function answerMetrics({ metrics }: Pick<HttpServerParts, 'metrics'>): Promise<Answer> {
+  return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() };
+}
+
 function notFound(path: string, parts: HttpServerParts): Answer {
   if (parts.statusPage)
     return { status: 404, body: 'not found; there are /, /metrics, /livez and /readyz\n' };
@@ -136,42 +124,37 @@ function notFound(path: string, parts: HttpServerParts): Answer {
 }
 
 const pages: Readonly<Record<string, (parts: HttpServerParts) => Promise<Answer>>> = {
-  '/livez': async (parts) => healthReport('livez', parts.livenessChecks()),
-  '/readyz': async (parts) => healthReport('readyz', parts.readinessChecks()),
-  '/metrics': async ({ metrics }) => ({
-    status: 200,
-    contentType: metrics.contentType,
-    body: await metrics.metrics(),
-  }),
+  // If the event loop hangs, there is no answer, and the kubelet restarts the process.
+  '/livez': async () => ({ status: 200, body: 'livez check passed\n' }),
+  '/readyz': async (parts) => healthReport(parts.readinessChecks()),
+  '/metrics': answerMetrics,
 };
 
 /** Formats a report in the verbose format of Kubernetes' own health endpoints. */
-function healthReport(name: string, checks: readonly HealthCheck[]): Answer {
-  const isHealthy = checks.every((check) => check.ok || check.informational);
-  const lines = checks.map(({ name: check, ok, informational, message }) => {
+function healthReport(checks: readonly HealthCheck[]): Answer {
+  const isHealthy = checks.every(({ ok, informational }) => ok || informational);
+  const lines = checks.map(({ name, ok, informational, message }) => {
     const mark = ok || informational ? '[+]' : '[-]';
     const verdict = ok ? 'ok' : informational ? 'not ok, not required' : 'failed';
-    return `${mark}${check} ${verdict}${message === undefined ? '' : `: ${message}`}\n`;
+    return `${mark}${name} ${verdict}${message === undefined ? '' : `: ${message}`}\n`;
   });
   return {
     status: isHealthy ? 200 : 503,
-    body: `${lines.join('')}${name} check ${isHealthy ? 'passed' : 'failed'}\n`,
+    body: `${lines.join('')}readyz check ${isHealthy ? 'passed' : 'failed'}\n`,
   };
 }
 
-function send(
-  response: ServerResponse,
-  { status, body, contentType, allow }: Answer,
-  { isLast }: { isLast: boolean },
-): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', contentType ?? 'text/plain; charset=utf-8');
-  response.setHeader('Content-Length', Buffer.byteLength(body));
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  // A keep-alive connection would delay close() for seconds.
-  if (isLast) response.setHeader('Connection', 'close');
-  if (allow !== undefined) response.setHeader('Allow', allow);
+function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
+  const { status, body, contentType = 'text/plain; charset=utf-8', allow } = answer;
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    // A keep-alive connection would delay close() for seconds.
+    ...(isLast && { Connection: 'close' }),
+    ...(allow !== undefined && { Allow: allow }),
+  });
   // Node omits the body of an answer to HEAD.
   response.end(body);
 }

@@ -3,13 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TokenGrant } from '../apiserver/access/access.ts';
-import {
-  checkCertificate,
-  type GeneratedCertificate,
-  generateCertificate,
-  needsRenewal,
-  type ServingCertificate,
-} from '../apiserver/access/certificates.ts';
+import { checkCertificate, generateCertificate, needsRenewal } from '../apiserver/access/certificates.ts';
 import { generateToken, kubeconfigText, parseTokenFile } from '../apiserver/access/client-credentials.ts';
 import { type ApiServer, startApiServer } from '../apiserver/api-server.ts';
 import type { ServeSettings } from '../settings/serve-settings.ts';
@@ -23,12 +17,6 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
 /** First line of a kubeconfig that this program wrote. The program must not overwrite any other file. */
 const KUBECONFIG_HEADER = '# Written at each start of: coordinated-leader-election serve\n';
-
-/** The paths of the written kubeconfigs, by their permissions. */
-interface Kubeconfigs {
-  readonly admin: string | undefined;
-  readonly readOnly: string | undefined;
-}
 
 /**
  * Serves the coordination API until a signal stops it. Writes messages for users to the standard output, and
@@ -65,7 +53,7 @@ export async function runServer(settings: ServeSettings, host: Host): Promise<vo
 
 async function start(
   { listen, dataDirectory, leaseCandidateVersions }: ServeSettings,
-  { tls, tokens }: ServerCredentials,
+  { certificate: { cert, key }, tokens }: Credentials,
   { clock }: Host,
   logger: Logger,
 ): Promise<ApiServer> {
@@ -73,7 +61,7 @@ async function start(
     return await startApiServer({
       clock,
       listen,
-      tls,
+      tls: { cert, key },
       tokens,
       leaseCandidateVersions,
       ...(dataDirectory !== undefined && { dataDirectory }),
@@ -93,15 +81,12 @@ async function start(
 function openPlace({ dataDirectory }: ServeSettings, host: Host) {
   if (dataDirectory !== undefined) return { directory: dataDirectory, remove: () => {} };
   const directory = mkdtempSync(join(tmpdir(), 'cle-serve-'));
-  const remove = () => rmSync(directory, { recursive: true, force: true });
-  const forgetExit = host.beforeExit(remove);
-  return {
-    directory,
-    remove() {
-      remove();
-      forgetExit();
-    },
+  const remove = () => {
+    forgetExit();
+    rmSync(directory, { recursive: true, force: true });
   };
+  const forgetExit = host.beforeExit(remove);
+  return { directory, remove };
 }
 
 /** Refuses to overwrite another program's kubeconfig. Call this before the server does any other work. */
@@ -112,12 +97,13 @@ function refuseToOverwrite(file: string): void {
   );
 }
 
+/** Returns the path of each written kubeconfig; undefined if no token has its permissions. */
 function writeKubeconfigs(
   { kubeconfigOut, listen }: ServeSettings,
   directory: string,
-  { ca, tokens }: ServerCredentials,
+  { certificate: { ca }, tokens }: Credentials,
   { address }: ApiServer,
-): Kubeconfigs {
+) {
   const server = `https://${hostAndPort(reachable(listen.host), address.port)}`;
   const write = (access: TokenGrant['rules'], file: string): string | undefined => {
     const token = tokens.find(({ rules }) => rules === access)?.token;
@@ -141,7 +127,7 @@ function reachable(host: string): string {
 function usageOf(
   { url }: ApiServer,
   { dataDirectory, leaseCandidateVersions }: ServeSettings,
-  { admin, readOnly }: Kubeconfigs,
+  { admin, readOnly }: ReturnType<typeof writeKubeconfigs>,
 ): string {
   const versions = leaseCandidateVersions.join(', ');
   const uses =
@@ -164,22 +150,14 @@ function usageOf(
   ].join('\n');
 }
 
-/** The certificate of the server, and the tokens of its clients. */
-interface ServerCredentials {
-  readonly tls: ServingCertificate;
-  /** The CA certificate in PEM; undefined if the system trusts it. */
-  readonly ca: string | undefined;
-  readonly tokens: readonly TokenGrant[];
-}
-
-const TOKEN_BYTES = 24;
+type Credentials = Awaited<ReturnType<typeof obtainCredentials>>;
 
 /**
  * Reads the files that the settings name, and generates missing ones. Generated files stay in the data
  * directory, so that kubeconfigs remain valid after a restart.
  * @throws {Error} that names the file or flag that cannot be used.
  */
-async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise<ServerCredentials> {
+async function obtainCredentials(settings: ServeSettings, clock: Clock) {
   const { dataDirectory, tlsCertificate, tlsKey, tokens, listen } = settings;
   if (dataDirectory !== undefined) {
     withContext(`--data-dir ${dataDirectory}`, () => makePrivateDirectory(dataDirectory));
@@ -188,14 +166,17 @@ async function obtainCredentials(settings: ServeSettings, clock: Clock): Promise
     tlsCertificate !== undefined && tlsKey !== undefined
       ? readCertificate(tlsCertificate, tlsKey, clock)
       : await ownCertificate(dataDirectory, [listen.host], clock);
-  return { ...certificate, tokens: tokens === undefined ? ownTokens(dataDirectory) : readTokens(tokens) };
+  const grants =
+    tokens === undefined ? ownTokens(dataDirectory) : readTokenFile(`--tokens ${tokens}`, tokens);
+  return { certificate, tokens: grants };
 }
 
+/** `ca` is the root certificate in PEM; undefined if the system trusts it. */
 function readCertificate(certFile: string, keyFile: string, clock: Clock) {
   const cert = withContext(`--tls-cert ${certFile}`, () => readFileSync(certFile, 'utf8'));
   const key = withContext(`--tls-key ${keyFile}`, () => readFileSync(keyFile, 'utf8'));
   withContext(`--tls-cert ${certFile}, --tls-key ${keyFile}`, () => checkCertificate({ cert, key }, clock));
-  return { tls: { cert, key }, ca: rootIn(cert) };
+  return { cert, key, ca: rootIn(cert) };
 }
 
 /** Returns the root certificate in a chain; undefined if the chain ends at a public CA. */
@@ -207,49 +188,35 @@ function rootIn(chain: string): string | undefined {
 }
 
 async function ownCertificate(directory: string | undefined, hosts: readonly string[], clock: Clock) {
-  const files = directory === undefined ? undefined : certificateFiles(directory);
-  const kept = files && readKept(files);
-  const isGood = kept && !withContext(files.cert, () => needsRenewal(kept, hosts, clock));
-  const { ca, cert, key } = isGood ? kept : await generateCertificate(hosts, clock);
-  if (files && !isGood) {
-    // Write this file last, because a start reads it first: if a start was interrupted, the missing file shows that the
-    // set is incomplete.
-    writePrivateFile(files.ca, ca);
-    writePrivateFile(files.key, key);
-    writePrivateFile(files.cert, cert);
-  }
-  return { tls: { cert, key }, ca };
-}
-
-function certificateFiles(directory: string) {
-  return {
-    ca: join(directory, 'ca.crt'),
-    key: join(directory, 'tls.key'),
-    cert: join(directory, 'tls.crt'),
-  };
-}
-
-function readKept(files: ReturnType<typeof certificateFiles>): GeneratedCertificate | undefined {
-  if (!existsSync(files.cert)) return undefined;
+  if (directory === undefined) return await generateCertificate(hosts, clock);
+  const caFile = join(directory, 'ca.crt');
+  const keyFile = join(directory, 'tls.key');
+  const certFile = join(directory, 'tls.crt');
   const read = (file: string) => withContext(file, () => readFileSync(file, 'utf8'));
-  return { ca: read(files.ca), key: read(files.key), cert: read(files.cert) };
+  if (existsSync(certFile)) {
+    const kept = { ca: read(caFile), key: read(keyFile), cert: read(certFile) };
+    if (!withContext(certFile, () => needsRenewal(kept, hosts, clock))) return kept;
+  }
+  const made = await generateCertificate(hosts, clock);
+  writePrivateFile(caFile, made.ca);
+  writePrivateFile(keyFile, made.key);
+  // Write the certificate last, because a start reads it first: if a start was interrupted, the missing file shows that
+  // the set is incomplete.
+  writePrivateFile(certFile, made.cert);
+  return made;
 }
 
 function ownTokens(directory: string | undefined): readonly TokenGrant[] {
   const file = directory === undefined ? undefined : join(directory, 'tokens.json');
   if (file !== undefined && existsSync(file)) return readTokenFile(file, file);
-  const tokens = (['admin', 'read-only'] as const).map((access) => ({
+  const tokens = ['admin', 'read-only'].map((access) => ({
     name: access,
-    token: generateToken(randomBytes(TOKEN_BYTES)),
+    token: generateToken(randomBytes(24)),
     access,
   }));
   const text = `${JSON.stringify(tokens, null, 2)}\n`;
   if (file !== undefined) writePrivateFile(file, text);
   return parseTokenFile(text);
-}
-
-function readTokens(file: string): readonly TokenGrant[] {
-  return readTokenFile(`--tokens ${file}`, file);
 }
 
 function readTokenFile(name: string, file: string): readonly TokenGrant[] {

@@ -33,7 +33,6 @@ export async function servePage({
     { host: '127.0.0.1', port: 0 },
     {
       clock,
-      livenessChecks: () => [],
       readinessChecks: () => [],
       metrics: { contentType: 'text/plain', metrics: async () => '' },
       statusPage: isOn ? page : undefined,

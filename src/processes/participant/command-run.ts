@@ -6,15 +6,9 @@ import { repeat, SAFE_SHARE, sleep } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
 import { messageOf } from '../../support/text.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import {
-  type GroupGuard,
-  type HeldCommand,
-  ProcessGroup,
-  spawnHeld,
-  startGroupGuard,
-} from './process-group.ts';
+import { ProcessGroup, spawnHeld, startGroupGuard } from './process-group.ts';
 
-export interface CommandRunParts {
+interface CommandRunParts {
   readonly command: readonly string[];
   readonly leaseDurationMs: number;
   readonly host: Pick<Host, 'clock' | 'env' | 'kill' | 'beforeExit'>;
@@ -32,23 +26,17 @@ const LOOK_AGAIN_MS = 20;
 export class CommandRun {
   readonly #parts: CommandRunParts;
   readonly #stopping = new AbortController();
+  /** Aborts when the process should stop taking part. */
+  readonly stopping: AbortSignal = this.#stopping.signal;
+  /** The exit code of this process. */
+  exitCode = 0;
   /** True if this process ends as soon as no command runs. */
   #isStopping = false;
-  #exitCode = 0;
   /** The processes of the command, until all of them have ended. */
   #group: ProcessGroup | undefined;
 
   constructor(parts: CommandRunParts) {
     this.#parts = parts;
-  }
-
-  /** Aborts when the process should stop taking part. */
-  get stopping(): AbortSignal {
-    return this.#stopping.signal;
-  }
-
-  get exitCode(): number {
-    return this.#exitCode;
   }
 
   /** Forwards a signal of this process to the command. Without a command, SIGTERM and SIGINT end this process. */
@@ -88,15 +76,16 @@ export class CommandRun {
     if (!isByItself && !this.#isStopping) return;
     // If another term begins before the participant has stopped, no command starts in it.
     this.#isStopping = true;
-    this.#exitCode = exitCode;
+    this.exitCode = exitCode;
     this.#stopping.abort();
   };
 
-  #start(term: Term, undo: (() => void)[]): StartedCommand {
+  /** Starts the command. There is no `group` if the command could not start, and no `guard` without a shell. */
+  #start(term: Term, undo: (() => void)[]) {
     const { command, host, logger, leaseDurationMs } = this.#parts;
     const [file = ''] = command;
     const { lease, holder, fencingToken } = term;
-    let held: HeldCommand;
+    let held: ReturnType<typeof spawnHeld>;
     try {
       held = spawnHeld(command, {
         ...host.env,
@@ -117,13 +106,10 @@ export class CommandRun {
     );
     held.release();
     undo.push(host.beforeExit(() => group.signal('SIGKILL')));
-    if (!guard) {
-      logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
-      return { group, ended };
-    }
     // Extend the guard's deadline three times per lease duration, so that it does not pass while the command may lead.
-    const extend = () => guard.extend(this.#mayLiveMs(term, 'guardMs'));
-    undo.push(repeat(host.clock, leaseDurationMs / 3, extend));
+    const extend = () => guard?.extend(this.#mayLiveMs(term, 'guardMs'));
+    if (guard) undo.push(repeat(host.clock, leaseDurationMs / 3, extend));
+    else logger.info({}, 'No /bin/sh guards the command: only the end of its container ends it by force');
     return { group, guard, ended };
   }
 
@@ -149,13 +135,6 @@ export class CommandRun {
     const { leaseDurationMs } = this.#parts;
     return term.remainingMs() - (leaseDurationMs * SAFE_SHARE - killTimes(leaseDurationMs)[by]);
   }
-}
-
-/** A command in a term. `group` is absent if the command could not start. */
-interface StartedCommand {
-  readonly group?: ProcessGroup;
-  readonly guard?: GroupGuard;
-  readonly ended: Promise<CommandEnd>;
 }
 
 /** How a command ended, or why it did not start. */

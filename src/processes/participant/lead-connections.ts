@@ -16,7 +16,7 @@ const MAX_WAITING = 64;
  */
 const PAUSE_CHECK_MS = 1000;
 
-/** The headers of a stream of server-sent events. Proxies must not buffer it. */
+/** The headers of server-sent events. Proxies must not buffer them. */
 const EVENT_STREAM = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-store',
@@ -33,21 +33,7 @@ interface Program {
   readonly closed: Promise<void>;
 }
 
-/** The message to a connected program: whether it leads. */
-interface LeadAccount {
-  /** The Lease, `namespace/name`. */
-  readonly lease: string;
-  readonly holder: string;
-  /** False: the program must stop, and must close its connection after it has stopped. */
-  readonly leading: boolean;
-  /** Why the program must stop. */
-  readonly why?: string;
-  readonly fencingToken: number;
-  /** The program must stop at this time: milliseconds after it sent its request, on the machine's monotonic clock. */
-  readonly validUntilMs: number;
-}
-
-export interface LeadConnectionsParts {
+interface LeadConnectionsParts {
   readonly clock: Clock;
   /** The Lease, `namespace/name`. */
   readonly lease: string;
@@ -70,8 +56,8 @@ export class LeadConnections {
   readonly #waiting = new Set<Program>();
   /** The program that leads or led in this term. Set until it closes its connection. */
   #leader: Program | undefined;
-  /** When the last check for pauses ran; undefined while there are no checks. */
-  #checkedAt: Instant | undefined;
+  /** When the last check for pauses ran. Before the first one, no check is late. */
+  #checkedAt: Instant = Number.POSITIVE_INFINITY;
   #wasPaused = false;
 
   constructor(parts: LeadConnectionsParts) {
@@ -99,11 +85,10 @@ export class LeadConnections {
 
   /** Keeps a program's request open. The answer begins when the program leads. */
   join(response: ServerResponse): void {
+    const { clock, logger, onChange } = this.#parts;
     // After a pause, refuse requests until a check is on time. By then, all requests from the pause have been read.
     if (this.#wasPaused || this.#isCheckLate()) {
-      this.#parts.logger.info(
-        'Refused a request for the lead: it may have waited while this sidecar was paused',
-      );
+      logger.info('Refused a request for the lead: it may have waited while this sidecar was paused');
       endWith(response, 'the sidecar was paused, so the request may be old; retry now\n');
       return;
     }
@@ -111,7 +96,6 @@ export class LeadConnections {
       endWith(response, 'too many programs wait for the lead; retry later\n');
       return;
     }
-    const { clock, logger, onChange } = this.#parts;
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     const program = { response, askedAt: clock.now(), closed };
     const isFirst = !this.hasProgram;
@@ -131,9 +115,20 @@ export class LeadConnections {
     if (!program) return untilAborted(term.signal);
     this.#waiting.delete(program);
     this.#leader = program;
-    program.response.writeHead(200, EVENT_STREAM);
-    const endRepeats = this.#tellRepeatedly(program, term);
-    await Promise.all([untilAborted(term.signal), program.closed]);
+    const { clock, repeatMs } = this.#parts;
+    const { response, closed } = program;
+    const tell = (event: 'change' | 'heartbeat') => {
+      const data = JSON.stringify(this.#account(program, term));
+      if (!response.destroyed) response.write(`event: ${event}\ndata: ${data}\n\n`);
+    };
+    response.writeHead(200, EVENT_STREAM);
+    tell('change');
+    const endRepeats = repeat(clock, repeatMs, () => {
+      // If the program does not read, do not write a second message.
+      if (response.writableLength === 0) tell('heartbeat');
+    });
+    term.signal.addEventListener('abort', () => tell('change'), { once: true });
+    await Promise.all([untilAborted(term.signal), closed]);
     endRepeats();
   }
 
@@ -143,8 +138,7 @@ export class LeadConnections {
   }
 
   #isCheckLate(): boolean {
-    const { clock } = this.#parts;
-    return this.#checkedAt !== undefined && clock.now() - this.#checkedAt > 2 * PAUSE_CHECK_MS;
+    return this.#parts.clock.now() - this.#checkedAt > 2 * PAUSE_CHECK_MS;
   }
 
   #leave(program: Program): void {
@@ -158,40 +152,17 @@ export class LeadConnections {
     if (!this.hasProgram) onChange();
   }
 
-  /**
-   * Sends the state of the term to the program: now, repeatedly, and at the end of the term. The returned function
-   * stops the messages.
-   */
-  #tellRepeatedly(program: Program, term: Term): () => void {
-    const { clock, repeatMs } = this.#parts;
-    const { response } = program;
-    const tell = (event: 'change' | 'heartbeat') => {
-      const data = JSON.stringify(this.#account(program, term));
-      if (!response.destroyed) response.write(`event: ${event}\ndata: ${data}\n\n`);
-    };
-    const cancel = repeat(clock, repeatMs, () => {
-      // If the program does not read, do not write a second message.
-      if (response.writableLength === 0) tell('heartbeat');
-    });
-    const end = () => tell('change');
-    tell('change');
-    term.signal.addEventListener('abort', end, { once: true });
-    return () => {
-      cancel();
-      term.signal.removeEventListener('abort', end);
-    };
-  }
-
-  #account({ askedAt }: Program, term: Term): LeadAccount {
+  /** Returns the message to a program. If `leading` is false, the program must stop, and then close its connection. */
+  #account({ askedAt }: Program, term: Term) {
     const { clock, lease } = this.#parts;
     const { holder, fencingToken, signal } = term;
     const now = clock.now();
     const remainingMs = Math.min(term.remainingMs(), MAX_PROMISE_MS);
-    const validUntilMs = Math.floor(now - askedAt + remainingMs);
-    if (!signal.aborted && remainingMs > 0)
-      return { lease, holder, leading: true, fencingToken, validUntilMs };
+    const leading = !signal.aborted && remainingMs > 0;
     const why = signal.reason instanceof TermOver ? signal.reason.why : 'lost';
-    return { lease, holder, leading: false, why, fencingToken, validUntilMs };
+    // The program must stop at this time: milliseconds after it sent its request, on the machine's monotonic clock.
+    const validUntilMs = Math.floor(now - askedAt + remainingMs);
+    return { lease, holder, leading, ...(!leading && { why }), fencingToken, validUntilMs };
   }
 }
 

@@ -6,30 +6,15 @@ import { untilAborted } from '../../support/host.ts';
 import { listenOnSocket } from '../../support/unix-socket.ts';
 import {
   type Answer,
+  answerMetrics,
   type HttpServer,
+  type HttpServerParts,
   isReading,
   type Listen,
   pathOf,
   serveAnswers,
 } from '../http-server.ts';
 import { type LeadConnections, MAX_PROMISE_MS } from './lead-connections.ts';
-
-/** The current leader, in the sidecar's answer to the program in the same pod. */
-interface LeaderAccount {
-  /** The Lease, `namespace/name`. */
-  readonly lease: string;
-  readonly identity: string;
-  /** Empty if no leader is known. */
-  readonly holder: string;
-  readonly leading: boolean;
-  /** The fencing token of the term; absent if this candidate does not lead. */
-  readonly fencingToken?: number;
-  /**
-   * How long the program may lead without another request, in milliseconds from the start of the request. 0 if it must
-   * not lead, and always 0 if programs use connections to lead (rule 18).
-   */
-  readonly validForMs: number;
-}
 
 interface LeadershipParts {
   readonly clock: Clock;
@@ -62,22 +47,20 @@ export class Leadership {
   readonly lead = async (term: Term): Promise<void> => {
     this.#term = term;
     this.#acknowledged = new AbortController();
-    const led = this.#parts.connections?.lead(term);
-    await untilAborted(term.signal);
-    await (led ?? this.#untilPromisesExpire(term));
+    await (this.#parts.connections?.lead(term) ?? this.#leadByPromises(term));
     this.#term = undefined;
   };
 
-  /**
-   * Records that the program has stopped leading, or will not start. The Lease can then be released before the promises
-   * expire.
-   */
+  /** Records that the program has stopped leading, or will not start. The release then does not wait for promises. */
   acknowledge(): void {
     this.#acknowledged.abort();
   }
 
-  /** Returns the current leader. The reader may rely on it for `validForMs`. */
-  account(): LeaderAccount {
+  /**
+   * Returns the answer to a program in the same pod; `holder` is empty if no leader is known. Without another request, the
+   * program may lead for `validForMs` from the start of this one. That is always 0 if programs use connections (rule 18).
+   */
+  account() {
     const { clock, lease, connections } = this.#parts;
     const identity = this.#parts.identity();
     const term = this.#term;
@@ -93,8 +76,9 @@ export class Leadership {
     return { lease, identity, holder: seen === identity ? '' : seen, leading: false, validForMs: 0 };
   }
 
-  async #untilPromisesExpire(term: Term): Promise<void> {
+  async #leadByPromises(term: Term): Promise<void> {
     const { clock } = this.#parts;
+    await untilAborted(term.signal);
     // Do not wait longer than the term: another holder may have taken the Lease by force.
     const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
@@ -108,14 +92,14 @@ interface LeaderEndpointsParts {
   readonly connections?: LeadConnections | undefined;
   /** Gives up leadership. Resolves when the Lease is released. */
   readonly resign: () => Promise<void>;
-  readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
+  readonly metrics: HttpServerParts['metrics'];
 }
 
+/** Headers that proxies add to a request. */
+const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
+
 interface Endpoint {
-  /**
-   * The method of requests that affect which candidate leads. Only programs of the same pod may send them. Absent for
-   * requests that only read: GET and HEAD.
-   */
+  /** The method of requests that affect who leads: only for programs of the same pod. Absent: only GET and HEAD. */
   readonly effect?: 'GET' | 'POST';
   /** Returns the answer; undefined if the answer is a stream. */
   answer(
@@ -135,7 +119,15 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   },
   '/lead': {
     effect: 'GET',
-    answer: ({ connections }, request, response) => answerToLead(connections, request, response),
+    answer({ connections }, { headers }, response) {
+      if (!connections)
+        return { status: 404, body: 'this sidecar has no /lead: start it with --lead-by-connection\n' };
+      // The end of a proxy's connection does not show that the program behind the proxy has ended.
+      if (PROXY_HEADERS.some((name) => headers[name] !== undefined))
+        return { status: 403, body: 'not through a proxy: connect to the sidecar directly\n' };
+      connections.join(response);
+      return undefined;
+    },
   },
   '/resign': {
     effect: 'POST',
@@ -147,39 +139,20 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     },
   },
   '/healthz': { answer: () => ({ status: 200, body: 'ok\n' }) },
-  '/metrics': {
-    answer: async ({ metrics }) => ({
-      status: 200,
-      contentType: metrics.contentType,
-      body: await metrics.metrics(),
-    }),
-  },
+  '/metrics': { answer: answerMetrics },
 };
 
-/**
- * Serves the current leader to the programs in the same pod.
- *
- * @throws {Error} with the address and advice, if the server cannot listen on it.
- */
-export function startLeaderEndpoints(
-  listen: ListenAddress,
-  parts: LeaderEndpointsParts,
-): Promise<HttpServer> {
+/** Serves the leader to programs in the pod. @throws {Error} with the address and advice, if it cannot listen. */
+export function startLeaderEndpoints(listen: ListenAddress, parts: LeaderEndpointsParts) {
   const isLocal = ({ socket }: IncomingMessage) =>
     /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
   return serveEndpoints((server) => listenOn(server, listen), isLocal, parts);
 }
 
-/**
- * Serves the same answers on a Unix socket.
- * @throws {Error} with the path and advice, if the server cannot listen there.
- */
-export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts): Promise<HttpServer<void>> {
-  return serveEndpoints(
-    (server) => listenOnSocket(server, path),
-    () => true,
-    parts,
-  );
+/** Serves the same answers on a Unix socket. @throws {Error} with the path and advice, if it cannot listen. */
+export function startSocketEndpoints(path: string, parts: LeaderEndpointsParts) {
+  const isLocal = () => true;
+  return serveEndpoints((server) => listenOnSocket(server, path), isLocal, parts);
 }
 
 function serveEndpoints<Address>(
@@ -193,53 +166,25 @@ function serveEndpoints<Address>(
       const endpoint = ENDPOINTS[pathOf(request)];
       if (endpoint === undefined)
         return { status: 404, body: `not found; there are ${Object.keys(ENDPOINTS).join(', ')}\n` };
-      return refusalOf(request, endpoint, isLocal) ?? (await endpoint.answer(parts, request, response));
+      const refusal = refusalOf(request, endpoint, isLocal(request));
+      return refusal ?? (await endpoint.answer(parts, request, response));
     },
     onClose: () => parts.connections?.close(),
   });
 }
 
 /** Returns the answer that refuses a request; undefined if the request is allowed. */
-function refusalOf(
-  request: IncomingMessage,
-  { effect }: Endpoint,
-  isLocal: (request: IncomingMessage) => boolean,
-): Answer | undefined {
+function refusalOf(request: IncomingMessage, { effect }: Endpoint, isLocal: boolean): Answer | undefined {
   const { headers, method } = request;
-  if (!isAllowedHost(headers.host)) {
+  if (!isAllowedHost(headers.host))
     return { status: 403, body: 'the Host header names a website; ask by the address or by localhost\n' };
-  }
-  if (effect === undefined) {
+  if (effect === undefined)
     return isReading(request) ? undefined : { status: 405, body: 'only GET and HEAD\n' };
-  }
   if (method !== effect) return { status: 405, body: `only ${effect}\n` };
   // Every browser sends one of these headers. Other programs do not send them.
-  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
+  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined)
     return { status: 403, body: 'not for browsers\n' };
-  }
-  if (!isLocal(request)) {
-    return { status: 403, body: 'only for programs of the same pod: ask at 127.0.0.1\n' };
-  }
-  return undefined;
-}
-
-/** Headers that proxies add to a request. */
-const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
-
-/** Keeps a request for leadership open, or returns the answer that refuses it. */
-function answerToLead(
-  connections: LeadConnections | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Answer | undefined {
-  if (!connections) {
-    return { status: 404, body: 'this sidecar has no /lead: start it with --lead-by-connection\n' };
-  }
-  // The end of a proxy's connection does not show that the program behind the proxy has ended.
-  if (PROXY_HEADERS.some((name) => request.headers[name] !== undefined)) {
-    return { status: 403, body: 'not through a proxy: connect to the sidecar directly\n' };
-  }
-  connections.join(response);
+  if (!isLocal) return { status: 403, body: 'only for programs of the same pod: ask at 127.0.0.1\n' };
   return undefined;
 }
 

@@ -4,7 +4,7 @@ import type { ParticipateSettings } from '../../settings/participate-settings.ts
 import type { Host } from '../../support/host.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { CommandRun } from './command-run.ts';
-import { leaseOf, type Participation, participationOf, serveHealth } from './participation.ts';
+import { type Participation, participationOf, serveHealth } from './participation.ts';
 
 /** Signals that are forwarded to the command. */
 const SIGNALS: readonly NodeJS.Signals[] = [
@@ -50,16 +50,15 @@ async function runWrapper(
   participation: Participation,
   host: Host,
 ): Promise<number> {
-  const { logger } = participation;
+  const { namespace, lease, logger } = participation;
   const leaseDurationMs = leaseDurationSeconds * 1000;
   const run = new CommandRun({ command, leaseDurationMs, host, logger });
   host.onSignals(SIGNALS, (signal) => run.signal(signal));
   const metrics = new Registry();
   const participant = new Participant({ ...participation, metrics }, run.lead);
-  const health =
-    healthListen && (await serveHealth(healthListen, { clock: host.clock, participant, metrics }));
+  const health = healthListen && (await serveHealth(healthListen, host.clock, participant, metrics));
   const { identity } = participant;
-  logger.info({ lease: leaseOf(participation), identity, healthListen: health?.address }, 'Standing');
+  logger.info({ lease: `${namespace}/${lease}`, identity, healthListen: health?.address }, 'Standing');
   try {
     await participant.run(run.stopping);
   } finally {

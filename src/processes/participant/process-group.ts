@@ -44,12 +44,6 @@ export class ProcessGroup {
   }
 }
 
-/** A command whose process exists, but does not execute the command before its release. */
-export interface HeldCommand {
-  readonly child: ChildProcess;
-  release(): void;
-}
-
 const SHELL = '/bin/sh';
 
 /**
@@ -59,11 +53,11 @@ const SHELL = '/bin/sh';
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
- * Starts `command` in its own process group, so that all its processes can be ended. If there is no shell,
- * the command starts at once, without waiting for its release.
+ * Starts a process in its own group, so that all processes of the command can be ended. It executes `command` only after
+ * its release. If there is no shell, it executes the command at once.
  * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
  */
-export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): HeldCommand {
+export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
   const [file = '', ...args] = command;
   if (!existsSync(SHELL)) {
     return { child: spawn(file, args, { detached: true, stdio: 'inherit', env }), release() {} };
@@ -78,23 +72,10 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv): H
   const gate = child.stdio[3];
   // Ignore the error: the process has ended, and its exit event reports that.
   gate?.on('error', () => {});
-  return {
-    child,
-    release() {
-      if (gate && 'end' in gate) gate.end('go\n');
-    },
+  const release = () => {
+    if (gate && 'end' in gate) gate.end('go\n');
   };
-}
-
-/**
- * Kills a process group at its deadline, unless this process extends the deadline. A process that was killed or stopped
- * cannot extend it.
- */
-export interface GroupGuard {
-  /** Sets the deadline of the group, in milliseconds from now. */
-  extend(ms: number): void;
-  /** Ends the guard. Call it after the group has ended. */
-  end(): void;
+  return { child, release };
 }
 
 /**
@@ -114,37 +95,56 @@ done
 kill -9 "-$group"`;
 
 /**
- * Starts a shell that guards a process group. It uses less than a megabyte. Returns undefined if there is no
- * shell. A command that outlives this process then runs until the container ends.
+ * Starts a shell that kills a process group at its deadline, unless this process extends the deadline: a process that was
+ * killed or stopped cannot. It uses less than a megabyte. Returns undefined if there is no shell. A command that outlives
+ * this process then runs until the container ends.
  * @param ms the first deadline of the group.
  */
-export function startGroupGuard(group: number, ms: number, onLost: () => void): GroupGuard | undefined {
+export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   if (!existsSync(SHELL)) return undefined;
-  const shell = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
+  // Without a free descriptor, the shell has no stdin, and `error` follows.
+  const shell: ChildProcess = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  return guardOf(shell, onLost);
+  let isEnded = false;
+  const lost = () => {
+    if (!isEnded) onLost();
+    isEnded = true;
+  };
+  shell.once('error', lost);
+  shell.once('exit', lost);
+  // Ignore the error: the process has ended, and its exit event reports that.
+  shell.stdin?.on('error', () => {});
+  return {
+    /** Sets the deadline of the group, in milliseconds from now. */
+    extend(untilKillMs: number): void {
+      if (!isEnded) shell.stdin?.write(`${secondsOf(untilKillMs)}\n`);
+    },
+    /** Ends the guard. Call it after the group has ended. */
+    end(): void {
+      isEnded = true;
+      shell.stdin?.end('end\n');
+    },
+  };
 }
 
 /** Returns the states of the processes of a group, from /proc; undefined on systems without /proc. */
 function statesOfGroup(id: number): readonly string[] | undefined {
   try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(groupAndState)
-      .flatMap((found) => (found?.group === id ? [found.state] : []));
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    return pids.flatMap((pid) => stateInGroup(pid, id) ?? []);
   } catch {
     return undefined;
   }
 }
 
-function groupAndState(pid: string): { group: number; state: string } | undefined {
+function stateInGroup(pid: string, id: number): string | undefined {
   try {
     // The name of the program is in parentheses and may contain any character.
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
-    const [state = '', , group] = afterName.split(' ');
-    return { group: Number(group), state };
+    const [state, , group] = afterName.split(' ');
+    return Number(group) === id ? state : undefined;
   } catch {
     // The process has ended in the meantime.
     return undefined;
@@ -164,27 +164,6 @@ function assertExecutable(file: string, { PATH = '' }: NodeJS.ProcessEnv): void 
     }
   }
   throw problem;
-}
-
-function guardOf(shell: ChildProcess, onLost: () => void): GroupGuard {
-  let isEnded = false;
-  const lost = () => {
-    if (!isEnded) onLost();
-    isEnded = true;
-  };
-  shell.once('error', lost);
-  shell.once('exit', lost);
-  // Ignore the error: the process has ended, and its exit event reports that.
-  shell.stdin?.on('error', () => {});
-  return {
-    extend(ms) {
-      if (!isEnded) shell.stdin?.write(`${secondsOf(ms)}\n`);
-    },
-    end() {
-      isEnded = true;
-      shell.stdin?.end('end\n');
-    },
-  };
 }
 
 /** Formats seconds for `timeout`. Never returns 0, which would mean no limit. */

@@ -6,7 +6,7 @@ import { type Clock, sleep } from '../../support/clock.ts';
 import type { Host } from '../../support/host.ts';
 import { LeadConnections, MAX_PROMISE_MS } from './lead-connections.ts';
 import { Leadership, startLeaderEndpoints, startSocketEndpoints } from './leader-endpoints.ts';
-import { leaseOf, type Participation, serveHealth } from './participation.ts';
+import { type Participation, serveHealth } from './participation.ts';
 
 /** Interval of messages to a leading program, in milliseconds. A message must not expire while the Lease is renewed. */
 const REPEAT_INTERVAL_MS = 2000;
@@ -26,7 +26,7 @@ export async function runSidecar(
   const { candidateOnly, readyUrl, healthListen, socket, leadByConnection } = settings;
   const stop = host.stopOn('SIGTERM', 'SIGINT');
   const metrics = new Registry();
-  const lease = leaseOf(participation);
+  const lease = `${participation.namespace}/${participation.lease}`;
   const connections = leadByConnection
     ? new LeadConnections({
         clock,
@@ -45,10 +45,8 @@ export async function runSidecar(
     connections,
   });
   const resumeDelayMs = leadByConnection ? MAX_PROMISE_MS : 0;
-  const participant: Participant = new Participant(
-    { ...participation, metrics, resumeDelayMs },
-    leadership.lead,
-  );
+  const options = { ...participation, metrics, resumeDelayMs };
+  const participant: Participant = new Participant(options, leadership.lead);
   let isReady = readyUrl === undefined;
   const canLead = () => isReady && (connections?.hasProgram ?? true);
   const joinOrWithdraw = () => {
@@ -61,7 +59,7 @@ export async function runSidecar(
   const listen = candidateOnly ? undefined : settings.listen;
   const server = listen && (await startLeaderEndpoints(listen, parts));
   const socketServer = socket === undefined ? undefined : await startSocketEndpoints(socket, parts);
-  const health = healthListen && (await serveHealth(healthListen, { clock, participant, metrics }));
+  const health = healthListen && (await serveHealth(healthListen, clock, participant, metrics));
   const { identity } = participant;
   const addresses = { listen: server?.address, socket, healthListen: health?.address };
   logger.info({ lease, identity, ...addresses }, 'Standing');
@@ -124,22 +122,18 @@ export async function watchReadiness(
   }
 }
 
-async function answersOk(url: URL, clock: Clock, ending: AbortSignal): Promise<boolean> {
-  const timeout = new AbortController();
-  const signal = AbortSignal.any([timeout.signal, ending]);
-  const cancel = clock.setTimer(() => timeout.abort(), TIMEOUT_MS);
-  try {
-    return await new Promise<boolean>((resolve, reject) => {
-      const asked = get(url, { signal, agent: false }, ({ statusCode = 0 }) => {
-        resolve(statusCode >= 200 && statusCode < 300);
-        // Only the status matters. Do not read the body.
-        asked.destroy();
-      });
-      asked.on('error', reject);
+function answersOk(url: URL, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = get(url, { signal, agent: false }, ({ statusCode = 0 }) => {
+      resolve(statusCode >= 200 && statusCode < 300);
+      // Only the status matters. Do not read the body.
+      asked.destroy();
     });
-  } catch {
-    return false;
-  } finally {
-    cancel();
-  }
+    const cancel = clock.setTimer(() => asked.destroy(), TIMEOUT_MS);
+    asked.on('error', () => {});
+    asked.on('close', () => {
+      cancel();
+      resolve(false);
+    });
+  });
 }
