@@ -1,8 +1,8 @@
 import { ownersOf } from '../coordination/field-owner.ts';
 import { decideElection } from '../election/decide.ts';
 import { type Decision, REASONS, type Reason } from '../election/decision.ts';
-import type { LeaseCandidate, Now } from '../election/model.ts';
-import { surveyElection } from '../election/view.ts';
+import type { Now } from '../election/model.ts';
+import { candidatesIn, surveyElection } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import type { LockHolder } from './evidence.ts';
 import type { ConditionAccount } from './evidence-account.ts';
@@ -64,18 +64,18 @@ export function accountFor(
   const view = surveyElection(input, now);
   const { tenure } = view;
   const supposed = assumeAnswers(view, decision);
-  const candidates = rank(supposed, decision, input, now);
-  const holder = tenure.kind === 'held' ? tenure.holder : undefined;
+  const candidates = rank(supposed, decision, view);
   return {
-    status: describeStatus(election, decision, view, now),
-    verdict: verdictOn(holder, supposed, decision),
+    status: describeStatus(decision, view, rawLease),
+    verdict: verdictOn(supposed, decision),
     expiresInSeconds: tenure.kind === 'held' ? (tenure.expiresAt - now.monotonic) / 1000 : undefined,
     reason: decision.reason,
     candidates,
     strategy: strategyOf(supposed, input.lease?.strategy ?? '', ownersOf(rawLease, ['spec', 'strategy'])),
     coordinator,
     blockers: blockersOf(decision, candidates, coordinator, { elections: [election], now }),
-    ifLeaderDied: holder === undefined ? undefined : rehearse(input, now, [{ kind: 'crash', name: holder }]),
+    ifLeaderDied:
+      tenure.kind === 'held' ? rehearse(input, now, [{ kind: 'crash', name: tenure.holder }]) : undefined,
     crashEvidence,
   };
 }
@@ -86,21 +86,17 @@ function strategyOf(
   writtenBy: readonly string[],
 ): StrategyAccount {
   const resolved = 'strategy' in outcome ? outcome.strategy : undefined;
-  const parties = standings.flatMap(({ candidate, state }) => (state === 'Live' ? [candidate] : []));
-  const [asking = [], others = []] = [true, false].map((isAsking) =>
-    parties.filter((candidate) => (asksFor(candidate)[0] === resolved) === isAsking),
-  );
+  const parties = candidatesIn(standings, 'Live').map(({ name, preference }) => ({
+    name,
+    asksFor: preference.kind === 'strategy' ? [preference.strategy] : preference.strategies,
+  }));
   return {
     resolved,
-    askedBy: asking.map(({ name }) => name),
-    others: others.map((candidate) => ({ name: candidate.name, asksFor: asksFor(candidate) })),
+    askedBy: parties.filter(({ asksFor }) => asksFor[0] === resolved).map(({ name }) => name),
+    others: parties.filter(({ asksFor }) => asksFor[0] !== resolved),
     onLease,
     writtenBy,
   };
-}
-
-function asksFor({ preference }: LeaseCandidate): readonly string[] {
-  return preference.kind === 'strategy' ? [preference.strategy] : preference.strategies;
 }
 
 function blockersOf(

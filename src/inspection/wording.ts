@@ -51,9 +51,6 @@ export function waitsFor(reason: Reason): string | undefined {
 
 /** Advice for a reason that occurs in every election, if a Lease keeps it for long. */
 const lastingAdvice: Readonly<Partial<Record<Reason, string>>> = {
-  ...Object.fromEntries(
-    Object.keys(nextSteps).map((reason) => [reason, 'If this lasts, no coordinator is running: run doctor.']),
-  ),
   AwaitingAcks: 'If this lasts longer than a few seconds, no coordinator is running: run doctor.',
   PreemptionPending:
     'If this lasts more than a minute, the holder does not honour preferredHolder: restart it.',
@@ -83,6 +80,7 @@ const advice: Readonly<Partial<Record<Reason, string>>> = {
 
 /** Returns advice about a reason; undefined if there is nothing to do. */
 export function adviceOn(reason: Reason): string | undefined {
+  if (reason in nextSteps) return advice[reason] ?? 'If this lasts, no coordinator is running: run doctor.';
   return advice[reason] ?? lastingAdvice[reason];
 }
 
