@@ -1,5 +1,5 @@
 import { leaseKey } from '../coordination/lease-key.ts';
-import { FENCE, type Lease, type LeaseCandidate, type MicroTime, type Now } from '../election/model.ts';
+import { FENCE, type Lease, type LeaseCandidate, type Now } from '../election/model.ts';
 import { humanDuration } from '../support/text.ts';
 import type { AuditObservation, Heartbeats, UnreadPart, WatchedLease } from './audit-observation.ts';
 import {
@@ -26,6 +26,12 @@ export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
 /** `held`: renewed within its duration. `untimed`: its expiry is unknown. */
 export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
+
+interface Explanation {
+  readonly severity: Severity;
+  readonly meaning: string;
+  readonly advice: string;
+}
 
 /** The possible problems of a Lease, most severe first. */
 export const auditFindings = {
@@ -85,18 +91,13 @@ export const auditFindings = {
     advice:
       'If its program is uninstalled: kubectl delete lease LEASE -n NAMESPACE. Otherwise see why it does not lead.',
   },
-} as const satisfies Readonly<
-  Record<string, { readonly severity: Severity; readonly meaning: string; readonly advice: string }>
->;
+} as const satisfies Readonly<Record<string, Explanation>>;
 
 export type AuditFindingName = keyof typeof auditFindings;
 
-export interface AuditFinding {
+export interface AuditFinding extends Explanation {
   readonly finding: AuditFindingName;
-  readonly severity: Severity;
   readonly what: string;
-  readonly meaning: string;
-  readonly advice: string;
 }
 
 export interface LeaseAudit {
@@ -186,6 +187,7 @@ function auditLease(
   const { lease } = watched;
   const { namespace, name, holderIdentity: holder = '', leaseDurationSeconds } = lease;
   const holding = { lease, candidate: candidates.find((candidate) => candidate.name === holder) };
+  const hasCandidates = candidates.length > 0;
   const state = stateOf(watched, now);
   const isHolding = state !== 'free' && state !== 'fenced';
   const binding = bindHolder(holding, isHolding ? pods : undefined);
@@ -201,16 +203,12 @@ function auditLease(
     renewedSecondsAgo: sinceRenewal(watched, now),
     renewsEverySeconds,
     crashCostsSeconds:
-      state === 'held' ? crashCosts(elector, leaseDurationSeconds ?? 0, renewsEverySeconds) : undefined,
-    standbys:
-      candidates.length > 0
-        ? standbysAmong(candidates, holder, now.wall - CANDIDATE_VALIDITY)
-        : pod && pods?.replicasBeside(pod),
+      state === 'held' ? crashCosts(elector, leaseDurationSeconds, renewsEverySeconds) : undefined,
+    standbys: hasCandidates ? standbysAmong(candidates, holder, now) : pod && pods?.replicasBeside(pod),
     leaseTransitions: lease.leaseTransitions,
-    crashEvidence: evidenceFor(elector, holding, candidates.length > 0, pods),
+    crashEvidence: isHolding ? crashEvidenceFor(holding, hasCandidates, pods) : 'NoHolder',
   };
-  const findings = findingsOn({ watched, binding, record, hasCandidates: candidates.length > 0, now });
-  return { ...record, findings };
+  return { ...record, findings: findingsOn({ watched, binding, record, hasCandidates, now }) };
 }
 
 function stateOf(watched: WatchedLease, now: Now): HoldingState {
@@ -248,30 +246,17 @@ function electorOf(lease: Lease, candidates: readonly LeaseCandidate[]): Elector
  * Returns the time without a leader after a crash: until the Lease expires, and then until a standby polls it. A standby
  * polls as often as the holder renews. A participant watches the Lease and does not poll.
  */
-function crashCosts(
-  elector: Elector | undefined,
-  durationSeconds: number,
-  everySeconds: number | undefined,
-): number {
-  return durationSeconds + (elector === 'participant' ? 0 : (everySeconds ?? DEFAULT_RETRY_SECONDS));
+function crashCosts(elector?: Elector, durationSeconds = 0, everySeconds = DEFAULT_RETRY_SECONDS): number {
+  return durationSeconds + (elector === 'participant' ? 0 : everySeconds);
 }
 
 /** A program may have a candidate with the same name in both groups. */
-function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, since: MicroTime): number {
+function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, now: Now): number {
+  const since = now.wall - CANDIDATE_VALIDITY;
   const valid = candidates.filter(
     ({ name, isDeleting, renewTime = 0n }) => name !== holder && !isDeleting && renewTime >= since,
   );
   return new Set(valid.map((candidate) => candidate.name)).size;
-}
-
-function evidenceFor(
-  elector: Elector | undefined,
-  holding: Parameters<typeof crashEvidenceFor>[0],
-  hasCandidates: boolean,
-  pods: PodIndex | undefined,
-): CrashEvidence {
-  if (elector === undefined) return 'NoHolder';
-  return elector === 'coordinator' ? 'CoordinatorLock' : crashEvidenceFor(holding, hasCandidates, pods);
 }
 
 /** Returns the findings, most severe first. */
