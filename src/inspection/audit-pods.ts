@@ -106,16 +106,16 @@ export interface HolderBinding {
   readonly sureness: Sureness;
   readonly pod: AuditedPod | undefined;
   /** The container of the leading program; undefined if it is not known. */
-  readonly container: string | undefined;
+  readonly container?: string | undefined;
   /** Why the holder's Pod is gone: completes `Its Pod ...`. Undefined unless it is known to be gone. */
-  readonly gone: string | undefined;
+  readonly gone?: string | undefined;
 }
 
-type HolderFacts = Pick<Holding, 'lease' | 'candidate'>;
+export type HolderFacts = Pick<Holding, 'lease' | 'candidate'>;
 
 /** Finds the Pod and the container of the holder. `pods` is undefined if Pods could not be listed. */
 export function bindHolder(holding: HolderFacts, pods: PodIndex | undefined): HolderBinding {
-  if (pods === undefined) return unbound('unknown');
+  if (pods === undefined) return { sureness: 'unknown', pod: undefined };
   const binding = bindByUid(holding, pods) ?? bindByName(holding, pods) ?? bindByNode(holding, pods);
   const { pod } = binding;
   if (!pod) return binding;
@@ -130,12 +130,12 @@ function bindByUid({ lease, candidate }: HolderFacts, pods: PodIndex): HolderBin
   if (candidate?.pod) {
     const { name, uid } = candidate.pod;
     const pod = pods.withUid(uid);
-    return pod ? bound('owner', pod) : { ...unbound('owner'), gone: `${name} is gone` };
+    return { sureness: 'owner', pod, gone: pod ? undefined : `${name} is gone` };
   }
   const { name, uid } = PARTICIPANT_IDENTITY.exec(lease.holderIdentity ?? '')?.groups ?? {};
   if (name === undefined || uid === undefined) return undefined;
   const pod = pods.withHostname(shortHostname(name), lease.namespace);
-  if (pod?.name === name && pod.uid.startsWith(uid)) return bound('uid', pod);
+  if (pod?.name === name && pod.uid.startsWith(uid)) return { sureness: 'uid', pod };
   if (!lease.isRenewedByParticipant || pod?.name !== name) return undefined;
   return replaced('uid', name);
 }
@@ -148,7 +148,7 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
   if (!pod) return undefined;
   const { createdAt = 0n } = pod;
   const isYounger = acquireTime !== undefined && createdAt > acquireTime + BigInt(TOLERATED_SKEW_MS * 1000);
-  return isYounger ? replaced('none', pod.name) : bound('name', pod);
+  return isYounger ? replaced('none', pod.name) : { sureness: 'name', pod };
 }
 
 /** With hostNetwork, all Pods on a node have its hostname. The names of the Lease and of a container tell them apart. */
@@ -160,7 +160,8 @@ function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
       (each) => beginsWith(each, program) || beginsWith(program, each),
     ),
   );
-  return pod && others.length === 0 ? bound('node', pod) : unbound(onHost.length > 0 ? 'node' : 'none');
+  if (pod && others.length === 0) return { sureness: 'node', pod };
+  return { sureness: onHost.length > 0 ? 'node' : 'none', pod: undefined };
 }
 
 /** Whether a Lease is a coordinator's lock, including the lock of the controller built into kube-apiserver. */
@@ -172,16 +173,8 @@ function beginsWith(name: string, part: string): boolean {
   return name === part || name.startsWith(`${part}-`);
 }
 
-function bound(sureness: Sureness, pod: AuditedPod): HolderBinding {
-  return { ...unbound(sureness), pod };
-}
-
 function replaced(sureness: Sureness, name: string): HolderBinding {
-  return { ...unbound(sureness), gone: `${name} is gone: a later Pod has its name` };
-}
-
-function unbound(sureness: Sureness): HolderBinding {
-  return { sureness, pod: undefined, container: undefined, gone: undefined };
+  return { sureness, pod: undefined, gone: `${name} is gone: a later Pod has its name` };
 }
 
 /** Returns the host in `<host>_<uuid>`, the format of client-go. Returns any other identity unchanged. */

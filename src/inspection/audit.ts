@@ -1,19 +1,20 @@
 import { leaseKey } from '../coordination/lease-key.ts';
-import { FENCE, type Lease, type LeaseCandidate, type Now } from '../election/model.ts';
+import { FENCE, type LeaseCandidate, type Now } from '../election/model.ts';
 import { humanDuration } from '../support/text.ts';
-import type { AuditObservation, Heartbeats, UnreadPart, WatchedLease } from './audit-observation.ts';
+import type { AuditObservation, WatchedLease } from './audit-observation.ts';
 import {
   type AuditedPod,
   bindHolder,
   type CrashEvidence,
   crashEvidenceFor,
   type HolderBinding,
+  type HolderFacts,
   isCoordinatorLock,
   PodIndex,
   type Sureness,
 } from './audit-pods.ts';
 import { compareKeys } from './elections.ts';
-import type { Severity } from './findings.ts';
+import type { Finding } from './findings.ts';
 
 /**
  * The elector of a holder.
@@ -27,11 +28,7 @@ export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 /** `held`: renewed within its duration. `untimed`: its expiry is unknown. */
 export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
-interface Explanation {
-  readonly severity: Severity;
-  readonly meaning: string;
-  readonly advice: string;
-}
+type Explanation = Required<Pick<Finding, 'severity' | 'meaning' | 'advice'>>;
 
 /** The possible problems of a Lease, most severe first. */
 export const auditFindings = {
@@ -129,14 +126,7 @@ export interface LeaseAudit {
   readonly findings: readonly AuditFinding[];
 }
 
-export interface Audit {
-  readonly watchedSeconds: number;
-  /** The Leases with the most severe findings first. */
-  readonly leases: readonly LeaseAudit[];
-  readonly heartbeats: Heartbeats;
-  readonly renewalsPerSecond: number;
-  readonly unread: readonly UnreadPart[];
-}
+export type Audit = ReturnType<typeof auditOf>;
 
 /** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
 const DEFAULT_RETRY_SECONDS = 2;
@@ -151,7 +141,8 @@ const CANDIDATE_VALIDITY = 30n * 60_000_000n;
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 
-export function auditOf(seen: AuditObservation): Audit {
+/** Returns the audit of all Leases, those with the most severe findings first. */
+export function auditOf(seen: AuditObservation) {
   const pods = seen.pods && new PodIndex(seen.pods);
   const candidates = Map.groupBy(seen.candidates, ({ namespace, leaseName }) =>
     leaseKey(namespace, leaseName),
@@ -192,7 +183,7 @@ function auditLease(
   const isHolding = state !== 'free' && state !== 'fenced';
   const binding = bindHolder(holding, isHolding ? pods : undefined);
   const { pod, container, sureness } = binding;
-  const elector = isHolding ? electorOf(lease, candidates) : undefined;
+  const elector = isHolding ? electorOf(holding) : undefined;
   const renewsEverySeconds = intervalOf(watched);
   const record: Facts['record'] = {
     ...{ namespace, name, holder, state },
@@ -234,12 +225,10 @@ function intervalOf({ renewals }: WatchedLease): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-function electorOf(lease: Lease, candidates: readonly LeaseCandidate[]): Elector {
-  const { holderIdentity, strategy, isRenewedByParticipant } = lease;
+function electorOf({ lease, candidate }: HolderFacts): Elector {
   if (isCoordinatorLock(lease)) return 'coordinator';
-  if (isRenewedByParticipant) return 'participant';
-  const isCandidate = candidates.some((candidate) => candidate.name === holderIdentity);
-  return isCandidate || strategy ? 'coordinated' : 'plain';
+  if (lease.isRenewedByParticipant) return 'participant';
+  return candidate || lease.strategy ? 'coordinated' : 'plain';
 }
 
 /**
@@ -259,14 +248,11 @@ function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, no
   return new Set(valid.map((candidate) => candidate.name)).size;
 }
 
-/** Returns the findings, most severe first. */
 function findingsOn(facts: Facts): readonly AuditFinding[] {
-  const { record } = facts;
-  const found = record.state === 'held' ? findingsOnHeld(facts) : [findingOnUnheld(facts)];
+  const found = facts.record.state === 'held' ? findingsOnHeld(facts) : [findingOnUnheld(facts)];
   return found
     .filter((each) => each !== undefined)
-    .map(([finding, what]) => ({ finding, ...auditFindings[finding], what }))
-    .toSorted((a, b) => rankOf(a.finding) - rankOf(b.finding));
+    .map(([finding, what]) => ({ finding, ...auditFindings[finding], what }));
 }
 
 type Found = readonly [finding: AuditFindingName, what: string] | undefined;
@@ -293,6 +279,7 @@ function findingOnUnheld({ watched, binding, record, hasCandidates, now }: Facts
   return [where === '' ? 'HolderSilent' : 'HolderGone', `${silent}${where}`];
 }
 
+/** Returns the findings, most severe first. */
 function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts): readonly Found[] {
   const { holder, durationSeconds = 0, renewedSecondsAgo = 0, crashCostsSeconds = 0, pod } = record;
   const { count, lastAt, longestMs } = watched.renewals;
