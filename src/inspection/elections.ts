@@ -61,7 +61,8 @@ export async function observeElections(
 ): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName } = scope;
   const candidateApis = await servedCandidateApis(client);
-  const fieldSelector = leaseName && `metadata.name=${escaped(leaseName)}`;
+  // A leaseName may contain selector syntax.
+  const fieldSelector = leaseName && `metadata.name=${leaseName.replace(/[\\,=]/g, '\\$&')}`;
   const [leases, { candidates, forbiddenApis }] = await Promise.all([
     listObjects(client, {
       path: resourcePaths.leases(namespace),
@@ -129,11 +130,7 @@ export async function listPods<T>(
   return (await listObjects(client, request)).objects;
 }
 
-export interface ListedCandidate {
-  readonly apiVersion: CandidateApiVersion;
-  readonly raw: KubernetesObject;
-  readonly candidate: LeaseCandidate;
-}
+export type ListedCandidate = Awaited<ReturnType<typeof listCandidates>>['candidates'][number];
 
 /** Lists candidates. Rejects like {@link listObjects}; a refusal is an error only if all APIs refuse. */
 export async function listCandidates(
@@ -141,10 +138,7 @@ export async function listCandidates(
   apis: readonly CandidateApiVersion[],
   namespace: string,
   query: Query = {},
-): Promise<{
-  readonly candidates: readonly ListedCandidate[];
-  readonly forbiddenApis: readonly CandidateApiVersion[];
-}> {
+) {
   const refusals = new Map<CandidateApiVersion, ApiError>();
   const lists = await Promise.all(
     apis.map(async (apiVersion) => {
@@ -306,11 +300,6 @@ export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: st
 
 function decodeBoth(raw: KubernetesObject): { readonly raw: KubernetesObject; readonly lease: Lease } {
   return { raw, lease: decodeLease(raw) };
-}
-
-/** Escapes a leaseName: it may contain selector syntax. */
-function escaped(value: string): string {
-  return value.replace(/[\\,=]/g, '\\$&');
 }
 
 /** Compares by namespace, then by name. */

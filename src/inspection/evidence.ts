@@ -10,50 +10,25 @@ import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects
 import type { DoctorSettings } from '../settings/inspection-settings.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
-import {
-  type ClusterClock,
-  type ClusterScope,
-  listObjects,
-  type ObservedElections,
-  observeElections,
-  type ServerAhead,
-} from './elections.ts';
+import { type ClusterClock, type ClusterScope, listObjects, observeElections } from './elections.ts';
 
-export interface Evidence {
-  /** The version from /version; empty if unknown. */
-  readonly serverVersion: string;
-  /** The user, as the server reports it; empty if unknown. */
-  readonly user: string;
-  /** Undefined if these credentials may not read Leases or LeaseCandidates. */
-  readonly elections: ObservedElections | undefined;
-  /** The namespace to which the user's or the coordinator's permissions are limited; undefined for no limit. */
-  readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
-  readonly lock: LockHolder;
-  readonly lockNamespace: string;
-  /** The valid locks in other namespaces. */
-  readonly otherLocks: readonly { readonly namespace: string; readonly holder: string }[];
-  readonly trial: TrialLease;
-  readonly missingRights: readonly Right[];
-  /** Undefined if the server sends no Date header. */
-  readonly serverAheadMs: ServerAhead | undefined;
-}
+export type Evidence = Awaited<ReturnType<typeof gatherEvidence>>;
 
 /** The result of creating a Lease as a dry run. */
 type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** `namespace`: of the trial Lease, and of the elections if the user may not read all namespaces. */
-interface ExaminationRequest extends ClusterScope {
-  readonly clock: ClusterClock;
-  readonly settings: DoctorSettings;
-}
-
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
-/** Examines a cluster without changing it. Rejects with the errors of the client if the server cannot be reached. */
-export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
+/**
+ * Examines a cluster without changing it. `namespace`: of the trial Lease, and of the elections if the user may not read
+ * all namespaces. Rejects with the errors of the client if the server cannot be reached.
+ */
+export async function gatherEvidence(
+  request: ClusterScope & { readonly clock: ClusterClock; readonly settings: DoctorSettings },
+) {
   const { client, clock, namespace, settings } = request;
   const { lockNamespace, leaderLabel, isCrashEvidenceUsed } = settings;
   const rights = [
@@ -80,9 +55,12 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   // A coordinator that is limited to namespaces does not read Namespaces.
   const neededHere = missingHere.filter(({ resource }) => resource !== 'namespaces');
   return {
+    // Empty if unknown, like the user.
     serverVersion: textField(version ?? {}, 'gitVersion') ?? '',
     user,
+    // Undefined if these credentials may not read Leases or LeaseCandidates.
     elections,
+    // The namespace to which the user's or the coordinator's permissions are limited; undefined for no limit.
     limitedTo: { elections: here && namespace, rights: hasMoreHere ? namespace : undefined },
     lock,
     lockNamespace,
@@ -184,7 +162,7 @@ async function whoAmI(client: KubernetesClient): Promise<string> {
   }
 }
 
-async function tryLease({ client, namespace }: ExaminationRequest): Promise<TrialLease> {
+async function tryLease({ client, namespace }: ClusterScope): Promise<TrialLease> {
   const body = {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -223,12 +201,12 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
   return isJsonObject(status) && status['allowed'] === true;
 }
 
-/** Returns none if these credentials may not list Leases. */
+/** Returns the valid locks in other namespaces; none if these credentials may not list Leases. */
 async function readOtherLocks(
   client: KubernetesClient,
   clock: Clock,
   namespace: string,
-): Promise<Evidence['otherLocks']> {
+): Promise<readonly { readonly namespace: string; readonly holder: string }[]> {
   const list = listObjects(client, {
     path: resourcePaths.leases(''),
     query: { fieldSelector: `metadata.name=${coordinatorLease.name}` },

@@ -2,8 +2,8 @@ import { isSeparateLock, lockRefusal } from '../controller/other-locks.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { REASONS, type Reason } from '../election/decision.ts';
-import { coordinatorLease, type MicroTime, type Now } from '../election/model.ts';
-import { type ElectionInput, surveyElection } from '../election/view.ts';
+import { coordinatorLease, type MicroTime } from '../election/model.ts';
+import { candidatesIn, surveyElection } from '../election/view.ts';
 import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
 import { describeRight, type Evidence, type Right } from './evidence.ts';
 import { type LeaseStatus, statusOf } from './lease-status.ts';
@@ -294,9 +294,7 @@ export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
 export function checkCandidates({ elections, now }: ObservedAt): readonly Finding[] {
   const standings = elections.flatMap(({ input }) => surveyElection(input, now).standings);
   const findings = (['Unresponsive', 'Expired'] as const).flatMap((state): Finding[] => {
-    const names = standings
-      .filter((one) => one.state === state)
-      .map(({ candidate }) => `${candidate.namespace}/${candidate.name}`);
+    const names = candidatesIn(standings, state).map(({ namespace, name }) => `${namespace}/${name}`);
     if (names.length === 0) return [];
     return [
       {
@@ -342,7 +340,14 @@ function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
 }
 
 export function checkPriorities({ elections, now }: ObservedAt): readonly Finding[] {
-  const candidates = elections.flatMap(({ input }) => prioritiesIn(input, now));
+  const candidates = elections.flatMap(({ input }) =>
+    input.candidates.map(({ candidate: { namespace, name, priority } }) => ({
+      name: `${namespace}/${name}`,
+      priority: describePriority(priority.value, endOf(priority)),
+      hasEnded: priority.end !== undefined && priority.end.at <= now.wall,
+      unreadable: priority.unreadable,
+    })),
+  );
   const ended = candidates.filter(({ hasEnded }) => hasEnded).map(({ name }) => name);
   const inForce = candidates.filter(({ priority, hasEnded }) => priority !== '0' && !hasEnded);
   const unreadable = candidates.filter((candidate) => candidate.unreadable !== undefined);
@@ -367,13 +372,4 @@ export function checkPriorities({ elections, now }: ObservedAt): readonly Findin
     );
   }
   return findings;
-}
-
-function prioritiesIn({ namespace, candidates }: ElectionInput, now: Now) {
-  return candidates.map(({ candidate: { name, priority } }) => ({
-    name: `${namespace}/${name}`,
-    priority: describePriority(priority.value, endOf(priority)),
-    hasEnded: priority.end !== undefined && priority.end.at <= now.wall,
-    unreadable: priority.unreadable,
-  }));
 }

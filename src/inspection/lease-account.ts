@@ -1,64 +1,31 @@
 import { ownersOf } from '../coordination/field-owner.ts';
 import { decideElection } from '../election/decide.ts';
-import { type Decision, REASONS, type Reason } from '../election/decision.ts';
+import { type Decision, REASONS } from '../election/decision.ts';
 import type { Now } from '../election/model.ts';
 import { candidatesIn, surveyElection } from '../election/view.ts';
 import type { ObservedElection } from './elections.ts';
 import type { LockHolder } from './evidence.ts';
 import type { ConditionAccount } from './evidence-account.ts';
 import { checkCandidates, checkPriorities, type ObservedAt } from './findings.ts';
-import {
-  assumeAnswers,
-  describeStatus,
-  type LeaseStatus,
-  type RankedCandidate,
-  rank,
-  verdictOn,
-} from './lease-status.ts';
-import { type Rehearsal, rehearse } from './rehearsal.ts';
+import { assumeAnswers, describeStatus, type RankedCandidate, rank, verdictOn } from './lease-status.ts';
+import { rehearse } from './rehearsal.ts';
 import { adviceOn, describeLoss, listed } from './wording.ts';
 
-export interface Blocker {
-  readonly what: string;
-  readonly advice: string;
-}
-
 /** The strategy of a Lease and its origin. */
-export interface StrategyAccount {
-  /** The strategy that the candidates agree on; undefined if they conflict or name none. */
-  readonly resolved: string | undefined;
-  /** Candidates whose first choice is the resolved strategy. */
-  readonly askedBy: readonly string[];
-  /** Candidates whose first choice is another strategy. */
-  readonly others: readonly { readonly name: string; readonly asksFor: readonly string[] }[];
-  /** The strategy in the Lease; empty for none. */
-  readonly onLease: string;
-  /** The field managers of the strategy field. */
-  readonly writtenBy: readonly string[];
-}
+export type StrategyAccount = ReturnType<typeof strategyOf>;
 
-export interface LeaseAccount {
-  readonly status: LeaseStatus;
-  readonly verdict: string;
-  /** Time until the Lease expires, in seconds; undefined if it has expired or has no holder. */
-  readonly expiresInSeconds: number | undefined;
-  readonly reason: Reason;
-  readonly candidates: readonly RankedCandidate[];
-  readonly strategy: StrategyAccount;
-  readonly coordinator: LockHolder;
-  readonly blockers: readonly Blocker[];
-  readonly ifLeaderDied: Rehearsal | undefined;
-  /** The conditions of crash evidence; undefined if the caller did not request them, or if the holder is not silent. */
-  readonly crashEvidence: readonly ConditionAccount[] | undefined;
-}
+export type LeaseAccount = ReturnType<typeof accountFor>;
 
-/** Explains a Lease, using the controller's own decision function. */
+/**
+ * Explains a Lease, using the controller's own decision function.
+ * @param crashEvidence undefined if the caller does not need the conditions, or if the holder is not silent
+ */
 export function accountFor(
   election: ObservedElection,
   coordinator: LockHolder,
   now: Now,
-  crashEvidence?: LeaseAccount['crashEvidence'],
-): LeaseAccount {
+  crashEvidence?: readonly ConditionAccount[],
+) {
   const { input, rawLease } = election;
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
@@ -68,6 +35,7 @@ export function accountFor(
   return {
     status: describeStatus(decision, view, rawLease),
     verdict: verdictOn(supposed, decision),
+    // Undefined if the Lease has expired or has no holder.
     expiresInSeconds: tenure.kind === 'held' ? (tenure.expiresAt - now.monotonic) / 1000 : undefined,
     reason: decision.reason,
     candidates,
@@ -80,11 +48,8 @@ export function accountFor(
   };
 }
 
-function strategyOf(
-  { outcome, standings }: Decision,
-  onLease: string,
-  writtenBy: readonly string[],
-): StrategyAccount {
+function strategyOf({ outcome, standings }: Decision, onLease: string, writtenBy: readonly string[]) {
+  // The strategy that the candidates agree on; undefined if they conflict or name none.
   const resolved = 'strategy' in outcome ? outcome.strategy : undefined;
   const parties = candidatesIn(standings, 'Live').map(({ name, preference }) => ({
     name,
@@ -92,9 +57,11 @@ function strategyOf(
   }));
   return {
     resolved,
+    // The candidates whose first choice is the resolved strategy, and those with another first choice.
     askedBy: parties.filter(({ asksFor }) => asksFor[0] === resolved).map(({ name }) => name),
     others: parties.filter(({ asksFor }) => asksFor[0] !== resolved),
     onLease,
+    // The field managers of the strategy in the Lease.
     writtenBy,
   };
 }
@@ -104,8 +71,8 @@ function blockersOf(
   candidates: readonly RankedCandidate[],
   coordinator: LockHolder,
   observed: ObservedAt,
-): readonly Blocker[] {
-  const blockers: Blocker[] = [];
+) {
+  const blockers: { what: string; advice: string }[] = [];
   const advice = adviceOn(reason);
   if (advice !== undefined) blockers.push({ what: REASONS[reason], advice });
   if (coordinator.kind === 'none') {

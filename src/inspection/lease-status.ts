@@ -22,15 +22,7 @@ import {
 } from '../election/view.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import type { ObservedElection } from './elections.ts';
-import {
-  countPriorities,
-  describeLoss,
-  endOf,
-  listed,
-  type PriorityCount,
-  stateTexts,
-  waitsFor,
-} from './wording.ts';
+import { countPriorities, describeLoss, endOf, listed, stateTexts, waitsFor } from './wording.ts';
 
 export interface LeaseStatus {
   readonly namespace: string;
@@ -43,7 +35,7 @@ export interface LeaseStatus {
   /** The strategy in the Lease. If there is none, the strategy that its candidates agree on. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
-  readonly priorities: readonly PriorityCount[];
+  readonly priorities: ReturnType<typeof countPriorities>;
   /** The conflicting strategies, if all silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
   readonly reason: Reason;
@@ -73,7 +65,7 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
     isHeld: view.tenure.kind === 'held',
     preferredHolder: lease?.preferredHolder ?? '',
     strategy: lease?.strategy || ('strategy' in outcome ? outcome.strategy : ''),
-    candidates: countStates(decision),
+    candidates: countStates(view),
     priorities: countPriorities(view.standings),
     conflictingStrategies: outcome.kind === 'conflict' ? outcome.strategies : undefined,
     reason: decision.reason,
@@ -82,22 +74,6 @@ export function describeStatus(decision: Decision, view: View, rawLease?: Kubern
     ageSeconds: created === undefined ? undefined : secondsSince(created),
     renewedSecondsAgo: lease?.renewTime === undefined ? undefined : secondsSince(lease.renewTime),
   };
-}
-
-export interface RankedCandidate {
-  readonly name: string;
-  readonly binaryVersion: string | undefined;
-  readonly emulationVersion: string | undefined;
-  readonly priority: number;
-  /** The end of the priority, in RFC 3339; undefined if it has none. */
-  readonly priorityUntil: string | undefined;
-  readonly state: CandidateState;
-  readonly renewedSecondsAgo: number;
-  readonly isHolder: boolean;
-  readonly isPreferred: boolean;
-  /** The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate. */
-  readonly lostBy: string | undefined;
-  readonly why: string;
 }
 
 /** Returns the decision that follows if all pinged candidates answer. Most of them do. */
@@ -113,29 +89,23 @@ export function assumeAnswers(view: View, decision: Decision): Decision {
   return { ...decision, actions: [], outcome, standings };
 }
 
+export type RankedCandidate = ReturnType<typeof rank>[number];
+
 /** Ranks the candidates, the next leader first, and explains their ranks. Returns at most `most`. */
-export function rank(
-  supposed: Decision,
-  { standings }: Decision,
-  { input, at }: View,
-  most?: number,
-): readonly RankedCandidate[] {
+export function rank(supposed: Decision, { standings }: Decision, { input, at }: View, most?: number) {
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const ranked = rankCandidates(supposed, most);
   const accounts = explainCandidates({ ...supposed, standings: ranked });
-  return ranked.map(({ candidate, isHolder, observation }, index): RankedCandidate => {
-    const state = states.get(candidate) ?? 'Idle';
+  return ranked.map(({ candidate, isHolder, observation }, index) => {
+    const { name, binaryVersion, emulationVersion, priority } = candidate;
+    // The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate.
     const lostBy = accounts[index]?.lostBy;
     return {
-      name: candidate.name,
-      binaryVersion: candidate.binaryVersion,
-      emulationVersion: candidate.emulationVersion,
-      priority: candidate.priority.value,
-      priorityUntil: endOf(candidate.priority),
-      state,
+      ...{ name, binaryVersion, emulationVersion, priority: priority.value, priorityUntil: endOf(priority) },
+      state: states.get(candidate) ?? 'Idle',
       renewedSecondsAgo: sinceRenewalMs(observation, at) / 1000,
       isHolder,
-      isPreferred: input.lease?.preferredHolder === candidate.name,
+      isPreferred: input.lease?.preferredHolder === name,
       lostBy,
       why: lostBy === undefined ? 'the best candidate' : describeLoss(lostBy),
     };
@@ -161,7 +131,7 @@ export function verdictOn({ outcome, standings }: Decision, decision: Decision):
   return `${holder} leads, but ${best} is better ${under}. ${meaning}`;
 }
 
-function countStates({ standings }: Decision): LeaseStatus['candidates'] {
+function countStates({ standings }: View): LeaseStatus['candidates'] {
   const counts = Object.keys(stateTexts).map(
     (one) => [one, standings.filter(({ state }) => state === one).length] as const,
   );
@@ -171,13 +141,12 @@ function countStates({ standings }: Decision): LeaseStatus['candidates'] {
 /** Describes what must happen before the best candidate leads, with names and seconds if they are known. */
 function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View): string | undefined {
   const { reason } = decision;
-  const agreement =
-    outcome.kind === 'conflict' ? `agreement on one of ${listed(outcome.strategies)}` : undefined;
-  if (reason === 'StrategyConflict' && agreement !== undefined) return agreement;
+  const agreement = outcome.kind === 'conflict' && `agreement on one of ${listed(outcome.strategies)}`;
+  if (reason === 'StrategyConflict' && agreement) return agreement;
   if (reason === 'AwaitingAcks') {
     const names = unansweredIn(decision);
     const answers = names.length === 0 ? waitsFor(reason) : `${listed(names)} to answer`;
-    return agreement === undefined ? answers : `${answers}, and ${agreement}`;
+    return agreement ? `${answers}, and ${agreement}` : answers;
   }
   const secondsUntil = (end: Instant) => Math.max(0, Math.ceil((end - at) / 1000));
   if (reason === 'LeaseFenced' && tenure.kind === 'vacant' && tenure.reservation)

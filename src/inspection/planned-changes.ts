@@ -47,7 +47,7 @@ export function plannedChanges(
  * names start with that name and a dash.
  * @throws {SettingsError} if `text` is invalid.
  */
-export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
+export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput) {
   const problem = problemWith('--rollout', text, 'scheduler=1.37.0/1.36.0');
   const { name, binaryVersion, emulationVersion } = nameAndVersions(text, problem);
   const present = candidates.map(({ candidate }) => candidate.name).sort();
@@ -57,30 +57,13 @@ export function plannedRollout(text: string, { namespace, name: lease, candidate
 }
 
 /** A rolling update. Restarts the candidates in `names` with the new versions, one at a time. */
-export interface Rollout {
-  readonly names: readonly string[];
-  readonly binaryVersion: string;
-  readonly emulationVersion: string;
-}
+export type Rollout = ReturnType<typeof plannedRollout>;
 
 /** The forecast of a rolling update under one strategy. */
-export interface RolloutForecast {
-  readonly strategy: string;
-  /** The number of leader changes if the leader is always replaced last (`fewest`) or next (`most`). */
-  readonly fewestHandOvers: number;
-  readonly mostHandOvers: number;
-  /** The leader at the end, if the leader is always replaced next; empty for none. */
-  readonly leader: string;
-  /** False if the forecast stopped before the Lease was settled. */
-  readonly isSettled: boolean;
-}
+export type RolloutForecast = ReturnType<typeof forecastRollout>[number];
 
 /** Simulates a rolling update under each registered strategy, as if all candidates asked for it. */
-export function forecastRollout(
-  input: ElectionInput,
-  now: Now,
-  rollout: Rollout,
-): readonly RolloutForecast[] {
+export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout) {
   return [...strategies.keys()].map((strategy) => {
     const preference: StrategyPreference = { kind: 'strategy', strategy };
     const candidates = input.candidates.map(({ candidate, observation }) => ({
@@ -92,6 +75,7 @@ export function forecastRollout(
     const next = rehearse(asking, now, changesOf(asking, rollout, 'next'));
     return {
       strategy,
+      // The number of leader changes if the leader is always replaced last (`fewest`) or next (`most`).
       fewestHandOvers: last.handOvers,
       mostHandOvers: next.handOvers,
       leader: next.holder,
@@ -121,14 +105,12 @@ function givenPriority(text: string): { readonly name: string; readonly priority
   throw problemWith('--priority', text, 'scheduler-c=100')('lacks a whole number of 32 bits');
 }
 
-type Problem = (what: string) => SettingsError;
-
-function problemWith(flag: string, text: string, example: string): Problem {
-  return (what) => new SettingsError([`${flag}: "${text}" ${what}; give e.g. ${example}`]);
+function problemWith(flag: string, text: string, example: string) {
+  return (what: string) => new SettingsError([`${flag}: "${text}" ${what}; give e.g. ${example}`]);
 }
 
 /** Parses `name=binaryVersion/emulationVersion`. */
-function nameAndVersions(text: string, problem: Problem) {
+function nameAndVersions(text: string, problem: ReturnType<typeof problemWith>) {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
   if (!CANDIDATE_NAME.test(name)) throw problem('does not begin with the name of a candidate');

@@ -11,23 +11,7 @@ import { type Instant, type LeaseCandidate, NO_PRIORITY, type Now } from '../ele
 import { type ElectionInput, standingsIn, surveyElection, surveyTenure } from '../election/view.ts';
 import { InMemoryElection } from './in-memory-election.ts';
 
-interface Step {
-  /** Virtual time since the start, in milliseconds. */
-  readonly atMs: number;
-  readonly text: string;
-  readonly reason: Reason | undefined;
-}
-
-export interface Rehearsal {
-  readonly steps: readonly Step[];
-  /** The holder at the end; empty for none. */
-  readonly holder: string;
-  readonly reason: Reason;
-  /** False if the rehearsal stopped before the Lease was settled. */
-  readonly isSettled: boolean;
-  readonly tookMs: number;
-  readonly handOvers: number;
-}
+export type Rehearsal = ReturnType<Rehearsing['result']>;
 
 // The intervals of client-go's elector. A leader polls every 2 s, and any other elector every 2 to 4.4 s. A
 // leader tries to renew for 15 s.
@@ -84,7 +68,8 @@ class Rehearsing {
   readonly #election: InMemoryElection;
   readonly #start: Now;
   #at: Instant;
-  readonly #steps: Step[] = [];
+  /** `atMs`: virtual time since the start, in milliseconds. */
+  readonly #steps: { atMs: number; text: string; reason: Reason | undefined }[] = [];
   /** Programs that neither renew nor answer. */
   readonly #silent = new Set<string>();
   readonly #answersDue = new Map<string, Instant>();
@@ -117,12 +102,14 @@ class Rehearsing {
     return { monotonic: this.#at, wall: this.#start.wall + sinceStartMicros };
   }
 
-  result(): Rehearsal {
+  result() {
     const { tenure } = surveyElection(this.#election.input, this.#now);
     return {
       steps: this.#steps,
+      // The holder at the end; empty for none.
       holder: tenure.kind === 'held' ? tenure.holder : '',
       reason: this.#decision.reason,
+      // False if the rehearsal stopped before the Lease was settled.
       isSettled: this.#isSettled,
       tookMs: this.#at - this.#start.monotonic,
       handOvers: this.#handOvers,

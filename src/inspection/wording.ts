@@ -100,7 +100,9 @@ export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Deleting: 'is being deleted',
 };
 
-const LOSSES: Readonly<Record<string, string>> = {
+/** The explanation of each value of `CandidateAccount.lostBy`. */
+export const lossTexts: Readonly<Record<string, string>> = {
+  ...stateTexts,
   LowerPriority: 'its priority is lower',
   HigherEmulationVersion: 'its emulationVersion is higher',
   HigherBinaryVersion: 'its binaryVersion is higher',
@@ -116,18 +118,8 @@ const LOSSES: Readonly<Record<string, string>> = {
   noneElectable: 'a version is missing or cannot be read',
 };
 
-/** The explanation of each value of `CandidateAccount.lostBy`. */
-export const lossTexts: Readonly<Record<string, string>> = { ...stateTexts, ...LOSSES };
-
 export function describeLoss(lostBy: string): string {
   return lossTexts[lostBy] ?? lostBy;
-}
-
-export interface PriorityCount {
-  readonly value: number;
-  /** The end, in RFC 3339; undefined if it has none. */
-  readonly until: string | undefined;
-  readonly candidates: number;
 }
 
 /** Returns the end of a priority, in RFC 3339 to the second; undefined if it has none. */
@@ -141,7 +133,7 @@ export function describePriority(value: number, until: string | undefined): stri
 }
 
 /** Counts the priorities that are set, highest first. */
-export function countPriorities(standings: readonly Standing[]): readonly PriorityCount[] {
+export function countPriorities(standings: readonly Standing[]) {
   const set = standings
     .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))
     .filter(({ value, until }) => value !== 0 || until !== undefined);
