@@ -33,7 +33,7 @@ export interface WatchedLease {
 }
 
 /** Observed renewals, on the monotonic clock, without the renewal that follows an acquisition at once. */
-export interface SeenRenewals {
+interface SeenRenewals {
   readonly count: number;
   readonly firstAt: Instant;
   /** The last renewal, or the first sight of the holder. */
@@ -53,7 +53,7 @@ export interface UnreadPart {
   readonly grant: string | undefined;
 }
 
-export type Heartbeats = Readonly<Record<'nodes' | 'apiServers', number>>;
+type Heartbeats = Readonly<Record<'nodes' | 'apiServers', number>>;
 
 export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
@@ -68,7 +68,7 @@ export interface AuditObservation {
   readonly watchedMs: number;
 }
 
-export interface AuditRequest extends Omit<ClusterScope, 'settings'> {
+interface AuditRequest extends Omit<ClusterScope, 'settings'> {
   /** How long to watch, in milliseconds; 0 to look once. */
   readonly watchMs: number;
   readonly signal: AbortSignal;
@@ -88,8 +88,7 @@ export async function observeForAudit(request: AuditRequest): Promise<AuditObser
   const { client, namespace } = request;
   const watched = await watchLeases(request);
   const apis = await servedCandidateApis(client);
-  const podList = listPods(client, namespace, decodeAuditedPod);
-  const pods = await readUnlessRefused('pods', 'list pods', podList);
+  const pods = await readUnlessRefused('pods', 'list pods', listPods(client, namespace, decodeAuditedPod));
   const lists = await Promise.all(
     apis.map((api) => {
       const right = `list leasecandidates of ${api.split('/', 1)[0]}`;

@@ -26,7 +26,7 @@ import type { Finding } from './findings.ts';
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
 /** `held`: renewed within its duration. `untimed`: its expiry is unknown. */
-export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
+type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
 
 type Explanation = Required<Pick<Finding, 'severity' | 'meaning' | 'advice'>>;
 
@@ -92,7 +92,7 @@ export const auditFindings = {
 
 export type AuditFindingName = keyof typeof auditFindings;
 
-export interface AuditFinding extends Explanation {
+interface AuditFinding extends Explanation {
   readonly finding: AuditFindingName;
   readonly what: string;
 }

@@ -80,8 +80,11 @@ const advice: Readonly<Partial<Record<Reason, string>>> = {
 
 /** Returns advice about a reason; undefined if there is nothing to do. */
 export function adviceOn(reason: Reason): string | undefined {
-  if (reason in nextSteps) return advice[reason] ?? 'If this lasts, no coordinator is running: run doctor.';
-  return advice[reason] ?? lastingAdvice[reason];
+  const isNextStep = reason in nextSteps;
+  const lasting = isNextStep
+    ? 'If this lasts, no coordinator is running: run doctor.'
+    : lastingAdvice[reason];
+  return advice[reason] ?? lasting;
 }
 
 /** Returns advice about a reason that always shows a problem; undefined if the reason occurs in every election. */

@@ -23,7 +23,7 @@ export interface MoveRequest extends ClusterScope {
 }
 
 /** The result of a transfer. Also the JSON and YAML output of the command. */
-export interface TransferOutcome {
+interface TransferOutcome {
   readonly namespace: string;
   readonly lease: string;
   readonly candidate: string;
@@ -109,7 +109,7 @@ async function findTarget(lease: string, name: string, { client, namespace }: Mo
 }
 
 /** The result of a drain. Also the JSON and YAML output of the command. */
-export interface DrainOutcome {
+interface DrainOutcome {
   readonly candidates: readonly ReturnType<typeof nameOf>[];
   /** When the priority of the drained candidates ends, in RFC 3339; undefined if no candidate was drained. */
   readonly until: string | undefined;
@@ -130,8 +130,8 @@ interface MovedLease {
 const DRAINED = -1000;
 
 /**
- * Sets a low priority on candidates. Then waits until their Leases have other leaders. Reports each Lease
- * whose leader has not moved, with the reason.
+ * Sets a low priority on candidates. Then waits until their Leases have other leaders. Reports each Lease whose leader
+ * has not moved, with the reason.
  * @throws like the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
