@@ -83,6 +83,11 @@ function passed(what: string): Finding {
   return { severity: 'ok', what };
 }
 
+/** Drops the checks that have found nothing. */
+function present(findings: readonly (Finding | undefined)[]): readonly Finding[] {
+  return findings.filter((finding) => finding !== undefined);
+}
+
 function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
   if (elections === undefined) {
     return {
@@ -137,8 +142,7 @@ function checkGate({ trial }: Evidence): Finding {
 
 /** Checks which coordinator holds the lock, and whether other coordinators hold locks in other namespaces. */
 function checkLock(evidence: Evidence): readonly Finding[] {
-  const findings = [checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)];
-  return findings.filter((finding) => finding !== undefined);
+  return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
 /** Checks the namespace of the lock. If it is not allowed, a coordinator does nothing. */
@@ -221,37 +225,33 @@ const PURPOSES = {
 
 function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence): readonly Finding[] {
   const who = user || 'this user';
-  const findings = Object.entries(PURPOSES).flatMap(([purpose, { lacks, value }]): Finding[] => {
+  const onExtras = Object.entries(PURPOSES).map(([purpose, { lacks, value }]): Finding | undefined => {
     const others = missingRights.filter((right) => right.purpose === purpose);
-    if (others.length === 0) return [];
-    return [
-      {
-        severity: 'warning',
-        what: `${who} may not: ${others.map(describeRight).join(', ')}.`,
-        meaning: `A coordinator with these credentials elects leaders, but ${lacks}.`,
-        advice: `${OWN_CREDENTIALS}, have the chart grant it: helm upgrade with --set ${value}=true.`,
-      },
-    ];
+    if (others.length === 0) return undefined;
+    return {
+      severity: 'warning',
+      what: `${who} may not: ${others.map(describeRight).join(', ')}.`,
+      meaning: `A coordinator with these credentials elects leaders, but ${lacks}.`,
+      advice: `${OWN_CREDENTIALS}, have the chart grant it: helm upgrade with --set ${value}=true.`,
+    };
   });
   const missing = missingRights.filter(({ purpose }) => purpose === undefined);
   if (missing.length === 0) {
     const limit = limitedTo.rights === undefined ? '' : ` that is limited to namespace ${limitedTo.rights}`;
-    return [passed(`${who} may do all that a coordinator${limit} does.`), ...findings];
+    return present([passed(`${who} may do all that a coordinator${limit} does.`), ...onExtras]);
   }
   const isClosed =
     lockNamespace === coordinatorLease.namespace &&
     missing.some(({ namespace }) => namespace === lockNamespace);
   const isBlind = missing.some(({ verb, name }) => name === undefined && ['list', 'watch'].includes(verb));
-  return [
-    {
-      severity: 'warning',
-      what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
-      meaning: 'A coordinator with these credentials cannot work; other credentials are not examined.',
-      advice: `${OWN_CREDENTIALS}, kubectl apply -f deploy/rbac.yaml.${isClosed ? ` ${CLOSED}` : ''}`,
-      runbook: runbookPath(isBlind ? 'LeaseCoordinatorWatchStale' : 'LeaseCoordinatorWriteErrors'),
-    },
-    ...findings,
-  ];
+  const onElections: Finding = {
+    severity: 'warning',
+    what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
+    meaning: 'A coordinator with these credentials cannot work; other credentials are not examined.',
+    advice: `${OWN_CREDENTIALS}, kubectl apply -f deploy/rbac.yaml.${isClosed ? ` ${CLOSED}` : ''}`,
+    runbook: runbookPath(isBlind ? 'LeaseCoordinatorWatchStale' : 'LeaseCoordinatorWriteErrors'),
+  };
+  return present([onElections, ...onExtras]);
 }
 
 function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[] {
@@ -262,8 +262,7 @@ function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[]
     meaning: "This command uses the server's time; elections do not compare clocks.",
     advice: 'Set both clocks by NTP.',
   };
-  const found = [skewed, elections && checkRenewTimes(elections, serverAheadMs)];
-  const findings = found.filter((finding) => finding !== undefined);
+  const findings = present([skewed, elections && checkRenewTimes(elections, serverAheadMs)]);
   return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
 }
 
@@ -293,20 +292,19 @@ export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
 /** Finds candidates that cannot lead. */
 export function checkCandidates({ elections, now }: ObservedAt): readonly Finding[] {
   const standings = elections.flatMap(({ input }) => surveyElection(input, now).standings);
-  const findings = (['Unresponsive', 'Expired'] as const).flatMap((state): Finding[] => {
+  const silent = (['Unresponsive', 'Expired'] as const).map((state): Finding | undefined => {
     const names = candidatesIn(standings, state).map(({ namespace, name }) => `${namespace}/${name}`);
-    if (names.length === 0) return [];
-    return [
-      {
-        severity: 'warning',
-        what: `${listed(names)}: ${names.length === 1 ? '' : 'each of them '}${stateTexts[state]}.`,
-        meaning: 'They cannot lead, so the Lease has less redundancy than it seems.',
-        advice:
-          'Check whether their processes run and reach the API server; delete the candidates of processes that are gone.',
-        runbook: runbookPath('LeaseCandidatesUnresponsive'),
-      },
-    ];
+    if (names.length === 0) return undefined;
+    return {
+      severity: 'warning',
+      what: `${listed(names)}: ${names.length === 1 ? '' : 'each of them '}${stateTexts[state]}.`,
+      meaning: 'They cannot lead, so the Lease has less redundancy than it seems.',
+      advice:
+        'Check whether their processes run and reach the API server; delete the candidates of processes that are gone.',
+      runbook: runbookPath('LeaseCandidatesUnresponsive'),
+    };
   });
+  const findings = present(silent);
   if (findings.length > 0) return findings;
   if (standings.length === 0) return [passed('There are no candidates.')];
   return [passed(`${counted(standings.length, 'candidate')}, none of them silent.`)];
