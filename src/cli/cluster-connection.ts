@@ -1,5 +1,6 @@
 import {
-  ClusterClock,
+  type ClusterClock,
+  createClusterClock,
   type ObservedElection,
   type ObservedElections,
   observeElections,
@@ -31,7 +32,7 @@ export async function withCluster<T>(
 ): Promise<T> {
   const { kubeconfig, context, namespace } = settings;
   const kubeConfig = loadKubeConfig({ kubeconfig, context, env: host.env });
-  const clock = new ClusterClock(host.clock);
+  const clock = createClusterClock(host.clock);
   const client = createClient({
     kubeConfig,
     clock: host.clock,

@@ -1,6 +1,5 @@
 import type { Selection } from '../moving/candidates.ts';
-import { drainCandidates, undrainCandidates } from '../moving/drain.ts';
-import { type MoveRequest, transferLease } from '../moving/transfer.ts';
+import { drainCandidates, type MoveRequest, transferLease, undrainCandidates } from '../moving/moves.ts';
 import type {
   DrainSettings,
   MovingSettings,

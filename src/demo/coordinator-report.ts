@@ -75,8 +75,7 @@ export function describeDecision(decision: Decision, input: ElectionInput, now: 
   const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
   if (asked.length > 0) sentences.push(`asks ${nameSome(asked)} for a sign of life`);
   if (sentences.length === 0) {
-    const election = { input, rawLease: undefined };
-    const { waitingFor } = describeStatus(election, decision, surveyElection(input, now), now);
+    const { waitingFor } = describeStatus(decision, surveyElection(input, now));
     sentences.push(waitingFor === undefined ? REASONS[reason] : `waits for ${waitingFor}`);
   }
   const isChoice = (grantOf(decision)?.holder ?? preferredBy(decision)) !== undefined;

@@ -10,15 +10,20 @@ import {
   NODE_LEASES,
   type Now,
 } from '../election/model.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, hasStatus } from '../kubernetes/errors.ts';
 import { runWatch } from '../kubernetes/list-watch.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
-import { type Clock, sleep } from '../support/clock.ts';
+import { sleep } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 import { type AuditedPod, decodeAuditedPod } from './audit-pods.ts';
-import { listCandidates, listObjects, servedCandidateApis } from './elections.ts';
+import {
+  type ClusterScope,
+  listCandidates,
+  listObjects,
+  listPods,
+  servedCandidateApis,
+} from './elections.ts';
 
 /** A Lease, and the renewals of its present holder that this process has seen. */
 export interface WatchedLease {
@@ -28,7 +33,7 @@ export interface WatchedLease {
 }
 
 /** Observed renewals, on the monotonic clock, without the renewal that follows an acquisition at once. */
-export interface SeenRenewals {
+interface SeenRenewals {
   readonly count: number;
   readonly firstAt: Instant;
   /** The last renewal, or the first sight of the holder. */
@@ -48,10 +53,7 @@ export interface UnreadPart {
   readonly grant: string | undefined;
 }
 
-export interface Heartbeats {
-  readonly nodes: number;
-  readonly apiServers: number;
-}
+type Heartbeats = Readonly<Record<'nodes' | 'apiServers', number>>;
 
 export interface AuditObservation {
   readonly leases: readonly WatchedLease[];
@@ -66,11 +68,7 @@ export interface AuditObservation {
   readonly watchedMs: number;
 }
 
-export interface AuditRequest {
-  readonly client: KubernetesClient;
-  readonly clock: Clock;
-  /** Empty for all namespaces. */
-  readonly namespace: string;
+interface AuditRequest extends Omit<ClusterScope, 'settings'> {
   /** How long to watch, in milliseconds; 0 to look once. */
   readonly watchMs: number;
   readonly signal: AbortSignal;
@@ -79,8 +77,6 @@ export interface AuditRequest {
 
 /** Each API server renews a Lease with this label, to show the other servers that it runs. */
 const API_SERVER_LABEL = 'apiserver.kubernetes.io/identity';
-/** Small, because Pods are large. */
-const PODS_PER_PAGE = 500;
 /** Longer than any audit: a watch is silent if no Lease is renewed. */
 const STALL_MS = 2 * 3_600_000;
 
@@ -92,34 +88,25 @@ export async function observeForAudit(request: AuditRequest): Promise<AuditObser
   const { client, namespace } = request;
   const watched = await watchLeases(request);
   const apis = await servedCandidateApis(client);
-  const podList = listObjects(client, {
-    path: resourcePaths.pods(namespace),
-    query: {},
-    decode: decodeAuditedPod,
-    pageSize: PODS_PER_PAGE,
-  });
-  const pods = await readUnlessRefused('pods', 'list pods', podList);
+  const pods = await readUnlessRefused('pods', 'list pods', listPods(client, namespace, decodeAuditedPod));
   const lists = await Promise.all(
     apis.map((api) => {
       const right = `list leasecandidates of ${api.split('/', 1)[0]}`;
-      return readUnlessRefused('leasecandidates', right, listCandidates(client, [api], namespace, {}));
+      return readUnlessRefused('leasecandidates', right, listCandidates(client, [api], namespace));
     }),
   );
   return {
     ...watched,
     candidates: lists.flatMap(({ found }) => found?.candidates.map(({ candidate }) => candidate) ?? []),
-    pods: pods.found?.objects,
+    pods: pods.found,
     unread: [...watched.unread, ...[pods, ...lists].flatMap(({ unread }) => unread ?? [])],
   };
 }
 
-type WatchedLeases = Pick<AuditObservation, 'leases' | 'heartbeats' | 'unread' | 'now' | 'watchedMs'>;
-
-async function watchLeases(request: AuditRequest): Promise<WatchedLeases> {
+async function watchLeases(request: AuditRequest): Promise<Omit<AuditObservation, 'candidates' | 'pods'>> {
   const { client, clock, namespace, watchMs, onWatch } = request;
   const { objects, resourceVersion } = await listObjects(client, {
     path: resourcePaths.leases(namespace),
-    query: {},
     decode: (raw) => heartbeatOf(raw) ?? seeLease(undefined, raw, clock.now()),
   });
   const leases = new Map<string, WatchedLease>();
@@ -173,21 +160,18 @@ async function followLeases(
 /** Returns the observation of a Lease after this state of it was seen. */
 export function seeLease(before: WatchedLease | undefined, raw: KubernetesObject, at: Instant): WatchedLease {
   const lease = decodeLease(raw, before?.lease);
-  const isSameHolder =
-    before?.lease.uid === lease.uid && before.lease.holderIdentity === lease.holderIdentity;
   const createdAt = timeField(raw.metadata, 'creationTimestamp');
-  if (!isSameHolder) {
-    const renewals = { count: 0, firstAt: at, lastAt: at, longestMs: 0, stampedMs: 0 };
-    return { lease, createdAt, renewals };
-  }
-  return { lease, createdAt, renewals: afterRenewal(before, lease, at) };
+  return { lease, createdAt, renewals: renewalsAfter(before, lease, at) };
 }
 
-function afterRenewal({ lease: before, renewals }: WatchedLease, after: Lease, at: Instant): SeenRenewals {
+function renewalsAfter(known: WatchedLease | undefined, after: Lease, at: Instant): SeenRenewals {
+  if (known?.lease.uid !== after.uid || known.lease.holderIdentity !== after.holderIdentity)
+    return { count: 0, firstAt: at, lastAt: at, longestMs: 0, stampedMs: 0 };
+  const { lease: before, renewals } = known;
   const { renewTime } = after;
   if (renewTime === undefined || renewTime === before.renewTime) return renewals;
-  const { count, firstAt, lastAt, longestMs } = renewals;
   if (before.renewTime === before.acquireTime) return { ...renewals, lastAt: at };
+  const { count, firstAt, lastAt, longestMs } = renewals;
   return {
     count: count + 1,
     firstAt: count === 0 ? at : firstAt,

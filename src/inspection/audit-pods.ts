@@ -4,15 +4,16 @@ import { decodePod, shortHostname } from '../coordination/pod.ts';
 import { specOf, textField, timeField } from '../coordination/raw-object.ts';
 import {
   bindToContainer,
+  type Holding,
   hostInIdentity,
   hostnamesOf,
   leadingContainerOf,
   type MissingBinding,
   type Pod,
 } from '../election/holder-binding.ts';
-import { coordinatorLease, type Lease, type LeaseCandidate, type MicroTime } from '../election/model.ts';
+import { coordinatorLease, type Lease, type MicroTime } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
-import { isJsonObject, type JsonObject } from '../support/json.ts';
+import { isJsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
 /** Maximum number of words between hyphens that are examined: an identity may be any text. */
@@ -44,30 +45,20 @@ export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
 }
 
 export class PodIndex {
-  readonly #byUid = new Map<string, AuditedPod>();
-  readonly #byHostname: ReadonlyMap<string, readonly AuditedPod[]>;
-  readonly #byAnyHostname = new Map<string, AuditedPod[]>();
+  readonly #byUid: ReadonlyMap<string, AuditedPod>;
+  /** By hostname, and by name. */
+  readonly #byHostname: ReadonlyMap<string, readonly { readonly pod: AuditedPod }[]>;
   readonly #byNode: ReadonlyMap<string, readonly AuditedPod[]>;
   readonly #byWorkload: ReadonlyMap<string, readonly AuditedPod[]>;
 
   constructor(pods: readonly AuditedPod[]) {
-    for (const pod of pods) {
-      this.#byUid.set(pod.uid, pod);
-      for (const hostname of hostnamesOf(pod)) {
-        const sharing = this.#byAnyHostname.get(hostname) ?? [];
-        sharing.push(pod);
-        this.#byAnyHostname.set(hostname, sharing);
-      }
-    }
-    this.#byHostname = Map.groupBy(pods, ({ hostname }) => hostname);
-    this.#byNode = Map.groupBy(
-      pods.filter(({ isOnHostNetwork, hasEnded }) => isOnHostNetwork && !hasEnded),
-      ({ node }) => firstLabel(node),
-    );
-    this.#byWorkload = Map.groupBy(
-      pods.filter(({ hasEnded, workload }) => !hasEnded && workload !== undefined),
-      workloadKey,
-    );
+    const present = pods.filter(({ hasEnded }) => !hasEnded);
+    const hosts = pods.flatMap((pod) => hostnamesOf(pod).map((hostname) => ({ hostname, pod })));
+    const onHostNetwork = present.filter(({ isOnHostNetwork }) => isOnHostNetwork);
+    this.#byUid = new Map(pods.map((pod) => [pod.uid, pod]));
+    this.#byHostname = Map.groupBy(hosts, ({ hostname }) => hostname);
+    this.#byNode = Map.groupBy(onHostNetwork, ({ node }) => firstLabel(node));
+    this.#byWorkload = Map.groupBy(present, workloadKey);
   }
 
   withUid(uid: string): AuditedPod | undefined {
@@ -76,13 +67,13 @@ export class PodIndex {
 
   /** Returns the Pod with this hostname in the namespace. If there is none, returns the only one in all namespaces. */
   withHostname(hostname: string, namespace: string): AuditedPod | undefined {
-    const pods = this.#byHostname.get(hostname) ?? [];
+    const pods = this.sharing(hostname).filter((pod) => pod.hostname === hostname);
     return pods.find((pod) => pod.namespace === namespace) ?? (pods.length === 1 ? pods[0] : undefined);
   }
 
   /** Returns the Pods of all namespaces with this hostname or name. */
   sharing(hostname: string): readonly AuditedPod[] {
-    return this.#byAnyHostname.get(hostname) ?? [];
+    return (this.#byHostname.get(hostname) ?? []).map(({ pod }) => pod);
   }
 
   /** Returns the Pods of the namespace with hostNetwork, on the node with this hostname. */
@@ -115,20 +106,16 @@ export interface HolderBinding {
   readonly sureness: Sureness;
   readonly pod: AuditedPod | undefined;
   /** The container of the leading program; undefined if it is not known. */
-  readonly container: string | undefined;
+  readonly container?: string | undefined;
   /** Why the holder's Pod is gone: completes `Its Pod ...`. Undefined unless it is known to be gone. */
-  readonly gone: string | undefined;
+  readonly gone?: string | undefined;
 }
 
-/** The input of a search for the Pod of a holder. */
-export interface Holding {
-  readonly lease: Lease;
-  readonly candidate: LeaseCandidate | undefined;
-}
+export type HolderFacts = Pick<Holding, 'lease' | 'candidate'>;
 
 /** Finds the Pod and the container of the holder. `pods` is undefined if Pods could not be listed. */
-export function bindHolder(holding: Holding, pods: PodIndex | undefined): HolderBinding {
-  if (pods === undefined) return unbound('unknown');
+export function bindHolder(holding: HolderFacts, pods: PodIndex | undefined): HolderBinding {
+  if (pods === undefined) return { sureness: 'unknown', pod: undefined };
   const binding = bindByUid(holding, pods) ?? bindByName(holding, pods) ?? bindByNode(holding, pods);
   const { pod } = binding;
   if (!pod) return binding;
@@ -139,40 +126,33 @@ export function bindHolder(holding: Holding, pods: PodIndex | undefined): Holder
 /** `<pod>-<first 8 of the uid>`: the identity of this project's participants (rule 15). */
 const PARTICIPANT_IDENTITY = /^(?<name>.+)-(?<uid>[0-9a-f]{8})$/;
 
-function bindByUid({ lease, candidate }: Holding, pods: PodIndex): HolderBinding | undefined {
+function bindByUid({ lease, candidate }: HolderFacts, pods: PodIndex): HolderBinding | undefined {
   if (candidate?.pod) {
     const { name, uid } = candidate.pod;
     const pod = pods.withUid(uid);
-    return pod ? bound('owner', pod) : { ...unbound('owner'), gone: `${name} is gone` };
+    return { sureness: 'owner', pod, gone: pod ? undefined : `${name} is gone` };
   }
-  const named = PARTICIPANT_IDENTITY.exec(lease.holderIdentity ?? '')?.groups;
-  if (!named) return undefined;
-  const { name = '', uid = '' } = named;
+  const { name, uid } = PARTICIPANT_IDENTITY.exec(lease.holderIdentity ?? '')?.groups ?? {};
+  if (name === undefined || uid === undefined) return undefined;
   const pod = pods.withHostname(shortHostname(name), lease.namespace);
-  if (pod?.name === name && pod.uid.startsWith(uid)) return bound('uid', pod);
+  if (pod?.name === name && pod.uid.startsWith(uid)) return { sureness: 'uid', pod };
   if (!lease.isRenewedByParticipant || pod?.name !== name) return undefined;
-  return { ...unbound('uid'), gone: `${name} is gone: a later Pod has its name` };
+  return replaced('uid', name);
 }
 
-function bindByName({ lease }: Holding, pods: PodIndex): HolderBinding | undefined {
+function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | undefined {
   const { holderIdentity = '', acquireTime, namespace } = lease;
   const pod = podNamesIn(holderIdentity)
     .map((name) => pods.withHostname(shortHostname(name), namespace))
     .find((found) => found !== undefined);
   if (!pod) return undefined;
-  const isYounger =
-    acquireTime !== undefined &&
-    pod.createdAt !== undefined &&
-    pod.createdAt > acquireTime + BigInt(TOLERATED_SKEW_MS * 1000);
-  return isYounger
-    ? { ...unbound('none'), gone: `${pod.name} is gone: a later Pod has its name` }
-    : bound('name', pod);
+  const { createdAt = 0n } = pod;
+  const isYounger = acquireTime !== undefined && createdAt > acquireTime + BigInt(TOLERATED_SKEW_MS * 1000);
+  return isYounger ? replaced('none', pod.name) : { sureness: 'name', pod };
 }
 
-/**
- * With hostNetwork, all Pods on a node have its hostname. The names of the Lease and of a container show which Pod it is.
- */
-function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
+/** With hostNetwork, all Pods on a node have its hostname. The names of the Lease and of a container tell them apart. */
+function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
   const program = isCoordinatorLock(lease) ? 'kube-apiserver' : lease.name;
   const [pod, ...others] = onHost.filter(({ name, containers }) =>
@@ -180,7 +160,8 @@ function bindByNode({ lease }: Holding, pods: PodIndex): HolderBinding {
       (each) => beginsWith(each, program) || beginsWith(program, each),
     ),
   );
-  return pod && others.length === 0 ? bound('node', pod) : unbound(onHost.length > 0 ? 'node' : 'none');
+  if (pod && others.length === 0) return { sureness: 'node', pod };
+  return { sureness: onHost.length > 0 ? 'node' : 'none', pod: undefined };
 }
 
 /** Whether a Lease is a coordinator's lock, including the lock of the controller built into kube-apiserver. */
@@ -192,18 +173,11 @@ function beginsWith(name: string, part: string): boolean {
   return name === part || name.startsWith(`${part}-`);
 }
 
-function bound(sureness: Sureness, pod: AuditedPod): HolderBinding {
-  return { ...unbound(sureness), pod };
+function replaced(sureness: Sureness, name: string): HolderBinding {
+  return { sureness, pod: undefined, gone: `${name} is gone: a later Pod has its name` };
 }
 
-function unbound(sureness: Sureness): HolderBinding {
-  return { sureness, pod: undefined, container: undefined, gone: undefined };
-}
-
-/**
- * Returns the host in `<host>_<uuid>`, the format of client-go and controller-runtime. Returns any other identity
- * unchanged.
- */
+/** Returns the host in `<host>_<uuid>`, the format of client-go. Returns any other identity unchanged. */
 function hostIn(identity: string): string {
   const own = identity.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : identity;
   return own.split('_', 1)[0] ?? own;
@@ -232,7 +206,8 @@ function firstLabel(hostname: string): string {
  * several ReplicaSets have replicas. A Pod of a node (static Pod) or of a Job has no other replicas.
  */
 function workloadOf(owners: unknown): string | undefined {
-  const controller = objectsIn(owners).find((owner) => owner['controller'] === true);
+  const all = Array.isArray(owners) ? owners.filter(isJsonObject) : [];
+  const controller = all.find((owner) => owner['controller'] === true);
   const kind = controller && textField(controller, 'kind');
   const name = controller && textField(controller, 'name');
   if (kind === undefined || name === undefined || kind === 'Node' || kind === 'Job') return undefined;
@@ -241,10 +216,6 @@ function workloadOf(owners: unknown): string | undefined {
 
 function workloadKey({ namespace, workload }: AuditedPod): string {
   return `${namespace}/${workload}`;
-}
-
-function objectsIn(list: unknown): readonly JsonObject[] {
-  return Array.isArray(list) ? list.filter((each) => isJsonObject(each)) : [];
 }
 
 /** Why the end of a container cannot prove that the holder of a Lease has ended. `Applies`: the end is a proof. */
@@ -264,12 +235,13 @@ export const PLAIN_LEASES_ASK = `A Lease of a plain elector, or its Namespace, a
  * @param hasCandidates whether the Lease has candidates
  */
 export function crashEvidenceFor(
-  holding: Holding,
+  holding: HolderFacts,
   hasCandidates: boolean,
   pods: PodIndex | undefined,
 ): CrashEvidence {
-  if (pods === undefined) return 'PodsUnknown';
   const { lease, candidate } = holding;
+  if (isCoordinatorLock(lease)) return 'CoordinatorLock';
+  if (pods === undefined) return 'PodsUnknown';
   const owner = candidate?.pod && pods.withUid(candidate.pod.uid);
   const possible = owner ? [owner] : pods.sharing(hostInIdentity(lease.holderIdentity) ?? '');
   const found = bindToContainer({ ...holding, hasCandidates, isAskedByNamespace: true }, possible);

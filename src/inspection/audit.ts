@@ -1,19 +1,20 @@
 import { leaseKey } from '../coordination/lease-key.ts';
-import { FENCE, type Lease, type LeaseCandidate, type MicroTime, type Now } from '../election/model.ts';
+import { FENCE, type LeaseCandidate, type Now } from '../election/model.ts';
 import { humanDuration } from '../support/text.ts';
-import type { AuditObservation, Heartbeats, UnreadPart, WatchedLease } from './audit-observation.ts';
+import type { AuditObservation, WatchedLease } from './audit-observation.ts';
 import {
   type AuditedPod,
   bindHolder,
   type CrashEvidence,
   crashEvidenceFor,
   type HolderBinding,
+  type HolderFacts,
   isCoordinatorLock,
   PodIndex,
   type Sureness,
 } from './audit-pods.ts';
 import { compareKeys } from './elections.ts';
-import type { Severity } from './findings.ts';
+import type { Finding } from './findings.ts';
 
 /**
  * The elector of a holder.
@@ -25,7 +26,9 @@ import type { Severity } from './findings.ts';
 export type Elector = 'plain' | 'coordinated' | 'participant' | 'coordinator';
 
 /** `held`: renewed within its duration. `untimed`: its expiry is unknown. */
-export type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
+type HoldingState = 'held' | 'expired' | 'free' | 'fenced' | 'untimed';
+
+type Explanation = Required<Pick<Finding, 'severity' | 'meaning' | 'advice'>>;
 
 /** The possible problems of a Lease, most severe first. */
 export const auditFindings = {
@@ -85,18 +88,13 @@ export const auditFindings = {
     advice:
       'If its program is uninstalled: kubectl delete lease LEASE -n NAMESPACE. Otherwise see why it does not lead.',
   },
-} as const satisfies Readonly<
-  Record<string, { readonly severity: Severity; readonly meaning: string; readonly advice: string }>
->;
+} as const satisfies Readonly<Record<string, Explanation>>;
 
 export type AuditFindingName = keyof typeof auditFindings;
 
-export interface AuditFinding {
+interface AuditFinding extends Explanation {
   readonly finding: AuditFindingName;
-  readonly severity: Severity;
   readonly what: string;
-  readonly meaning: string;
-  readonly advice: string;
 }
 
 export interface LeaseAudit {
@@ -128,14 +126,7 @@ export interface LeaseAudit {
   readonly findings: readonly AuditFinding[];
 }
 
-export interface Audit {
-  readonly watchedSeconds: number;
-  /** The Leases with the most severe findings first. */
-  readonly leases: readonly LeaseAudit[];
-  readonly heartbeats: Heartbeats;
-  readonly renewalsPerSecond: number;
-  readonly unread: readonly UnreadPart[];
-}
+export type Audit = ReturnType<typeof auditOf>;
 
 /** The assumed retry period, in seconds, of an elector whose renewals were not seen: client-go's default. */
 const DEFAULT_RETRY_SECONDS = 2;
@@ -150,7 +141,8 @@ const CANDIDATE_VALIDITY = 30n * 60_000_000n;
 const MIN_CHANGES = 10;
 const HOUR_SECONDS = 3600;
 
-export function auditOf(seen: AuditObservation): Audit {
+/** Returns the audit of all Leases, those with the most severe findings first. */
+export function auditOf(seen: AuditObservation) {
   const pods = seen.pods && new PodIndex(seen.pods);
   const candidates = Map.groupBy(seen.candidates, ({ namespace, leaseName }) =>
     leaseKey(namespace, leaseName),
@@ -186,11 +178,12 @@ function auditLease(
   const { lease } = watched;
   const { namespace, name, holderIdentity: holder = '', leaseDurationSeconds } = lease;
   const holding = { lease, candidate: candidates.find((candidate) => candidate.name === holder) };
+  const hasCandidates = candidates.length > 0;
   const state = stateOf(watched, now);
   const isHolding = state !== 'free' && state !== 'fenced';
   const binding = bindHolder(holding, isHolding ? pods : undefined);
   const { pod, container, sureness } = binding;
-  const elector = isHolding ? electorOf(lease, candidates) : undefined;
+  const elector = isHolding ? electorOf(holding) : undefined;
   const renewsEverySeconds = intervalOf(watched);
   const record: Facts['record'] = {
     ...{ namespace, name, holder, state },
@@ -201,16 +194,12 @@ function auditLease(
     renewedSecondsAgo: sinceRenewal(watched, now),
     renewsEverySeconds,
     crashCostsSeconds:
-      state === 'held' ? crashCosts(elector, leaseDurationSeconds ?? 0, renewsEverySeconds) : undefined,
-    standbys:
-      candidates.length > 0
-        ? standbysAmong(candidates, holder, now.wall - CANDIDATE_VALIDITY)
-        : pod && pods?.replicasBeside(pod),
+      state === 'held' ? crashCosts(elector, leaseDurationSeconds, renewsEverySeconds) : undefined,
+    standbys: hasCandidates ? standbysAmong(candidates, holder, now) : pod && pods?.replicasBeside(pod),
     leaseTransitions: lease.leaseTransitions,
-    crashEvidence: evidenceFor(elector, holding, candidates.length > 0, pods),
+    crashEvidence: isHolding ? crashEvidenceFor(holding, hasCandidates, pods) : 'NoHolder',
   };
-  const findings = findingsOn({ watched, binding, record, hasCandidates: candidates.length > 0, now });
-  return { ...record, findings };
+  return { ...record, findings: findingsOn({ watched, binding, record, hasCandidates, now }) };
 }
 
 function stateOf(watched: WatchedLease, now: Now): HoldingState {
@@ -236,52 +225,34 @@ function intervalOf({ renewals }: WatchedLease): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-function electorOf(lease: Lease, candidates: readonly LeaseCandidate[]): Elector {
-  const { holderIdentity, strategy, isRenewedByParticipant } = lease;
+function electorOf({ lease, candidate }: HolderFacts): Elector {
   if (isCoordinatorLock(lease)) return 'coordinator';
-  if (isRenewedByParticipant) return 'participant';
-  const isCandidate = candidates.some((candidate) => candidate.name === holderIdentity);
-  return isCandidate || strategy ? 'coordinated' : 'plain';
+  if (lease.isRenewedByParticipant) return 'participant';
+  return candidate || lease.strategy ? 'coordinated' : 'plain';
 }
 
 /**
  * Returns the time without a leader after a crash: until the Lease expires, and then until a standby polls it. A standby
  * polls as often as the holder renews. A participant watches the Lease and does not poll.
  */
-function crashCosts(
-  elector: Elector | undefined,
-  durationSeconds: number,
-  everySeconds: number | undefined,
-): number {
-  return durationSeconds + (elector === 'participant' ? 0 : (everySeconds ?? DEFAULT_RETRY_SECONDS));
+function crashCosts(elector?: Elector, durationSeconds = 0, everySeconds = DEFAULT_RETRY_SECONDS): number {
+  return durationSeconds + (elector === 'participant' ? 0 : everySeconds);
 }
 
 /** A program may have a candidate with the same name in both groups. */
-function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, since: MicroTime): number {
+function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, now: Now): number {
+  const since = now.wall - CANDIDATE_VALIDITY;
   const valid = candidates.filter(
     ({ name, isDeleting, renewTime = 0n }) => name !== holder && !isDeleting && renewTime >= since,
   );
   return new Set(valid.map((candidate) => candidate.name)).size;
 }
 
-function evidenceFor(
-  elector: Elector | undefined,
-  holding: Parameters<typeof crashEvidenceFor>[0],
-  hasCandidates: boolean,
-  pods: PodIndex | undefined,
-): CrashEvidence {
-  if (elector === undefined) return 'NoHolder';
-  return elector === 'coordinator' ? 'CoordinatorLock' : crashEvidenceFor(holding, hasCandidates, pods);
-}
-
-/** Returns the findings, most severe first. */
 function findingsOn(facts: Facts): readonly AuditFinding[] {
-  const { record } = facts;
-  const found = record.state === 'held' ? findingsOnHeld(facts) : [findingOnUnheld(facts)];
+  const found = facts.record.state === 'held' ? findingsOnHeld(facts) : [findingOnUnheld(facts)];
   return found
     .filter((each) => each !== undefined)
-    .map(([finding, what]) => ({ finding, ...auditFindings[finding], what }))
-    .toSorted((a, b) => rankOf(a.finding) - rankOf(b.finding));
+    .map(([finding, what]) => ({ finding, ...auditFindings[finding], what }));
 }
 
 type Found = readonly [finding: AuditFindingName, what: string] | undefined;
@@ -308,6 +279,7 @@ function findingOnUnheld({ watched, binding, record, hasCandidates, now }: Facts
   return [where === '' ? 'HolderSilent' : 'HolderGone', `${silent}${where}`];
 }
 
+/** Returns the findings, most severe first. */
 function findingsOnHeld({ watched, binding, record, hasCandidates, now }: Facts): readonly Found[] {
   const { holder, durationSeconds = 0, renewedSecondsAgo = 0, crashCostsSeconds = 0, pod } = record;
   const { count, lastAt, longestMs } = watched.renewals;

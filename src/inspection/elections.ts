@@ -18,7 +18,7 @@ import { type ApiError, hasStatus } from '../kubernetes/errors.ts';
 import { listAllPages } from '../kubernetes/list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
 import { Reflector } from '../kubernetes/reflector.ts';
-import { type Clock, type Instant, sleep } from '../support/clock.ts';
+import { type Clock, sleep } from '../support/clock.ts';
 
 export interface ObservedElection {
   readonly input: ElectionInput;
@@ -61,14 +61,15 @@ export async function observeElections(
 ): Promise<ObservedElections> {
   const { client, clock, settings, namespace, leaseName } = scope;
   const candidateApis = await servedCandidateApis(client);
-  const fieldSelector = leaseName && `metadata.name=${escaped(leaseName)}`;
+  // A leaseName may contain selector syntax.
+  const fieldSelector = leaseName && `metadata.name=${leaseName.replace(/[\\,=]/g, '\\$&')}`;
   const [leases, { candidates, forbiddenApis }] = await Promise.all([
     listObjects(client, {
       path: resourcePaths.leases(namespace),
       query: { fieldSelector },
       decode: decodeBoth,
     }),
-    listCandidates(client, candidateApis, namespace, {}),
+    listCandidates(client, candidateApis, namespace),
   ]);
   const now: Now = { monotonic: clock.now(), wall: clock.wallTime() };
   const records = new ElectionRecords(settings);
@@ -89,7 +90,7 @@ export async function observeElections(
 
 interface ObjectsRequest<T> {
   readonly path: string;
-  readonly query: Query;
+  readonly query?: Query;
   /** Decodes each object as it arrives: all Pods of a large cluster would not fit into memory. */
   readonly decode: (raw: KubernetesObject) => T;
   readonly pageSize?: number;
@@ -98,11 +99,12 @@ interface ObjectsRequest<T> {
 /** Lists all objects, page by page. Rejects with the errors of the client. */
 export async function listObjects<T>(
   client: KubernetesClient,
-  { decode, ...request }: ObjectsRequest<T>,
+  { decode, query = {}, ...request }: ObjectsRequest<T>,
 ): Promise<{ readonly objects: readonly T[]; readonly resourceVersion: string }> {
   let objects: T[] = [];
   const { resourceVersion } = await listAllPages(client, {
     ...request,
+    query,
     deadlineMs: PAGE_DEADLINE_MS,
     signal: new AbortController().signal,
     begin() {
@@ -115,25 +117,28 @@ export async function listObjects<T>(
   return { objects, resourceVersion };
 }
 
-export interface ListedCandidate {
-  readonly apiVersion: CandidateApiVersion;
-  readonly raw: KubernetesObject;
-  readonly candidate: LeaseCandidate;
+/** Small, because Pods are large. */
+const PODS_PER_PAGE = 500;
+
+/** Lists the Pods of a namespace; of all namespaces if it is empty. Rejects with the errors of the client. */
+export async function listPods<T>(
+  client: KubernetesClient,
+  namespace: string,
+  decode: (raw: KubernetesObject) => T,
+): Promise<readonly T[]> {
+  const request = { path: resourcePaths.pods(namespace), decode, pageSize: PODS_PER_PAGE };
+  return (await listObjects(client, request)).objects;
 }
 
-/**
- * Lists the candidates of these APIs. Rejects like {@link listObjects}. A refusal is an error only if the server refuses
- * all APIs.
- */
+export type ListedCandidate = Awaited<ReturnType<typeof listCandidates>>['candidates'][number];
+
+/** Lists candidates. Rejects like {@link listObjects}; a refusal is an error only if all APIs refuse. */
 export async function listCandidates(
   client: KubernetesClient,
   apis: readonly CandidateApiVersion[],
   namespace: string,
-  query: Query,
-): Promise<{
-  readonly candidates: readonly ListedCandidate[];
-  readonly forbiddenApis: readonly CandidateApiVersion[];
-}> {
+  query: Query = {},
+) {
   const refusals = new Map<CandidateApiVersion, ApiError>();
   const lists = await Promise.all(
     apis.map(async (apiVersion) => {
@@ -157,18 +162,15 @@ export async function listCandidates(
   return { candidates: lists.flat(), forbiddenApis: apis.filter((api) => refusals.has(api)) };
 }
 
-interface WatchRequest extends ClusterScope {
-  readonly signal: AbortSignal;
-  /** Called for each error of the watch. The watch retries. */
-  readonly onError: (error: unknown) => void;
-}
-
 /** Interval of observations, in milliseconds. Needed because a decision can change without an event. */
 const LOOK_PERIOD_MS = 500;
 
-/** Yields the elections repeatedly until `signal` aborts. Yields for the first time when the caches are complete. */
+/**
+ * Yields the elections repeatedly until `signal` aborts. Yields for the first time when the caches are complete. Calls
+ * `onError` for each error of the watch, and retries.
+ */
 export async function* watchElections(
-  request: WatchRequest,
+  request: ClusterScope & { readonly signal: AbortSignal; readonly onError: (error: unknown) => void },
 ): AsyncGenerator<{ readonly elections: readonly ObservedElection[]; readonly now: Now }> {
   const { client, clock, settings, namespace, signal, onError } = request;
   const records = new ElectionRecords(settings);
@@ -221,9 +223,8 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if this process had watched it since its renewTime. The coordinator instead counts from the time
- * when it first saw the Lease (rule 8), because it must be certain before it grants the Lease. A command that observes
- * only once would never find an expired Lease in that way.
+ * Records a Lease as if this process had watched it since its renewTime. The coordinator instead counts from its first
+ * sight of the Lease (rule 8), to be certain. A command that observes only once would never find an expired Lease so.
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -256,46 +257,33 @@ export interface ServerAhead {
 }
 
 /** A clock with the server's wall time, if this machine's clock is not close to it: renewTimes come from the cluster. */
-export class ClusterClock implements Clock {
-  readonly #clock: Clock;
-  #serverAheadMs: ServerAhead | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  hear({ date, sentAt, answeredAt }: HeardDate): void {
-    const milliseconds = Date.parse(date);
-    if (Number.isNaN(milliseconds)) return;
-    // The server wrote the date between `sentAt` and `answeredAt`, and cut it off to whole seconds.
-    const written = BigInt(milliseconds) * 1000n;
-    this.#serverAheadMs = {
-      min: Number(written - answeredAt) / 1000,
-      max: Number(written + 1_000_000n - sentAt) / 1000,
-    };
-  }
-
+export interface ClusterClock extends Clock {
   /** The difference according to the last answer; undefined before the first answer. */
-  get serverAheadMs(): ServerAhead | undefined {
-    return this.#serverAheadMs;
-  }
+  readonly serverAheadMs: ServerAhead | undefined;
+  hear(heard: HeardDate): void;
+}
 
-  wallTime(): bigint {
-    const skew = skewOf(this.#serverAheadMs);
-    return this.#clock.wallTime() + (skew === undefined ? 0n : BigInt(Math.round(skew.byMs * 1000)));
-  }
-
-  now(): Instant {
-    return this.#clock.now();
-  }
-
-  setTimer(callback: () => void, delayMs: number): () => void {
-    return this.#clock.setTimer(callback, delayMs);
-  }
-
-  random(): number {
-    return this.#clock.random();
-  }
+export function createClusterClock(clock: Clock): ClusterClock {
+  let serverAheadMs: ServerAhead | undefined;
+  return {
+    now: () => clock.now(),
+    setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+    random: () => clock.random(),
+    wallTime: () => clock.wallTime() + BigInt(Math.round((skewOf(serverAheadMs)?.byMs ?? 0) * 1000)),
+    get serverAheadMs() {
+      return serverAheadMs;
+    },
+    hear({ date, sentAt, answeredAt }) {
+      const milliseconds = Date.parse(date);
+      if (Number.isNaN(milliseconds)) return;
+      // The server wrote the date between `sentAt` and `answeredAt`, and cut it off to whole seconds.
+      const written = BigInt(milliseconds) * 1000n;
+      serverAheadMs = {
+        min: Number(written - answeredAt) / 1000,
+        max: Number(written + 1_000_000n - sentAt) / 1000,
+      };
+    },
+  };
 }
 
 /** Returns how far the server's clock is ahead of this machine's; undefined within the tolerance. */
@@ -312,11 +300,6 @@ export function skewOf(ahead: ServerAhead | undefined): { byMs: number; text: st
 
 function decodeBoth(raw: KubernetesObject): { readonly raw: KubernetesObject; readonly lease: Lease } {
   return { raw, lease: decodeLease(raw) };
-}
-
-/** Escapes a leaseName: it may contain selector syntax. */
-function escaped(value: string): string {
-  return value.replace(/[\\,=]/g, '\\$&');
 }
 
 /** Compares by namespace, then by name. */

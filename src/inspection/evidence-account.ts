@@ -22,7 +22,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { hasStatus, unlessStatus } from '../kubernetes/errors.ts';
 import { isKubernetesObject } from '../kubernetes/objects.ts';
 import { humanDuration } from '../support/text.ts';
-import { listObjects } from './elections.ts';
+import { listPods } from './elections.ts';
 
 /** The conditions of crash evidence, in the order in which they are checked (rule 17). */
 const CONDITIONS = ['Bound', 'Exited', 'SameIncarnation', 'Silent'] as const;
@@ -46,13 +46,10 @@ export async function accountForEvidence(
   input: ElectionInput,
   now: Now,
 ): Promise<readonly ConditionAccount[] | undefined> {
-  const { lease } = input;
-  if (!lease?.holderIdentity || !isHolderSilent(input, now)) return undefined;
+  if (!input.lease?.holderIdentity || !isHolderSilent(input, now)) return undefined;
   try {
-    const [pods, isAskedByNamespace] = await Promise.all([
-      readPods(client, input),
-      isAskedBy(client, input.namespace),
-    ]);
+    const reads = [readPods(client, input), isAskedBy(client, input.namespace)] as const;
+    const [pods, isAskedByNamespace] = await Promise.all(reads);
     return describeConditions(input, pods, isAskedByNamespace, now);
   } catch (error) {
     if (!hasStatus(error, 403, 404)) throw error;
@@ -65,8 +62,6 @@ function isHolderSilent(input: ElectionInput, { monotonic: at }: Now): boolean {
   const tenure = surveyTenure(input, at);
   return tenure.kind === 'held' ? at >= tenure.lateAt : tenure.need === 'LeaseExpired';
 }
-
-const PODS_PER_PAGE = 500;
 
 /** Reads the Pod of the holder's candidate, or all Pods with the hostname in the identity of a plain elector. */
 async function readPods(
@@ -81,15 +76,9 @@ async function readPods(
   }
   const host = hostInIdentity(lease?.holderIdentity);
   if (host === undefined) return [];
-  const list = (of: string) =>
-    listObjects(client, {
-      path: resourcePaths.pods(of),
-      query: {},
-      decode: decodePod,
-      pageSize: PODS_PER_PAGE,
-    });
-  const { objects } = (await unlessStatus(list(''), 403)) ?? (await list(namespace));
-  return objects.filter((pod) => hostnamesOf(pod).includes(host));
+  const everywhere = await unlessStatus(listPods(client, '', decodePod), 403);
+  const pods = everywhere ?? (await listPods(client, namespace, decodePod));
+  return pods.filter((pod) => hostnamesOf(pod).includes(host));
 }
 
 async function isAskedBy(client: KubernetesClient, namespace: string): Promise<boolean> {
@@ -122,24 +111,14 @@ function describeConditions(
       : '';
   if (end.kind === 'unproven')
     return accounts(conditionOf(end.missing), false, `${end.missing}: ${MISSING_PROOFS[end.missing]}`, bound);
+  const exited = `${end.instance.id} has ended: ${end.instance.reason}`;
   const leftMs = end.at - now.monotonic;
-  const silent =
-    leftMs > 0
-      ? `the holder may still renew for ${humanDuration(Math.ceil(leftMs / 1000))}`
-      : 'the holder has not renewed since then';
-  return accounts(
-    'Silent',
-    leftMs <= 0,
-    silent,
-    bound,
-    `${end.instance.id} has ended: ${end.instance.reason}`,
-  );
+  if (leftMs <= 0) return accounts('Silent', true, 'the holder has not renewed since then', bound, exited);
+  const left = humanDuration(Math.ceil(leftMs / 1000));
+  return accounts('Silent', false, `the holder may still renew for ${left}`, bound, exited);
 }
 
-/**
- * Returns the observations of a coordinator that has seen the Pod since its creation, and each end of a container at
- * once.
- */
+/** Returns the observations of a coordinator that has seen the Pod since its creation, and each end at once. */
 function asIfObserved(pod: Pod, now: Now): ObservedPod {
   const observed = observePod(undefined, pod, Number.NEGATIVE_INFINITY);
   const ended = pod.containers.flatMap((container) => container.ended);
@@ -167,16 +146,10 @@ function accounts(
   exited = 'the status contains an end that the kubelet has seen',
 ): readonly ConditionAccount[] {
   const place = CONDITIONS.indexOf(decisive);
-  const reasons: Readonly<Record<Condition, string>> = {
-    Bound: bound,
-    Exited: exited,
-    SameIncarnation: 'that run of the container has written the last renewal',
-    Silent: '',
-  };
+  const proofs = [bound, exited, 'that run of the container has written the last renewal'];
   return CONDITIONS.map((condition, index) => {
     if (index === place) return { condition, holds, why };
-    return index < place
-      ? { condition, holds: true, why: reasons[condition] }
-      : { condition, holds: undefined, why: '' };
+    if (index > place) return { condition, holds: undefined, why: '' };
+    return { condition, holds: true, why: proofs[index] ?? '' };
   });
 }

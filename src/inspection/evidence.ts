@@ -1,64 +1,36 @@
 import { isForeign, readLockRecord } from '../controller/lock/lock-record.ts';
 import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease } from '../coordination/lease.ts';
-import { specOf } from '../coordination/raw-object.ts';
+import { specOf, textField } from '../coordination/raw-object.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
 import { coordinatorLease, GROUP } from '../election/model.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, hasStatus, unlessStatus } from '../kubernetes/errors.ts';
 import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import type { DoctorSettings } from '../settings/inspection-settings.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
-import {
-  type ClusterClock,
-  type ClusterScope,
-  listObjects,
-  type ObservedElections,
-  observeElections,
-  type ServerAhead,
-} from './elections.ts';
+import { type ClusterClock, type ClusterScope, listObjects, observeElections } from './elections.ts';
 
-export interface Evidence {
-  /** The version from /version; empty if unknown. */
-  readonly serverVersion: string;
-  /** The user, as the server reports it; empty if unknown. */
-  readonly user: string;
-  /** Undefined if these credentials may not read Leases or LeaseCandidates. */
-  readonly elections: ObservedElections | undefined;
-  /**
-   * The namespace to which the permissions are limited, for example the permissions of a coordinator; undefined for no
-   * limit.
-   */
-  readonly limitedTo: { readonly elections: string | undefined; readonly rights: string | undefined };
-  readonly lock: LockHolder;
-  readonly lockNamespace: string;
-  readonly otherLocks: readonly OtherLock[];
-  readonly trial: TrialLease;
-  readonly missingRights: readonly Right[];
-  /** Undefined if the server sends no Date header. */
-  readonly serverAheadMs: ServerAhead | undefined;
-}
+export type Evidence = Awaited<ReturnType<typeof gatherEvidence>>;
 
 /** The result of creating a Lease as a dry run. */
 type TrialLease =
   | { readonly kind: 'created'; readonly keepsStrategy: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** `namespace`: of the trial Lease, and of the elections if the user may not read all namespaces. */
-interface ExaminationRequest extends ClusterScope {
-  readonly clock: ClusterClock;
-  readonly lockNamespace: string;
-  readonly leaderLabel: boolean;
-  /** Whether the coordinator watches Pods (rule 17). */
-  readonly isCrashEvidenceUsed: boolean;
-}
-
 const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
-/** Examines a cluster without changing it. Rejects with the errors of the client if the server cannot be reached. */
-export async function gatherEvidence(request: ExaminationRequest): Promise<Evidence> {
-  const { client, clock, namespace, lockNamespace, leaderLabel, isCrashEvidenceUsed } = request;
+/**
+ * Examines a cluster without changing it. `namespace`: of the trial Lease, and of the elections if the user may not read
+ * all namespaces. Rejects with the errors of the client if the server cannot be reached.
+ */
+export async function gatherEvidence(
+  request: ClusterScope & { readonly clock: ClusterClock; readonly settings: DoctorSettings },
+) {
+  const { client, clock, namespace, settings } = request;
+  const { lockNamespace, leaderLabel, isCrashEvidenceUsed } = settings;
   const rights = [
     ...rightsFor(lockNamespace),
     ...(leaderLabel ? labelRights : []),
@@ -82,15 +54,14 @@ export async function gatherEvidence(request: ExaminationRequest): Promise<Evide
   const hasMoreHere = missingHere.length < missingEverywhere.length;
   // A coordinator that is limited to namespaces does not read Namespaces.
   const neededHere = missingHere.filter(({ resource }) => resource !== 'namespaces');
-  const gitVersion = version?.['gitVersion'];
   return {
-    serverVersion: typeof gitVersion === 'string' ? gitVersion : '',
+    // Empty if unknown, like the user.
+    serverVersion: textField(version ?? {}, 'gitVersion') ?? '',
     user,
+    // Undefined if these credentials may not read Leases or LeaseCandidates.
     elections,
-    limitedTo: {
-      elections: here && namespace,
-      rights: hasMoreHere ? namespace : undefined,
-    },
+    // The namespace to which the user's or the coordinator's permissions are limited; undefined for no limit.
+    limitedTo: { elections: here && namespace, rights: hasMoreHere ? namespace : undefined },
     lock,
     lockNamespace,
     otherLocks,
@@ -116,39 +87,29 @@ export interface Right {
 const NATIVE = 'coordination.k8s.io';
 
 /** Returns the permissions of deploy/rbac.yaml, for a coordinator with its lock in `lockNamespace`. */
-export const rightsFor = (lockNamespace: string): readonly Right[] => [
-  ...['list', 'watch', 'create', 'patch'].map((verb): Right => ({ group: NATIVE, resource: 'leases', verb })),
-  ...([NATIVE, GROUP] as const).flatMap((group) =>
-    ['list', 'watch', 'patch', 'delete'].map((verb): Right => ({ group, resource: 'leasecandidates', verb })),
-  ),
-  ...['get', 'list', 'watch', 'update'].map(
-    (verb): Right => ({
-      group: NATIVE,
-      resource: 'leases',
-      verb,
-      ...coordinatorLease,
-      namespace: lockNamespace,
-    }),
-  ),
-  { group: NATIVE, resource: 'leases', verb: 'create', namespace: lockNamespace },
-  ...['create', 'patch'].map((verb): Right => ({ group: '', resource: 'events', verb })),
-];
+export function rightsFor(lockNamespace: string): readonly Right[] {
+  const leases = { group: NATIVE, resource: 'leases' } as const;
+  const lock = { ...leases, ...coordinatorLease, namespace: lockNamespace };
+  return [
+    ...rightsOn(leases, 'list', 'watch', 'create', 'patch'),
+    ...rightsOn({ group: NATIVE, resource: 'leasecandidates' }, 'list', 'watch', 'patch', 'delete'),
+    ...rightsOn({ group: GROUP, resource: 'leasecandidates' }, 'list', 'watch', 'patch', 'delete'),
+    ...rightsOn(lock, 'get', 'list', 'watch', 'update'),
+    ...rightsOn({ ...leases, namespace: lockNamespace }, 'create'),
+    ...rightsOn({ group: '', resource: 'events' }, 'create', 'patch'),
+  ];
+}
 
 /** The permissions for leader labels. */
-export const labelRights = rightsOn('pods', 'labels', 'list', 'patch');
+export const labelRights = rightsOn({ group: '', resource: 'pods', purpose: 'labels' }, 'list', 'patch');
 
 /** The permissions to detect that a leader's container has ended (rule 17). */
-export const evidenceRights = [
-  ...rightsOn('pods', 'crashEvidence', 'list', 'watch'),
-  ...rightsOn('namespaces', 'crashEvidence', 'list', 'watch'),
-];
+export const evidenceRights = (['pods', 'namespaces'] as const).flatMap((resource) =>
+  rightsOn({ group: '', resource, purpose: 'crashEvidence' }, 'list', 'watch'),
+);
 
-function rightsOn(
-  resource: 'pods' | 'namespaces',
-  purpose: NonNullable<Right['purpose']>,
-  ...verbs: readonly string[]
-): readonly Right[] {
-  return verbs.map((verb): Right => ({ group: '', resource, verb, purpose }));
+function rightsOn(target: Omit<Right, 'verb'>, ...verbs: readonly string[]): readonly Right[] {
+  return verbs.map((verb) => ({ ...target, verb }));
 }
 
 /** Describes a permission. Adds the API group only if it is this project's own. */
@@ -194,15 +155,14 @@ async function whoAmI(client: KubernetesClient): Promise<string> {
   try {
     const { status } = await client.request({ method: 'POST', path: SELF_REVIEWS, body });
     const userInfo = isJsonObject(status) ? status['userInfo'] : undefined;
-    const username = isJsonObject(userInfo) ? userInfo['username'] : undefined;
-    return typeof username === 'string' ? username : '';
+    return isJsonObject(userInfo) ? (textField(userInfo, 'username') ?? '') : '';
   } catch (error) {
     if (error instanceof ApiError) return '';
     throw error;
   }
 }
 
-async function tryLease({ client, namespace }: ExaminationRequest): Promise<TrialLease> {
+async function tryLease({ client, namespace }: ClusterScope): Promise<TrialLease> {
   const body = {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -241,21 +201,15 @@ async function isAllowed(client: KubernetesClient, { purpose: _, ...right }: Rig
   return isJsonObject(status) && status['allowed'] === true;
 }
 
-interface OtherLock {
-  readonly namespace: string;
-  readonly holder: string;
-}
-
-/** Returns the valid locks in other namespaces. Returns none if these credentials may not list Leases. */
+/** Returns the valid locks in other namespaces; none if these credentials may not list Leases. */
 async function readOtherLocks(
   client: KubernetesClient,
   clock: Clock,
   namespace: string,
-): Promise<readonly OtherLock[]> {
-  const query = { fieldSelector: `metadata.name=${coordinatorLease.name}` };
+): Promise<readonly { readonly namespace: string; readonly holder: string }[]> {
   const list = listObjects(client, {
     path: resourcePaths.leases(''),
-    query,
+    query: { fieldSelector: `metadata.name=${coordinatorLease.name}` },
     decode: (raw) => ({ found: raw.metadata.namespace ?? '', lock: lockHolderOf(raw, clock.wallTime()) }),
   });
   const { objects = [] } = (await unlessStatus(list, 403)) ?? {};
@@ -265,10 +219,7 @@ async function readOtherLocks(
   });
 }
 
-/**
- * Returns the lock's holder, by its renewTime and our clock, because a command that reads the lock once sees no
- * renewals.
- */
+/** Returns the lock's holder, by its renewTime and our clock: a command that reads once sees no renewals. */
 function lockHolderOf(lease: KubernetesObject, wallTime: bigint): LockHolder {
   const { holder, leaseDurationMs = 0 } = readLockRecord(lease);
   const { renewTime } = decodeLease(lease);

@@ -1,27 +1,18 @@
 import { isSeparateLock, lockRefusal } from '../controller/other-locks.ts';
 import { sourceOf } from '../coordination/candidate-sources.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
-import { coordinatorLease, type Now } from '../election/model.ts';
-import { type ElectionInput, surveyElection } from '../election/view.ts';
-import type { ObservedElections } from './elections.ts';
-import type { Evidence } from './evidence.ts';
-import { counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
+import { REASONS, type Reason } from '../election/decision.ts';
+import { coordinatorLease, type MicroTime } from '../election/model.ts';
+import { candidatesIn, surveyElection } from '../election/view.ts';
+import { type ObservedElections, type ServerAhead, skewOf, TOLERATED_SKEW_MS } from './elections.ts';
+import { describeRight, type Evidence, type Right } from './evidence.ts';
+import { type LeaseStatus, statusOf } from './lease-status.ts';
+import { adviceOnTrouble, counted, describePriority, endOf, listed, stateTexts } from './wording.ts';
 
 /** `error`: elections fail. `warning`: elections will fail later, or the election of one Lease fails. */
 export type Severity = 'error' | 'warning' | 'ok';
 
-type CheckName =
-  | 'APIServed'
-  | 'FeatureGate'
-  | 'CoordinatorLock'
-  | 'Permissions'
-  | 'Clocks'
-  | 'Candidates'
-  | 'Leases'
-  | 'Priorities';
-
 export interface Finding {
-  readonly check: CheckName;
   readonly severity: Severity;
   readonly what: string;
   readonly meaning?: string;
@@ -29,8 +20,6 @@ export interface Finding {
   /** The path of the runbook in this repository; undefined if there is none. */
   readonly runbook?: string;
 }
-
-export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
 
 /** The alerts with a runbook of the same name. */
 export const runbooks = [
@@ -53,103 +42,131 @@ export function runbookPath(name: RunbookName): string {
   return `docs/runbooks/${name}.md`;
 }
 
-const check = 'CoordinatorLock';
+/** A finding, with the name of the check that has made it. */
+export interface NamedFinding extends Finding {
+  readonly check: string;
+}
+
+/** Returns the findings of `doctor`. */
+export function diagnose(evidence: Evidence): readonly NamedFinding[] {
+  const { elections } = evidence;
+  const isServed = elections !== undefined && elections.candidateApis.length > 0;
+  const checks: Readonly<Record<string, readonly Finding[]>> = {
+    APIServed: [checkApi(evidence)],
+    FeatureGate: [checkGate(evidence)],
+    CoordinatorLock: checkLock(evidence),
+    Permissions: checkRights(evidence),
+    Clocks: checkClocks(evidence),
+    Candidates: isServed ? checkCandidates(elections) : [],
+    Leases: isServed ? checkLeases(elections) : [],
+    Priorities: elections ? checkPriorities(elections) : [],
+  };
+  return Object.entries(checks).flatMap(([check, findings]) =>
+    findings.map((finding) => ({ check, ...finding })),
+  );
+}
+
+const FLAGS =
+  'Start every kube-apiserver with --feature-gates=CoordinatedLeaderElection=true and ' +
+  '--runtime-config=coordination.k8s.io/v1beta1=true (1.32: v1alpha2, 1.31: v1alpha1).';
+
+const BOTH =
+  'Candidates of both groups count: list the first by kubectl get leasecandidates, the second by kubectl get lcand.';
+
+const CLOSED =
+  'If the provider closes kube-system, set config.lockNamespace (--lock-namespace) to a namespace that is open.';
+
+const OWN_CREDENTIALS =
+  "Run doctor with the coordinator's own credentials, and with --namespace if it is limited to some; if the finding stays";
+
+function passed(what: string): Finding {
+  return { severity: 'ok', what };
+}
+
+/** Drops the checks that have found nothing. */
+function present(findings: readonly (Finding | undefined)[]): readonly Finding[] {
+  return findings.filter((finding) => finding !== undefined);
+}
+
+function checkApi({ elections, serverVersion, limitedTo }: Evidence): Finding {
+  if (elections === undefined) {
+    return {
+      severity: 'warning',
+      what: 'These credentials may not list Leases or LeaseCandidates.',
+      meaning: 'Candidates and Leases cannot be examined.',
+      advice:
+        'Use credentials that may list leases and leasecandidates in every namespace, or give --namespace with a ' +
+        'namespace that these credentials may read.',
+    };
+  }
+  if (elections.candidateApis.length === 0) {
+    return {
+      severity: 'error',
+      what: `The server (${serverVersion || 'of unknown version'}) serves no LeaseCandidates.`,
+      meaning: 'No component can be a candidate, so nothing is coordinated.',
+      advice: `Install the chart or run kubectl apply -f deploy/crd.yaml, to define the LeaseCandidates of this project. To use those of the API server instead: ${FLAGS}`,
+      runbook: runbookPath('LeaseCoordinatorWatchStale'),
+    };
+  }
+  if (elections.forbiddenApis.length > 0) {
+    return {
+      severity: 'warning',
+      what: `These credentials may not list leasecandidates of ${elections.forbiddenApis.join(' and ')}.`,
+      meaning: 'Their candidates are missing in the following findings.',
+      advice: "Use credentials that may list them, such as those of the chart's ClusterRole reader.",
+    };
+  }
+  return passed(
+    `${serverVersion} serves LeaseCandidates as ${elections.candidateApis.join(' and ')}.` +
+      (elections.candidateApis.length > 1 ? ` ${BOTH}` : '') +
+      (limitedTo.elections === undefined ? '' : ` Only namespace ${limitedTo.elections} may be examined.`),
+  );
+}
+
+function checkGate({ trial }: Evidence): Finding {
+  if (trial.kind === 'refused') {
+    return {
+      severity: 'warning',
+      what: `A Lease could not be created in a dry run: ${trial.message}`,
+      meaning: 'It is unknown whether Leases keep their strategy.',
+      advice:
+        'Use credentials that may create leases, and with --namespace a namespace that exists; the dry run stores ' +
+        'nothing.',
+    };
+  }
+  if (trial.keepsStrategy) return passed('Leases keep strategy and preferredHolder.');
+  return passed(
+    'Leases do not keep strategy and preferredHolder, because the feature gate CoordinatedLeaderElection is off. The coordinator keeps them in annotations, and uses a fence to make a leader yield that does not know the annotations.',
+  );
+}
 
 /** Checks which coordinator holds the lock, and whether other coordinators hold locks in other namespaces. */
-export function checkLock(evidence: Evidence): readonly Finding[] {
-  return [...checkPlace(evidence), checkHolder(evidence), ...checkOthers(evidence)];
-}
-
-/** Finds candidates that cannot lead. */
-export function checkCandidates({ elections, now }: ObservedAt): readonly Finding[] {
-  const check = 'Candidates';
-  const standings = elections.flatMap(({ input }) => surveyElection(input, now).standings);
-  const findings = (['Unresponsive', 'Expired'] as const).flatMap((state): Finding[] => {
-    const names = standings
-      .filter((one) => one.state === state)
-      .map(({ candidate }) => `${candidate.namespace}/${candidate.name}`);
-    if (names.length === 0) return [];
-    return [
-      {
-        check,
-        severity: 'warning',
-        what: `${listed(names)}: ${names.length === 1 ? '' : 'each of them '}${stateTexts[state]}.`,
-        meaning: 'They cannot lead, so the Lease has less redundancy than it seems.',
-        advice:
-          'Check whether their processes run and reach the API server; delete the candidates of processes that are gone.',
-        runbook: runbookPath('LeaseCandidatesUnresponsive'),
-      },
-    ];
-  });
-  if (findings.length > 0) return findings;
-  const what =
-    standings.length === 0
-      ? 'There are no candidates.'
-      : `${counted(standings.length, 'candidate')}, none of them silent.`;
-  return [{ check, severity: 'ok', what }];
-}
-
-export function checkPriorities({ elections, now }: ObservedAt): readonly Finding[] {
-  const check = 'Priorities';
-  const candidates = elections.flatMap(({ input }) => prioritiesIn(input, now));
-  const ended = candidates.filter(({ hasEnded }) => hasEnded).map(({ name }) => name);
-  const inForce = candidates.filter(({ priority, hasEnded }) => priority !== '0' && !hasEnded);
-  const findings: Finding[] = candidates.flatMap(({ name, unreadable }) =>
-    unreadable === undefined
-      ? []
-      : [
-          {
-            check,
-            severity: 'warning',
-            what: `${name}: ${unreadable} cannot be read.`,
-            meaning: 'The priority is ignored.',
-            advice:
-              'Set the annotation priority to a whole number such as 100, and priority-until to a time such as 2026-01-01T12:00:00Z.',
-          },
-        ],
-  );
-  if (inForce.length > 0) {
-    const named = listed(inForce.map(({ name, priority }) => `${name} ${priority}`));
-    const what = `${counted(inForce.length, 'candidate')} with a priority: ${named}.`;
-    findings.push({ check, severity: 'ok', what });
-  }
-  if (ended.length > 0) {
-    const what = `${listed(ended)}: the priority has ended. undrain removes the annotations that drain and transfer have left.`;
-    findings.push({ check, severity: 'ok', what });
-  }
-  return findings;
+function checkLock(evidence: Evidence): readonly Finding[] {
+  return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
 /** Checks the namespace of the lock. If it is not allowed, a coordinator does nothing. */
-function checkPlace({ lockNamespace, elections }: Evidence): readonly Finding[] {
+function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
-  if (served === undefined || !isSeparateLock(lockNamespace)) return [];
-  return [
-    {
-      check,
-      severity: 'error',
-      what: `A lock in ${lockNamespace} is refused: the API server serves its own LeaseCandidates.`,
-      meaning: 'The controller built into kube-apiserver would elect beside a coordinator with that lock.',
-      advice: `The coordinator says: ${lockRefusal(lockNamespace, served)}.`,
-      runbook: runbookPath('LeaseCoordinatorAbsent'),
-    },
-  ];
+  if (served === undefined || !isSeparateLock(lockNamespace)) return undefined;
+  return {
+    severity: 'error',
+    what: `A lock in ${lockNamespace} is refused: the API server serves its own LeaseCandidates.`,
+    meaning: 'The controller built into kube-apiserver would elect beside a coordinator with that lock.',
+    advice: `The coordinator says: ${lockRefusal(lockNamespace, served)}.`,
+    runbook: runbookPath('LeaseCoordinatorAbsent'),
+  };
 }
 
 function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): Finding {
   const name = leaseKey(lockNamespace, coordinatorLease.name);
   switch (lock.kind) {
     case 'ours':
-      return { check, severity: 'ok', what: `${lock.holder} coordinates.` };
+      return passed(`${lock.holder} coordinates.`);
     case 'builtIn':
-      return {
-        check,
-        severity: 'ok',
-        what: `The coordinator built into kube-apiserver coordinates (${lock.holder}).`,
-      };
+      return passed(`The coordinator built into kube-apiserver coordinates (${lock.holder}).`);
     case 'unknown':
       return {
-        check,
         severity: 'warning',
         what: `These credentials may not read the lock ${name}.`,
         meaning: 'It is unknown whether a coordinator runs.',
@@ -157,7 +174,6 @@ function checkHolder({ lock, lockNamespace, otherLocks, elections }: Evidence): 
       };
     case 'none':
       return {
-        check,
         severity: 'error',
         what:
           lock.formerHolder === ''
@@ -183,27 +199,175 @@ function adviceForNone(isApiOff: boolean, [other]: Evidence['otherLocks']): stri
 }
 
 /** Checks for other locks. Their holders elect leaders independently of each other. */
-function checkOthers({ lock, otherLocks }: Evidence): readonly Finding[] {
+function checkOthers({ lock, otherLocks }: Evidence): Finding | undefined {
   const isHeld = lock.kind === 'ours' || lock.kind === 'builtIn';
-  if (otherLocks.length === 0 || (!isHeld && otherLocks.length === 1)) return [];
-  return [
-    {
-      check,
-      severity: 'warning',
-      what: `${listed(otherLocks.map(({ namespace, holder }) => `${holder} in ${namespace}`))} ${otherLocks.length === 1 ? 'holds' : 'hold'} a lock, too.`,
-      meaning:
-        'Coordinators with different locks elect independently, and each undoes what the other prefers.',
-      advice: 'Stop all but one, or give all the same --lock-namespace.',
-      runbook: runbookPath('LeaseCoordinatorNotAlone'),
-    },
-  ];
+  if (otherLocks.length === 0 || (!isHeld && otherLocks.length === 1)) return undefined;
+  return {
+    severity: 'warning',
+    what: `${listed(otherLocks.map(({ namespace, holder }) => `${holder} in ${namespace}`))} ${otherLocks.length === 1 ? 'holds' : 'hold'} a lock, too.`,
+    meaning: 'Coordinators with different locks elect independently, and each undoes what the other prefers.',
+    advice: 'Stop all but one, or give all the same --lock-namespace.',
+    runbook: runbookPath('LeaseCoordinatorNotAlone'),
+  };
 }
 
-function prioritiesIn({ namespace, candidates }: ElectionInput, now: Now) {
-  return candidates.map(({ candidate: { name, priority } }) => ({
-    name: `${namespace}/${name}`,
-    priority: describePriority(priority.value, endOf(priority)),
-    hasEnded: priority.end !== undefined && priority.end.at <= now.wall,
-    unreadable: priority.unreadable,
-  }));
+/** What a coordinator lacks without additional permissions, and the chart's value for them. */
+const PURPOSES = {
+  labels: {
+    lacks: 'the label of a leader would not follow it to another Pod',
+    value: 'config.leaderLabel',
+  },
+  crashEvidence: {
+    lacks: 'the Lease of a leader that crashes would be free only when it expires',
+    value: 'crashEvidence.enabled',
+  },
+} satisfies Readonly<Record<NonNullable<Right['purpose']>, object>>;
+
+function checkRights({ missingRights, user, limitedTo, lockNamespace }: Evidence): readonly Finding[] {
+  const who = user || 'this user';
+  const onExtras = Object.entries(PURPOSES).map(([purpose, { lacks, value }]): Finding | undefined => {
+    const others = missingRights.filter((right) => right.purpose === purpose);
+    if (others.length === 0) return undefined;
+    return {
+      severity: 'warning',
+      what: `${who} may not: ${others.map(describeRight).join(', ')}.`,
+      meaning: `A coordinator with these credentials elects leaders, but ${lacks}.`,
+      advice: `${OWN_CREDENTIALS}, have the chart grant it: helm upgrade with --set ${value}=true.`,
+    };
+  });
+  const missing = missingRights.filter(({ purpose }) => purpose === undefined);
+  if (missing.length === 0) {
+    const limit = limitedTo.rights === undefined ? '' : ` that is limited to namespace ${limitedTo.rights}`;
+    return present([passed(`${who} may do all that a coordinator${limit} does.`), ...onExtras]);
+  }
+  const isClosed =
+    lockNamespace === coordinatorLease.namespace &&
+    missing.some(({ namespace }) => namespace === lockNamespace);
+  const isBlind = missing.some(({ verb, name }) => name === undefined && ['list', 'watch'].includes(verb));
+  const onElections: Finding = {
+    severity: 'warning',
+    what: `${who} may not: ${missing.map(describeRight).join(', ')}.`,
+    meaning: 'A coordinator with these credentials cannot work; other credentials are not examined.',
+    advice: `${OWN_CREDENTIALS}, kubectl apply -f deploy/rbac.yaml.${isClosed ? ` ${CLOSED}` : ''}`,
+    runbook: runbookPath(isBlind ? 'LeaseCoordinatorWatchStale' : 'LeaseCoordinatorWriteErrors'),
+  };
+  return present([onElections, ...onExtras]);
+}
+
+function checkClocks({ serverAheadMs, elections }: Evidence): readonly Finding[] {
+  const skew = skewOf(serverAheadMs);
+  const skewed: Finding | undefined = skew && {
+    severity: 'warning',
+    what: `${skew.text}.`,
+    meaning: "This command uses the server's time; elections do not compare clocks.",
+    advice: 'Set both clocks by NTP.',
+  };
+  const findings = present([skewed, elections && checkRenewTimes(elections, serverAheadMs)]);
+  return findings.length > 0 ? findings : [passed('No clock is off by more than 2 s.')];
+}
+
+/** Compares renewTimes with the later of two clocks, the server's and ours, because either may be slow. */
+function checkRenewTimes({ elections, now }: ObservedElections, ahead?: ServerAhead): Finding | undefined {
+  const otherIsAheadMs = skewOf(ahead) === undefined ? ahead?.max : ahead && -ahead.min;
+  const latest = now.wall + BigInt(Math.round((Math.max(0, otherIsAheadMs ?? 0) + TOLERATED_SKEW_MS) * 1000));
+  const isAhead = (time: MicroTime | undefined) => time !== undefined && time > latest;
+  const names = elections.flatMap(({ input }) => [
+    ...(isAhead(input.lease?.renewTime) ? [`the holder of ${input.namespace}/${input.name}`] : []),
+    ...input.candidates.flatMap(({ candidate }) =>
+      isAhead(candidate.renewTime) ? [`${candidate.namespace}/${candidate.name}`] : [],
+    ),
+  ]);
+  if (names.length === 0) return undefined;
+  return {
+    severity: 'warning',
+    what: `${listed(names)} renewed at a time in the future.`,
+    meaning:
+      'The clocks of their machines are ahead; the built-in coordinator then takes too long to replace them.',
+    advice: 'Set the clocks of their machines by NTP.',
+  };
+}
+
+export type ObservedAt = Pick<ObservedElections, 'elections' | 'now'>;
+
+/** Finds candidates that cannot lead. */
+export function checkCandidates({ elections, now }: ObservedAt): readonly Finding[] {
+  const standings = elections.flatMap(({ input }) => surveyElection(input, now).standings);
+  const silent = (['Unresponsive', 'Expired'] as const).map((state): Finding | undefined => {
+    const names = candidatesIn(standings, state).map(({ namespace, name }) => `${namespace}/${name}`);
+    if (names.length === 0) return undefined;
+    return {
+      severity: 'warning',
+      what: `${listed(names)}: ${names.length === 1 ? '' : 'each of them '}${stateTexts[state]}.`,
+      meaning: 'They cannot lead, so the Lease has less redundancy than it seems.',
+      advice:
+        'Check whether their processes run and reach the API server; delete the candidates of processes that are gone.',
+      runbook: runbookPath('LeaseCandidatesUnresponsive'),
+    };
+  });
+  const findings = present(silent);
+  if (findings.length > 0) return findings;
+  if (standings.length === 0) return [passed('There are no candidates.')];
+  return [passed(`${counted(standings.length, 'candidate')}, none of them silent.`)];
+}
+
+/** Finds Leases whose election is blocked. */
+function checkLeases({ elections, now }: ObservedElections): readonly Finding[] {
+  const statuses = elections.map((election) => statusOf(election, now));
+  const findings = [...Map.groupBy(statuses, troubleOf)].flatMap(([reason, those]): Finding[] => {
+    const advice = adviceOnTrouble(reason);
+    if (advice === undefined) return [];
+    const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
+    const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
+    // A Lease without candidates is left over from an uninstalled component.
+    const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
+    // A fence is only a warning, because it expires by itself.
+    const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';
+    const what = `${listed(names)}: ${reason}${isSupposed ? ', if all silent candidates are alive' : ''}.`;
+    const finding = { severity, what, meaning: REASONS[reason], advice } as const;
+    if (reason === 'StrategyConflict') return [{ ...finding, runbook: runbookPath('LeaseStrategyConflict') }];
+    return [isLed ? finding : { ...finding, runbook: runbookPath('LeaseWithoutLeader') }];
+  });
+  if (findings.length > 0) return findings;
+  if (statuses.length === 0) return [passed('There are no coordinated Leases.')];
+  return [passed(`${counted(statuses.length, 'coordinated Lease')}, each as it should be.`)];
+}
+
+/** Returns the reason to report. Reports a conflict even before the candidates have answered pings. */
+function troubleOf({ reason, conflictingStrategies }: LeaseStatus): Reason {
+  return reason === 'AwaitingAcks' && conflictingStrategies ? 'StrategyConflict' : reason;
+}
+
+export function checkPriorities({ elections, now }: ObservedAt): readonly Finding[] {
+  const candidates = elections.flatMap(({ input }) =>
+    input.candidates.map(({ candidate: { namespace, name, priority } }) => ({
+      name: `${namespace}/${name}`,
+      priority: describePriority(priority.value, endOf(priority)),
+      hasEnded: priority.end !== undefined && priority.end.at <= now.wall,
+      unreadable: priority.unreadable,
+    })),
+  );
+  const ended = candidates.filter(({ hasEnded }) => hasEnded).map(({ name }) => name);
+  const inForce = candidates.filter(({ priority, hasEnded }) => priority !== '0' && !hasEnded);
+  const unreadable = candidates.filter((candidate) => candidate.unreadable !== undefined);
+  const findings = unreadable.map(
+    ({ name, unreadable: annotation }): Finding => ({
+      severity: 'warning',
+      what: `${name}: ${annotation} cannot be read.`,
+      meaning: 'The priority is ignored.',
+      advice:
+        'Set the annotation priority to a whole number such as 100, and priority-until to a time such as 2026-01-01T12:00:00Z.',
+    }),
+  );
+  if (inForce.length > 0) {
+    const named = listed(inForce.map(({ name, priority }) => `${name} ${priority}`));
+    findings.push(passed(`${counted(inForce.length, 'candidate')} with a priority: ${named}.`));
+  }
+  if (ended.length > 0) {
+    findings.push(
+      passed(
+        `${listed(ended)}: the priority has ended. undrain removes the annotations that drain and transfer have left.`,
+      ),
+    );
+  }
+  return findings;
 }

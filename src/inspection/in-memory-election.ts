@@ -88,14 +88,8 @@ export class InMemoryElection {
 
   /** Delivers the server's answer to an action. */
   answer(action: Action, lease: Lease | undefined): void {
-    recordSuccess(
-      this.#records,
-      this.#key,
-      action,
-      this.#at,
-      this.#at,
-      lease && { before: undefined, after: lease },
-    );
+    const written = lease && { before: undefined, after: lease };
+    recordSuccess(this.#records, this.#key, action, this.#at, this.#at, written);
   }
 
   /** Simulates another client that writes the Lease. Undefined deletes it. */

@@ -9,28 +9,20 @@ import {
   type Reason,
   rankCandidates,
 } from '../election/decision.ts';
-import type { Instant, LeaseCandidate, Now } from '../election/model.ts';
-import { decideOutcome, type Outcome } from '../election/outcome.ts';
+import type { Instant, LeaseCandidate, MicroTime, Now } from '../election/model.ts';
+import { decideOutcome } from '../election/outcome.ts';
 import { strategies } from '../election/strategies.ts';
 import {
   type CandidateState,
-  type ElectionInput,
   possibleCandidates,
   type Standing,
+  standingsIn,
   surveyElection,
-  type Tenure,
   type View,
 } from '../election/view.ts';
+import type { KubernetesObject } from '../kubernetes/objects.ts';
 import type { ObservedElection } from './elections.ts';
-import {
-  countPriorities,
-  describeLoss,
-  endOf,
-  listed,
-  type PriorityCount,
-  stateTexts,
-  waitsFor,
-} from './wording.ts';
+import { countPriorities, describeLoss, endOf, listed, stateTexts, waitsFor } from './wording.ts';
 
 export interface LeaseStatus {
   readonly namespace: string;
@@ -43,7 +35,7 @@ export interface LeaseStatus {
   /** The strategy in the Lease. If there is none, the strategy that its candidates agree on. */
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
-  readonly priorities: readonly PriorityCount[];
+  readonly priorities: ReturnType<typeof countPriorities>;
   /** The conflicting strategies, if all silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
   readonly reason: Reason;
@@ -55,55 +47,33 @@ export interface LeaseStatus {
 }
 
 /** Describes a Lease, using the controller's own decision function. */
-export function statusOf(election: ObservedElection, now: Now): LeaseStatus {
-  const { input } = election;
-  return describeStatus(election, decideElection(input, now), surveyElection(input, now), now);
+export function statusOf({ input, rawLease }: ObservedElection, now: Now): LeaseStatus {
+  return describeStatus(decideElection(input, now), surveyElection(input, now), rawLease);
 }
 
 /** Like {@link statusOf}, if the caller already has the decision and its view. */
-export function describeStatus(
-  { input, rawLease }: ObservedElection,
-  decision: Decision,
-  view: View,
-  now: Now,
-): LeaseStatus {
-  const { lease } = input;
-  const { tenure } = view;
+export function describeStatus(decision: Decision, view: View, rawLease?: KubernetesObject): LeaseStatus {
   // Most candidates have not renewed just now. Therefore the outcome assumes that all of them answer.
-  const { outlook: outcome } = view;
+  const { input, outlook: outcome } = view;
+  const { namespace, name, lease } = input;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
+  const secondsSince = (time: MicroTime) => Number(view.now.wall - time) / 1_000_000;
   return {
-    namespace: input.namespace,
-    name: input.name,
+    namespace,
+    name,
     holder: lease?.holderIdentity ?? '',
-    isHeld: tenure.kind === 'held',
+    isHeld: view.tenure.kind === 'held',
     preferredHolder: lease?.preferredHolder ?? '',
     strategy: lease?.strategy || ('strategy' in outcome ? outcome.strategy : ''),
-    candidates: countStates(decision),
+    candidates: countStates(view),
     priorities: countPriorities(view.standings),
     conflictingStrategies: outcome.kind === 'conflict' ? outcome.strategies : undefined,
     reason: decision.reason,
-    waitingFor: waitingFor(decision, outcome, tenure, now),
+    waitingFor: waitingFor(decision, view),
     leaseTransitions: lease?.leaseTransitions ?? 0,
-    ageSeconds: created === undefined ? undefined : secondsSince(created, now),
-    renewedSecondsAgo: lease?.renewTime === undefined ? undefined : secondsSince(lease.renewTime, now),
+    ageSeconds: created === undefined ? undefined : secondsSince(created),
+    renewedSecondsAgo: lease?.renewTime === undefined ? undefined : secondsSince(lease.renewTime),
   };
-}
-
-export interface RankedCandidate {
-  readonly name: string;
-  readonly binaryVersion: string | undefined;
-  readonly emulationVersion: string | undefined;
-  readonly priority: number;
-  /** The end of the priority, in RFC 3339; undefined if it has none. */
-  readonly priorityUntil: string | undefined;
-  readonly state: CandidateState;
-  readonly renewedSecondsAgo: number;
-  readonly isHolder: boolean;
-  readonly isPreferred: boolean;
-  /** The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate. */
-  readonly lostBy: string | undefined;
-  readonly why: string;
 }
 
 /** Returns the decision that follows if all pinged candidates answer. Most of them do. */
@@ -119,62 +89,49 @@ export function assumeAnswers(view: View, decision: Decision): Decision {
   return { ...decision, actions: [], outcome, standings };
 }
 
+export type RankedCandidate = ReturnType<typeof rank>[number];
+
 /** Ranks the candidates, the next leader first, and explains their ranks. Returns at most `most`. */
-export function rank(
-  supposed: Decision,
-  { standings }: Decision,
-  input: ElectionInput,
-  now: Now,
-  most?: number,
-): readonly RankedCandidate[] {
+export function rank(supposed: Decision, { standings }: Decision, { input, at }: View, most?: number) {
   const states = new Map(standings.map(({ candidate, state }) => [candidate, state]));
   const ranked = rankCandidates(supposed, most);
   const accounts = explainCandidates({ ...supposed, standings: ranked });
-  return ranked.map(({ candidate, isHolder, observation }, index): RankedCandidate => {
-    const state = states.get(candidate) ?? 'Idle';
+  return ranked.map(({ candidate, isHolder, observation }, index) => {
+    const { name, binaryVersion, emulationVersion, priority } = candidate;
+    // The criterion by which the candidate lost, or the state that excludes it; undefined for the best candidate.
     const lostBy = accounts[index]?.lostBy;
     return {
-      name: candidate.name,
-      binaryVersion: candidate.binaryVersion,
-      emulationVersion: candidate.emulationVersion,
-      priority: candidate.priority.value,
-      priorityUntil: endOf(candidate.priority),
-      state,
-      renewedSecondsAgo: sinceRenewalMs(observation, now.monotonic) / 1000,
+      ...{ name, binaryVersion, emulationVersion, priority: priority.value, priorityUntil: endOf(priority) },
+      state: states.get(candidate) ?? 'Idle',
+      renewedSecondsAgo: sinceRenewalMs(observation, at) / 1000,
       isHolder,
-      isPreferred: input.lease?.preferredHolder === candidate.name,
+      isPreferred: input.lease?.preferredHolder === name,
       lostBy,
       why: lostBy === undefined ? 'the best candidate' : describeLoss(lostBy),
     };
   });
 }
 
-export function verdictOn(
-  holder: string | undefined,
-  { outcome, standings }: Decision,
-  decision: Decision,
-): string {
-  const meaning = REASONS[decision.reason];
-  if (outcome.kind !== 'leader') {
-    return `${holder ?? 'No candidate'} leads. ${meaning}`;
-  }
+/** Says who leads, and why. `supposed` is the decision if all pinged candidates answer. */
+export function verdictOn({ outcome, standings }: Decision, decision: Decision): string {
+  const { tenure, reason } = decision;
+  const holder = tenure.kind === 'held' ? tenure.holder : undefined;
+  const meaning = REASONS[reason];
+  if (outcome.kind !== 'leader') return `${holder ?? 'No candidate'} leads. ${meaning}`;
   const best = outcome.leader.name;
   const rivals = standings.filter(({ candidate: { name } }) => holder === best || name === holder);
   const under = `under ${outcome.strategy}${forItsPriority(outcome.leader, outcome.strategy, rivals)}`;
   if (holder === undefined) return `No candidate leads. ${meaning} ${best} is the best candidate.`;
-  if (holder === best) {
-    return `${holder} leads, as it is the best candidate ${under}.`;
-  }
+  if (holder === best) return `${holder} leads, as it is the best candidate ${under}.`;
   if (isBeingRevised(decision)) {
     return `No candidate leads yet: ${holder} got the Lease and has not renewed it, and ${best} is better ${under}.`;
   }
-  const isCandidate = standings.some(({ candidate }) => candidate.name === holder);
-  if (!isCandidate)
+  if (!standings.some(({ candidate }) => candidate.name === holder))
     return `${holder} leads and is not a candidate; ${best} is the best candidate. ${meaning}`;
   return `${holder} leads, but ${best} is better ${under}. ${meaning}`;
 }
 
-function countStates({ standings }: Decision): LeaseStatus['candidates'] {
+function countStates({ standings }: View): LeaseStatus['candidates'] {
   const counts = Object.keys(stateTexts).map(
     (one) => [one, standings.filter(({ state }) => state === one).length] as const,
   );
@@ -182,53 +139,33 @@ function countStates({ standings }: Decision): LeaseStatus['candidates'] {
 }
 
 /** Describes what must happen before the best candidate leads, with names and seconds if they are known. */
-function waitingFor(decision: Decision, outcome: Outcome, tenure: Tenure, now: Now): string | undefined {
-  const { reason, actions, standings } = decision;
-  const general = waitsFor(reason);
-  switch (reason) {
-    case 'AwaitingAcks': {
-      const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
-      const awaited = standings.flatMap(({ state, candidate }) =>
-        state === 'Awaiting' ? [candidate.name] : [],
-      );
-      const names = [...new Set([...awaited, ...asked])].sort();
-      const answers = names.length === 0 ? general : `${listed(names)} to answer`;
-      return outcome.kind === 'conflict' ? `${answers}, and ${agreementOn(outcome.strategies)}` : answers;
-    }
-    case 'PreemptionPending':
-    case 'HolderLate': {
-      if (tenure.kind !== 'held') return general;
-      const seconds = secondsUntil(tenure.expiresAt, now);
-      if (reason === 'PreemptionPending' && tenure.lease.isPreferredHolderNoted)
-        return `${tenure.holder} to yield, or to be fenced`;
-      return reason === 'HolderLate'
-        ? `${tenure.holder} to renew it, or its expiry in ${seconds}s`
-        : `${tenure.holder} to let it expire, in ${seconds}s`;
-    }
-    case 'LeaseFenced': {
-      const until = tenure.kind === 'vacant' ? tenure.reservation?.until : undefined;
-      if (until === undefined) return general;
-      return `the end of a fence in ${secondsUntil(until, now)}s`;
-    }
-    case 'StrategyConflict':
-      return outcome.kind === 'conflict' ? agreementOn(outcome.strategies) : general;
-    default: {
-      const grant = grantOf(decision);
-      return grant ? `the coordinator to give it to ${grant.holder}` : general;
-    }
+function waitingFor(decision: Decision, { outlook: outcome, tenure, at }: View): string | undefined {
+  const { reason } = decision;
+  const agreement = outcome.kind === 'conflict' && `agreement on one of ${listed(outcome.strategies)}`;
+  if (reason === 'StrategyConflict' && agreement) return agreement;
+  if (reason === 'AwaitingAcks') {
+    const names = unansweredIn(decision);
+    const answers = names.length === 0 ? waitsFor(reason) : `${listed(names)} to answer`;
+    return agreement ? `${answers}, and ${agreement}` : answers;
   }
+  const secondsUntil = (end: Instant) => Math.max(0, Math.ceil((end - at) / 1000));
+  if (reason === 'LeaseFenced' && tenure.kind === 'vacant' && tenure.reservation)
+    return `the end of a fence in ${secondsUntil(tenure.reservation.until)}s`;
+  if (tenure.kind === 'held' && reason === 'HolderLate')
+    return `${tenure.holder} to renew it, or its expiry in ${secondsUntil(tenure.expiresAt)}s`;
+  if (tenure.kind === 'held' && reason === 'PreemptionPending') {
+    if (tenure.lease.isPreferredHolderNoted) return `${tenure.holder} to yield, or to be fenced`;
+    return `${tenure.holder} to let it expire, in ${secondsUntil(tenure.expiresAt)}s`;
+  }
+  const grant = grantOf(decision);
+  return grant ? `the coordinator to give it to ${grant.holder}` : waitsFor(reason);
 }
 
-function agreementOn(strategies: readonly string[]): string {
-  return `agreement on one of ${listed(strategies)}`;
-}
-
-function secondsUntil(at: Instant, now: Now): number {
-  return Math.max(0, Math.ceil((at - now.monotonic) / 1000));
-}
-
-function secondsSince(time: bigint, now: Now): number {
-  return Number(now.wall - time) / 1_000_000;
+/** Returns the candidates that have not answered a ping, or are about to be pinged. */
+function unansweredIn({ actions, standings }: Decision): readonly string[] {
+  const asked = actions.flatMap((action) => (action.kind === 'PingCandidate' ? [action.name] : []));
+  const awaited = standingsIn(standings, 'Awaiting').map(({ candidate }) => candidate.name);
+  return [...new Set([...awaited, ...asked])].sort();
 }
 
 function isBeingRevised({ reason }: Decision): boolean {

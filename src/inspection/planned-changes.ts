@@ -2,16 +2,9 @@ import { parseInt32 } from '../coordination/candidate-priority.ts';
 import { type LeaseCandidate, NO_PRIORITY, type Now, type StrategyPreference } from '../election/model.ts';
 import { parseVersion, strategies } from '../election/strategies.ts';
 import type { ElectionInput } from '../election/view.ts';
+import type { PlanSettings } from '../settings/inspection-settings.ts';
 import { SettingsError } from '../settings/settings-table.ts';
 import { type Change, rehearse } from './rehearsal.ts';
-
-interface PlanRequest {
-  /** Each is `name=binaryVersion/emulationVersion`. */
-  readonly add: readonly string[];
-  readonly remove: readonly string[];
-  /** Each is `name=priority`. */
-  readonly priority: readonly string[];
-}
 
 const DEFAULT_PREFERENCE: StrategyPreference = { kind: 'strategy', strategy: 'OldestEmulationVersion' };
 
@@ -25,13 +18,13 @@ const ADDED = /^([^=]*)=([^/]*)(?:\/(.*))?$/s;
  *
  * @throws {SettingsError} with all problems.
  */
-export function plannedChanges(request: PlanRequest, input: ElectionInput): readonly Change[] {
+export function plannedChanges(
+  request: Pick<PlanSettings, 'add' | 'remove' | 'priority'>,
+  input: ElectionInput,
+): readonly Change[] {
   const problems: string[] = [];
   const added = request.add.flatMap((text) => read(() => addedCandidate(text, input), problems));
-  const names = new Set([
-    ...input.candidates.map(({ candidate }) => candidate.name),
-    ...added.map(({ name }) => name),
-  ]);
+  const names = [...input.candidates.map(({ candidate }) => candidate), ...added].map(({ name }) => name);
   const removed = [...new Set(request.remove)];
   const priorities = request.priority.flatMap((text) => read(() => givenPriority(text), problems));
   const named = [
@@ -39,7 +32,7 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
     ...priorities.map(({ name }) => ({ flag: '--priority', name })),
   ];
   for (const { flag, name } of named)
-    if (!names.has(name))
+    if (!names.includes(name))
       problems.push(`${flag}: ${name} is not a candidate of ${input.namespace}/${input.name}${known(names)}`);
   if (problems.length > 0) throw new SettingsError(problems);
   return [
@@ -50,69 +43,49 @@ export function plannedChanges(request: PlanRequest, input: ElectionInput): read
 }
 
 /**
- * Parses a rolling update (`name=binary/emulation`). It replaces the candidate with that name, and all
- * candidates whose names start with that name and a dash.
+ * Parses a rolling update (`name=binary/emulation`). It replaces the candidate with that name, and all candidates whose
+ * names start with that name and a dash.
  * @throws {SettingsError} if `text` is invalid.
  */
-export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput): Rollout {
+export function plannedRollout(text: string, { namespace, name: lease, candidates }: ElectionInput) {
   const problem = problemWith('--rollout', text, 'scheduler=1.37.0/1.36.0');
   const { name, binaryVersion, emulationVersion } = nameAndVersions(text, problem);
   const present = candidates.map(({ candidate }) => candidate.name).sort();
   const names = present.filter((one) => one === name || one.startsWith(`${name}-`));
-  if (names.length === 0) {
-    throw problem(`matches no candidate of ${namespace}/${lease}${known(new Set(present))}`);
-  }
+  if (names.length === 0) throw problem(`matches no candidate of ${namespace}/${lease}${known(present)}`);
   return { names, binaryVersion, emulationVersion };
 }
 
 /** A rolling update. Restarts the candidates in `names` with the new versions, one at a time. */
-export interface Rollout {
-  readonly names: readonly string[];
-  readonly binaryVersion: string;
-  readonly emulationVersion: string;
-}
+export type Rollout = ReturnType<typeof plannedRollout>;
 
 /** The forecast of a rolling update under one strategy. */
-export interface RolloutForecast {
-  readonly strategy: string;
-  /** The number of leader changes if the leader is always replaced last (`fewest`) or next (`most`). */
-  readonly fewestHandOvers: number;
-  readonly mostHandOvers: number;
-  /** The leader at the end, if the leader is always replaced next; empty for none. */
-  readonly leader: string;
-  /** False if the forecast stopped before the Lease was settled. */
-  readonly isSettled: boolean;
-}
+export type RolloutForecast = ReturnType<typeof forecastRollout>[number];
 
 /** Simulates a rolling update under each registered strategy, as if all candidates asked for it. */
-export function forecastRollout(
-  input: ElectionInput,
-  now: Now,
-  rollout: Rollout,
-): readonly RolloutForecast[] {
+export function forecastRollout(input: ElectionInput, now: Now, rollout: Rollout) {
   return [...strategies.keys()].map((strategy) => {
-    const asking: ElectionInput = {
-      ...input,
-      candidates: input.candidates.map(({ candidate, observation }) => ({
-        candidate: { ...candidate, preference: { kind: 'strategy', strategy } },
-        observation,
-      })),
-    };
-    const [last, next] = (['last', 'next'] as const).map((leaderIs) =>
-      rehearse(asking, now, changesOf(asking, rollout, leaderIs)),
-    );
+    const preference: StrategyPreference = { kind: 'strategy', strategy };
+    const candidates = input.candidates.map(({ candidate, observation }) => ({
+      candidate: { ...candidate, preference },
+      observation,
+    }));
+    const asking = { ...input, candidates };
+    const last = rehearse(asking, now, changesOf(asking, rollout, 'last'));
+    const next = rehearse(asking, now, changesOf(asking, rollout, 'next'));
     return {
       strategy,
-      fewestHandOvers: last?.handOvers ?? 0,
-      mostHandOvers: next?.handOvers ?? 0,
-      leader: next?.holder ?? '',
-      isSettled: Boolean(last?.isSettled && next?.isSettled),
+      // The number of leader changes if the leader is always replaced last (`fewest`) or next (`most`).
+      fewestHandOvers: last.handOvers,
+      mostHandOvers: next.handOvers,
+      leader: next.holder,
+      isSettled: last.isSettled && next.isSettled,
     };
   });
 }
 
-function known(names: ReadonlySet<string>): string {
-  return names.size === 0 ? ', which has none' : `; there are ${[...names].sort().join(', ')}`;
+function known(names: readonly string[]): string {
+  return names.length === 0 ? ', which has none' : `; there are ${[...new Set(names)].sort().join(', ')}`;
 }
 
 function read<T>(parse: () => T, problems: string[]): T[] {
@@ -132,14 +105,12 @@ function givenPriority(text: string): { readonly name: string; readonly priority
   throw problemWith('--priority', text, 'scheduler-c=100')('lacks a whole number of 32 bits');
 }
 
-type Problem = (what: string) => SettingsError;
-
-function problemWith(flag: string, text: string, example: string): Problem {
-  return (what) => new SettingsError([`${flag}: "${text}" ${what}; give e.g. ${example}`]);
+function problemWith(flag: string, text: string, example: string) {
+  return (what: string) => new SettingsError([`${flag}: "${text}" ${what}; give e.g. ${example}`]);
 }
 
 /** Parses `name=binaryVersion/emulationVersion`. */
-function nameAndVersions(text: string, problem: Problem) {
+function nameAndVersions(text: string, problem: ReturnType<typeof problemWith>) {
   const [, name = '', binaryVersion = '', emulationVersion = binaryVersion] = ADDED.exec(text) ?? ['', text];
   const [binary, emulation] = [parseVersion(binaryVersion), parseVersion(emulationVersion)];
   if (!CANDIDATE_NAME.test(name)) throw problem('does not begin with the name of a candidate');
@@ -180,14 +151,9 @@ function changesOf(
   leaderIs: 'last' | 'next',
 ): readonly Change[] {
   const replaced = candidates.filter(({ candidate }) => names.includes(candidate.name));
-  const successors = replaced.map(
-    ({ candidate }): LeaseCandidate => ({
-      ...candidate,
-      name: `${candidate.name}-new`,
-      uid: `planned-${candidate.name}-new`,
-      binaryVersion,
-      emulationVersion,
-    }),
-  );
-  return successors.map((successor): Change => ({ kind: 'replace', names, leaderIs, successor }));
+  return replaced.map(({ candidate }) => {
+    const name = `${candidate.name}-new`;
+    const successor = { ...candidate, name, uid: `planned-${name}`, binaryVersion, emulationVersion };
+    return { kind: 'replace', names, leaderIs, successor };
+  });
 }

@@ -1,26 +1,17 @@
-import { type Action, type Decision, REASONS, type Reason } from '../election/decision.ts';
+import type {
+  CreateLease,
+  Decision,
+  DeleteCandidate,
+  PingCandidate,
+  Reason,
+  UpdateLease,
+} from '../election/decision.ts';
 import { isGrantUnrenewed } from '../election/lease-memory.ts';
 import { type Instant, type LeaseCandidate, NO_PRIORITY, type Now } from '../election/model.ts';
-import { type ElectionInput, surveyElection, surveyTenure } from '../election/view.ts';
+import { type ElectionInput, standingsIn, surveyElection, surveyTenure } from '../election/view.ts';
 import { InMemoryElection } from './in-memory-election.ts';
 
-interface Step {
-  /** Virtual time since the start, in milliseconds. */
-  readonly atMs: number;
-  readonly text: string;
-  readonly reason: Reason | undefined;
-}
-
-export interface Rehearsal {
-  readonly steps: readonly Step[];
-  /** The holder at the end; empty for none. */
-  readonly holder: string;
-  readonly reason: Reason;
-  /** False if the rehearsal stopped before the Lease was settled. */
-  readonly isSettled: boolean;
-  readonly tookMs: number;
-  readonly handOvers: number;
-}
+export type Rehearsal = ReturnType<Rehearsing['result']>;
 
 // The intervals of client-go's elector. A leader polls every 2 s, and any other elector every 2 to 4.4 s. A
 // leader tries to renew for 15 s.
@@ -35,6 +26,9 @@ const HORIZON_MS = 180_000;
 /** Maximum wait until a Lease expires. Some Leases last for minutes. */
 const MAX_WAIT_MS = 3_600_000;
 const DECISIONS_AT_ONE_INSTANT = 20;
+
+/** The reasons for which a Lease stays without a leader of this coordinator. */
+const LASTING = new Set<Reason>(['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease']);
 
 /**
  * Simulates the coordinator, with its own decision function, after each of the changes. Candidates answer pings, the
@@ -74,7 +68,8 @@ class Rehearsing {
   readonly #election: InMemoryElection;
   readonly #start: Now;
   #at: Instant;
-  readonly #steps: Step[] = [];
+  /** `atMs`: virtual time since the start, in milliseconds. */
+  readonly #steps: { atMs: number; text: string; reason: Reason | undefined }[] = [];
   /** Programs that neither renew nor answer. */
   readonly #silent = new Set<string>();
   readonly #answersDue = new Map<string, Instant>();
@@ -92,9 +87,8 @@ class Rehearsing {
     this.#newsAt = start.monotonic;
     this.#looksAt = start.monotonic + LOOK_PERIOD_MS;
     const { tenure, standings } = surveyElection(input, start);
-    for (const { candidate, state } of standings) {
-      if (['Unresponsive', 'Expired', 'Deleting'].includes(state)) this.#silent.add(candidate.name);
-    }
+    for (const { candidate } of standingsIn(standings, 'Unresponsive', 'Expired', 'Deleting'))
+      this.#silent.add(candidate.name);
     if (tenure.kind === 'held') {
       this.#leader = tenure.holder;
       if (start.monotonic >= tenure.lateAt) this.#silent.add(tenure.holder);
@@ -108,12 +102,14 @@ class Rehearsing {
     return { monotonic: this.#at, wall: this.#start.wall + sinceStartMicros };
   }
 
-  result(): Rehearsal {
+  result() {
     const { tenure } = surveyElection(this.#election.input, this.#now);
     return {
       steps: this.#steps,
+      // The holder at the end; empty for none.
       holder: tenure.kind === 'held' ? tenure.holder : '',
       reason: this.#decision.reason,
+      // False if the rehearsal stopped before the Lease was settled.
       isSettled: this.#isSettled,
       tookMs: this.#at - this.#start.monotonic,
       handOvers: this.#handOvers,
@@ -125,22 +121,20 @@ class Rehearsing {
     switch (change.kind) {
       case 'add': {
         const { candidate } = change;
-        const isBack = this.#election.candidate(candidate.name) !== undefined;
-        this.#say(
-          `${candidate.name} ${isBack ? 'comes back' : 'appears'} with binary ${candidate.binaryVersion ?? 'none'}, emulation ${candidate.emulationVersion ?? 'none'}`,
-        );
-        this.#silent.delete(candidate.name);
-        if (isBack) this.#release(candidate.name);
-        this.#election.removeCandidate(candidate.name);
+        const { name, binaryVersion = 'none', emulationVersion = 'none' } = candidate;
+        const isBack = this.#election.candidate(name) !== undefined;
+        const appears = isBack ? 'comes back' : 'appears';
+        this.#say(`${name} ${appears} with binary ${binaryVersion}, emulation ${emulationVersion}`);
+        this.#silent.delete(name);
+        if (isBack) this.#release(name);
+        this.#election.removeCandidate(name);
         const { wall } = this.#now;
         this.#election.putCandidate({ ...candidate, creationTimestamp: wall, renewTime: wall });
         return;
       }
       case 'remove': {
-        const holds = lease?.holderIdentity === change.name;
-        this.#say(
-          `${change.name} is stopped${holds ? ' and releases the Lease' : ''}; its candidate is deleted`,
-        );
+        const released = lease?.holderIdentity === change.name ? ' and releases the Lease' : '';
+        this.#say(`${change.name} is stopped${released}; its candidate is deleted`);
         this.#election.removeCandidate(change.name);
         this.#release(change.name);
         return;
@@ -154,8 +148,7 @@ class Rehearsing {
         const candidate = this.#election.candidate(change.name);
         if (!candidate) return;
         this.#say(`${change.name} has the priority ${change.priority}`);
-        const priority = { ...NO_PRIORITY, value: change.priority };
-        this.#election.putCandidate({ ...candidate, priority });
+        this.#election.putCandidate({ ...candidate, priority: { ...NO_PRIORITY, value: change.priority } });
         return;
       }
       case 'replace': {
@@ -171,18 +164,15 @@ class Rehearsing {
   }
 
   runUntilSettled(): void {
-    this.#newsAt = this.#at;
-    const beganAt = this.#newsAt;
+    const beganAt = this.#at;
+    this.#newsAt = beganAt;
     let endsAt = beganAt + HORIZON_MS;
-    this.#isSettled = false;
     while (this.#at < endsAt) {
       const runsOutAt = Math.min(this.#runsOutAt() ?? beganAt, beganAt + MAX_WAIT_MS);
       endsAt = Math.max(endsAt, runsOutAt + HORIZON_MS);
       this.#decide();
-      if (this.#hasSettled()) {
-        this.#isSettled = true;
-        return;
-      }
+      this.#isSettled = this.#hasSettled();
+      if (this.#isSettled) return;
       const { requeue } = this.#decision;
       const next = [this.#looksAt, ...this.#answersDue.values(), this.#newsAt + QUIET_MS];
       if (requeue.kind === 'at') next.push(requeue.time);
@@ -191,6 +181,7 @@ class Rehearsing {
     }
   }
 
+  /** Returns when the Lease expires, if its holder no longer renews it. */
   #runsOutAt(): Instant | undefined {
     const { input, lease } = this.#election;
     const tenure = surveyTenure(input, this.#at);
@@ -202,9 +193,13 @@ class Rehearsing {
   #decide(): void {
     for (let count = 0; count < DECISIONS_AT_ONE_INSTANT; count++) {
       this.#decision = this.#election.decide();
+      const { actions, reason } = this.#decision;
       this.#election.carryOut(this.#decision);
-      if (this.#decision.actions.length === 0) return;
-      this.#tell(this.#decision);
+      if (actions.length === 0) return;
+      for (const action of actions) {
+        if (action.kind === 'PingCandidate') this.#ping(action, reason);
+        else this.#say(stepOf(action), reason);
+      }
     }
   }
 
@@ -262,37 +257,20 @@ class Rehearsing {
 
   #hasSettled(): boolean {
     const { input, lease } = this.#election;
-    if (this.#answersDue.size > 0) return false;
-    const tenure = surveyTenure(input, this.#at);
-    if (tenure.kind === 'held') {
-      if (this.#silent.has(tenure.holder) || lease?.preferredHolder !== undefined) return false;
-      if (this.#decision.reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease)) return true;
-    } else if (
-      ['NoCandidates', 'PlainElector', 'ThirdPartyStrategy', 'CoordinatorLease'].includes(
-        this.#decision.reason,
-      )
-    ) {
-      return true;
-    }
-    return this.#at >= this.#newsAt + QUIET_MS;
+    const { reason } = this.#decision;
+    if (this.#answersDue.size > 0 || this.#runsOutAt() !== undefined) return false;
+    const isFinal =
+      surveyTenure(input, this.#at).kind === 'held'
+        ? reason === 'LeaderOptimal' && !isGrantUnrenewed(input.memory, lease)
+        : LASTING.has(reason);
+    return isFinal || this.#at >= this.#newsAt + QUIET_MS;
   }
 
-  #tell(decision: Decision): void {
-    const { reason, actions } = decision;
-    for (const action of actions) {
-      const step = stepOf(action);
-      if (step !== undefined) this.#say(step, reason);
-      else if (action.kind === 'PingCandidate')
-        this.#ping(action.name, reason, action.purpose === 'validity' || action.purpose === 'collection');
-    }
-    if (actions.length === 0) this.#say(REASONS[reason], reason, true);
-  }
-
-  #ping(name: string, reason: Reason, isRoutine: boolean): void {
+  #ping({ name, purpose }: PingCandidate, reason: Reason): void {
     const answers = !this.#silent.has(name);
     if (answers) this.#answersDue.set(name, this.#at + ANSWER_MS);
     // A pending preemption pings its candidate repeatedly.
-    if (isRoutine || reason === 'PreemptionPending') return;
+    if (purpose === 'validity' || purpose === 'collection' || reason === 'PreemptionPending') return;
     this.#say(`${name} is asked for a sign of life${answers ? '' : ', and does not answer'}`, reason, true);
   }
 
@@ -304,8 +282,8 @@ class Rehearsing {
   }
 }
 
-/** Describes a write as another client would see it; undefined for a ping. */
-function stepOf(action: Action): string | undefined {
+/** Describes a write as another client would see it. */
+function stepOf(action: CreateLease | UpdateLease | DeleteCandidate): string {
   switch (action.kind) {
     case 'CreateLease':
       return action.grant
@@ -322,7 +300,5 @@ function stepOf(action: Action): string | undefined {
     }
     case 'DeleteCandidate':
       return `the candidate ${action.name} is deleted: it has been silent for too long`;
-    case 'PingCandidate':
-      return undefined;
   }
 }

@@ -51,9 +51,6 @@ export function waitsFor(reason: Reason): string | undefined {
 
 /** Advice for a reason that occurs in every election, if a Lease keeps it for long. */
 const lastingAdvice: Readonly<Partial<Record<Reason, string>>> = {
-  ...Object.fromEntries(
-    Object.keys(nextSteps).map((reason) => [reason, 'If this lasts, no coordinator is running: run doctor.']),
-  ),
   AwaitingAcks: 'If this lasts longer than a few seconds, no coordinator is running: run doctor.',
   PreemptionPending:
     'If this lasts more than a minute, the holder does not honour preferredHolder: restart it.',
@@ -83,7 +80,11 @@ const advice: Readonly<Partial<Record<Reason, string>>> = {
 
 /** Returns advice about a reason; undefined if there is nothing to do. */
 export function adviceOn(reason: Reason): string | undefined {
-  return advice[reason] ?? lastingAdvice[reason];
+  const isNextStep = reason in nextSteps;
+  const lasting = isNextStep
+    ? 'If this lasts, no coordinator is running: run doctor.'
+    : lastingAdvice[reason];
+  return advice[reason] ?? lasting;
 }
 
 /** Returns advice about a reason that always shows a problem; undefined if the reason occurs in every election. */
@@ -102,7 +103,9 @@ export const stateTexts: Readonly<Record<CandidateState, string>> = {
   Deleting: 'is being deleted',
 };
 
-const LOSSES: Readonly<Record<string, string>> = {
+/** The explanation of each value of `CandidateAccount.lostBy`. */
+export const lossTexts: Readonly<Record<string, string>> = {
+  ...stateTexts,
   LowerPriority: 'its priority is lower',
   HigherEmulationVersion: 'its emulationVersion is higher',
   HigherBinaryVersion: 'its binaryVersion is higher',
@@ -118,18 +121,8 @@ const LOSSES: Readonly<Record<string, string>> = {
   noneElectable: 'a version is missing or cannot be read',
 };
 
-/** The explanation of each value of `CandidateAccount.lostBy`. */
-export const lossTexts: Readonly<Record<string, string>> = { ...stateTexts, ...LOSSES };
-
 export function describeLoss(lostBy: string): string {
   return lossTexts[lostBy] ?? lostBy;
-}
-
-export interface PriorityCount {
-  readonly value: number;
-  /** The end, in RFC 3339; undefined if it has none. */
-  readonly until: string | undefined;
-  readonly candidates: number;
 }
 
 /** Returns the end of a priority, in RFC 3339 to the second; undefined if it has none. */
@@ -143,7 +136,7 @@ export function describePriority(value: number, until: string | undefined): stri
 }
 
 /** Counts the priorities that are set, highest first. */
-export function countPriorities(standings: readonly Standing[]): readonly PriorityCount[] {
+export function countPriorities(standings: readonly Standing[]) {
   const set = standings
     .map(({ candidate: { priority } }) => ({ value: priority.value, until: endOf(priority) }))
     .filter(({ value, until }) => value !== 0 || until !== undefined);

@@ -34,8 +34,14 @@ export function obstacleTo(
   priority: number,
   now: Now,
 ): string | undefined {
-  const raised = withPriority(input, name, priority);
-  const { standings, outlook } = surveyElection(raised, now);
+  const candidates = input.candidates.map((observed) => {
+    if (observed.candidate.name !== name) return observed;
+    return {
+      ...observed,
+      candidate: { ...observed.candidate, priority: { ...NO_PRIORITY, value: priority } },
+    };
+  });
+  const { standings, outlook } = surveyElection({ ...input, candidates }, now);
   const standing = standings.find(({ candidate }) => candidate.name === name);
   const lease = `${input.namespace}/${input.name}`;
   if (!standing) {
@@ -84,12 +90,4 @@ function obstacleIn(outlook: Outcome): string | undefined {
     return `another controller decides under the strategy ${outlook.strategy}`;
   }
   return undefined;
-}
-
-function withPriority(input: ElectionInput, name: string, value: number): ElectionInput {
-  const candidates = input.candidates.map((observed) => {
-    if (observed.candidate.name !== name) return observed;
-    return { ...observed, candidate: { ...observed.candidate, priority: { ...NO_PRIORITY, value } } };
-  });
-  return { ...input, candidates };
 }

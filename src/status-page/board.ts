@@ -100,17 +100,13 @@ export function describeLease(
   now: Now,
   wallOffsetMs: number,
 ): { readonly entry: LeaseEntry; readonly until: Instant | undefined } {
-  const { namespace, name, lease } = input;
+  const { namespace, name } = input;
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
   const supposed = assumeAnswers(view, decision);
-  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = describeStatus(
-    { input, rawLease: undefined },
-    decision,
-    view,
-    now,
-  );
-  const ranked = rank(supposed, decision, input, now, MAX_CANDIDATES);
+  const status = describeStatus(decision, view);
+  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = status;
+  const ranked = rank(supposed, decision, view, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
@@ -132,7 +128,7 @@ export function describeLease(
       reason,
       tone: toneOf({ isUnled, isHeld, reason, preferredHolder }),
       waitingFor,
-      verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
+      verdict: verdictOn(supposed, decision),
       transitions: leaseTransitions,
       candidates: ranked.map(({ binaryVersion, emulationVersion, priorityUntil, ...one }) => ({
         name: one.name,

@@ -4,9 +4,8 @@ import {
   CUSTOM_API_VERSION as OWN,
 } from '../../src/coordination/candidate-sources.ts';
 import { FENCE, GROUP } from '../../src/election/model.ts';
-import { diagnose } from '../../src/inspection/diagnosis.ts';
 import { type Evidence, evidenceRights, labelRights } from '../../src/inspection/evidence.ts';
-import { type RunbookName, runbookPath } from '../../src/inspection/findings.ts';
+import { diagnose, type RunbookName, runbookPath } from '../../src/inspection/findings.ts';
 import { makeCandidate, makeInput, makeLease, makeNow } from '../support/election-builders.ts';
 
 const V1BETA1 = 'coordination.k8s.io/v1beta1';

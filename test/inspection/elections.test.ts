@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { surveyElection } from '../../src/election/view.ts';
-import { ClusterClock, recordFirstCandidate, recordFirstLease } from '../../src/inspection/elections.ts';
+import {
+  type ClusterClock,
+  createClusterClock,
+  recordFirstCandidate,
+  recordFirstLease,
+} from '../../src/inspection/elections.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import {
   defaultSettings,
@@ -62,7 +67,7 @@ describe('a candidate at first sight', () => {
 const SECOND = 1_000_000n;
 
 function heard(date: string, tookSeconds = 0n): ClusterClock {
-  const clock = new ClusterClock({ ...systemClock, wallTime: () => WALL_START });
+  const clock = createClusterClock({ ...systemClock, wallTime: () => WALL_START });
   clock.hear({ date, sentAt: WALL_START - tookSeconds * SECOND, answeredAt: WALL_START });
   return clock;
 }
@@ -88,7 +93,7 @@ describe("a cluster's clock", () => {
   });
 
   test('is ours until the server has sent its time', () => {
-    const clock = new ClusterClock({ ...systemClock, wallTime: () => WALL_START });
+    const clock = createClusterClock({ ...systemClock, wallTime: () => WALL_START });
     expect({ time: clock.wallTime(), ahead: clock.serverAheadMs }).toEqual({
       time: WALL_START,
       ahead: undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drainCandidates } from '../../src/moving/drain.ts';
+import { drainCandidates } from '../../src/moving/moves.ts';
 import { makeCandidateObject, makeLeaseObject } from '../controller/make-objects.ts';
 import { SimApiServer } from '../simulation/sim-api-server.ts';
 import { SimConnection } from '../simulation/sim-connection.ts';
