@@ -69,7 +69,8 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env,
   });
-  const gate = child.stdio[3];
+  // Without a free descriptor, there are no streams, and the child emits `error`.
+  const [, , , gate] = (child.stdio as ChildProcess['stdio'] | undefined) ?? [];
   // Ignore the error: the process has ended, and its exit event reports that.
   gate?.on('error', () => {});
   const release = () => {

@@ -48,6 +48,18 @@ describe('a command that is held', () => {
     expect(() => spawnHeld(command, env)).toThrow(expect.objectContaining({ code }));
   });
 
+  test('that cannot start because no descriptor is free tells it by an error event', async () => {
+    const code = `import { openSync } from 'node:fs';
+      import { spawnHeld } from '${MODULE}';
+      try { for (;;) openSync('/dev/null'); } catch {}
+      const { child, release } = spawnHeld(['true'], process.env);
+      child.on('error', ({ code }) => process.exit(code === 'EMFILE' ? 7 : 1));
+      release();`;
+    const limited = 'ulimit -n 64; exec "$0" --input-type=module --eval "$1"';
+    const holder = spawn('/bin/sh', ['-c', limited, process.execPath, code], { stdio: 'ignore' });
+    expect(await once(holder, 'exit')).toEqual([7, null]);
+  });
+
   test('is refused if it may not be executed', () => {
     const file = join(folder, 'script');
     writeFileSync(file, '#!/bin/sh\n', { mode: 0o644 });
