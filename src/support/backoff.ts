@@ -12,8 +12,7 @@ interface BackoffRange {
 /**
  * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay doubles with
  * each failure. Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is
- * from 0 to
- * 1. If it is 1, there is no jitter.
+ * from 0 to 1. If it is 1, there is no jitter.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;

@@ -7,18 +7,21 @@ import {
   renameSync,
   rmSync,
   statSync,
-  type WriteFileOptions,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/**
- * Writes a private file atomically. If the content is unchanged, writes nothing, so that a restart works on a full disk.
- */
+/** Writes a private file atomically. Writes nothing if it is unchanged, so that a restart works on a full disk. */
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
-  writeWholeFile(file, unfinished, text, { mode: 0o600, flag: 'wx' });
+  try {
+    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx' });
+    renameSync(unfinished, file);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
 }
 
 /** Creates an empty file that only its owner may read. Does not change an existing file. */
@@ -39,24 +42,6 @@ export function makePrivateDirectory(directory: string): void {
   if (parent !== directory) makePrivateDirectory(parent);
   // Not recursive: on a file system that refuses new directories, such as /proc, Node's own recursion never ends.
   mkdirSync(directory, { mode: 0o700 });
-}
-
-/**
- * Writes a file atomically: writes the file `unfinished` in the same directory, then renames it. Removes it on failure.
- */
-export function writeWholeFile(
-  file: string,
-  unfinished: string,
-  text: string,
-  options: WriteFileOptions,
-): void {
-  try {
-    writeFileSync(unfinished, text, options);
-    renameSync(unfinished, file);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
-  }
 }
 
 /**

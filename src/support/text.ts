@@ -1,3 +1,5 @@
+import { isJsonObject } from './json.ts';
+
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 type Unit = keyof typeof MILLISECONDS;
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
@@ -27,7 +29,7 @@ export function formatDurationMs(durationMs: number): string {
     restMs -= amount * MILLISECONDS[unit];
     if (amount > 0) text += `${amount}${unit}`;
   }
-  return text === '' ? '0s' : text;
+  return text || '0s';
 }
 
 const MINUTE = 60;
@@ -95,7 +97,8 @@ const MAX_CHARACTERS = 1000;
 export function bounded(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, MAX_CHARACTERS);
   if (Array.isArray(value)) return value.map(bounded);
-  return isPlain(value) ? boundedFields(value) : value;
+  const isPlain = isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype;
+  return isPlain ? boundedFields(value) : value;
 }
 
 /** Shortens all texts in the fields of an object. */
@@ -119,13 +122,7 @@ function twoUnits(seconds: number, [large, largeName]: HumanUnit, [small, smallN
 }
 
 function numbered(character: string): string {
-  let shown = '';
-  for (let index = 0; index < character.length; index += 1) {
-    shown += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-  }
-  return shown;
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  // A character outside the Basic Multilingual Plane has two code units.
+  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((unit) => `\\u${unit}`).join('');
 }
