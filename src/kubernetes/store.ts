@@ -68,16 +68,15 @@ export class ObjectStore<T> {
 
   /** Removes the objects that the list did not contain. Do not make other changes after {@link ObjectStore.beginList}. */
   endList(): StoreChange<T>[] {
-    return [...this.#unlisted()].flatMap(([namespace, name, known]) => {
-      this.#delete(namespace, name);
-      return changesBetween(known, undefined);
-    });
-  }
-
-  *#unlisted(): Generator<[string, string, Entry<T>]> {
+    const changes: StoreChange<T>[] = [];
     for (const [namespace, entries] of this.#namespaces) {
-      for (const [name, entry] of entries) if (entry.list !== this.#list) yield [namespace, name, entry];
+      for (const [name, entry] of entries) {
+        if (entry.list === this.#list) continue;
+        this.#delete(namespace, name);
+        changes.push(...changesBetween(entry, undefined));
+      }
     }
+    return changes;
   }
 
   #set(namespace: string, name: string, entry: Entry<T>): void {

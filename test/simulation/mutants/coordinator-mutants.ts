@@ -383,7 +383,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   mutant('stalled-watch', 'never notices a stalled watch', [
     'kubernetes/list-watch.ts',
     'if (remainingMs <= 0) stall.abort();',
-    'if (remainingMs <= 0) stopStallTimer.current = () => {};',
+    'if (remainingMs <= 0) stopStallTimer = () => {};',
   ]),
   mutant('no-rediscovery', 'does not look for the API again after it has disappeared', [
     'controller/watches.ts',
