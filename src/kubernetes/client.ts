@@ -6,7 +6,7 @@ import { messageOf } from '../support/text.ts';
 import { Channel, type IncomingAnswer, isSuccess, readWhole } from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 import { CredentialSource } from './credentials.ts';
-import { Deadline, explainFailure } from './deadline.ts';
+import { Deadline } from './deadline.ts';
 import { ApiError, apiErrorFromResponse, ConnectionError, connectionError } from './errors.ts';
 import { parseAnswer, readChunks, readList, type TakeItems } from './read-answer.ts';
 import { Turns } from './turns.ts';
@@ -95,10 +95,6 @@ export interface ClientOptions {
   readonly hear?: (heard: HeardDate) => void;
 }
 
-const DEFAULT_DEADLINE_MS = 10_000;
-const DEFAULT_CONNECTIONS = 16;
-const DEFAULT_GRACE_MS = 1000;
-
 /** Creates a client. Throws a {@link ConnectionError} if the current context has no cluster. */
 export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
@@ -128,7 +124,7 @@ class HttpClient implements KubernetesClient {
     this.#options = options;
     this.#credentials = new CredentialSource({ kubeConfig, cluster, clock });
     this.#channel = new Channel({ server: this.server, proxyUrl: cluster.proxyUrl });
-    this.#turns = new Turns(options.connections ?? DEFAULT_CONNECTIONS);
+    this.#turns = new Turns(options.connections ?? 16);
   }
 
   async request(request: ApiRequest): Promise<JsonObject> {
@@ -163,22 +159,17 @@ class HttpClient implements KubernetesClient {
   stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
     return this.#call(request, async (deadline) => {
       this.#streams.add(deadline);
-      try {
-        const { body, statusCode: status } = await this.#ask(request, deadline);
-        deadline.stopTimer();
-        // Node emits `close` after the end, an error or the destruction of the body.
-        body.once('close', () => this.#endStream(deadline));
-        // Without a listener, an error before the iteration would be uncaught. The iteration throws it later.
-        body.on('error', () => {});
-        return { status, result: readChunks(body, (error) => explainFailure(error, request, deadline)) };
-      } catch (error) {
-        this.#endStream(deadline);
-        throw error;
-      }
+      const { body, statusCode: status } = await this.#ask(request, deadline);
+      deadline.stopTimer();
+      // Node emits `close` after the end, an error or the destruction of the body.
+      body.once('close', () => this.#end(deadline));
+      // Without a listener, an error before the iteration would be uncaught. The iteration throws it later.
+      body.on('error', () => {});
+      return { status, result: readChunks(body, (error) => deadline.explain(error, request)) };
     });
   }
 
-  close(graceMs = DEFAULT_GRACE_MS): Promise<void> {
+  close(graceMs = 1000): Promise<void> {
     this.#closed ??= this.#close(graceMs);
     return this.#closed;
   }
@@ -192,13 +183,13 @@ class HttpClient implements KubernetesClient {
     await ended;
   }
 
-  #endStream(deadline: Deadline): void {
+  #end(deadline: Deadline): void {
     deadline.dispose();
     this.#streams.delete(deadline);
   }
 
   #call<T>(request: ApiRequest, run: Run<T>): Promise<T> {
-    const { deadlineMs = DEFAULT_DEADLINE_MS, signal } = request;
+    const { deadlineMs = 10_000, signal } = request;
     const deadline = new Deadline(this.#options.clock, deadlineMs, signal);
     const call = this.#carryOut(request, deadline, run).finally(() => this.#calls.delete(deadline));
     this.#calls.set(deadline, call);
@@ -220,8 +211,8 @@ class HttpClient implements KubernetesClient {
       report(status);
       return result;
     } catch (error) {
-      deadline.dispose();
-      const explained = explainFailure(error, request, deadline);
+      this.#end(deadline);
+      const explained = deadline.explain(error, request);
       report(explained instanceof ApiError ? explained.status : 'error');
       throw explained;
     }

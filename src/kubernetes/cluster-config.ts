@@ -53,10 +53,7 @@ export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
 }
 
-/**
- * A cluster, and a user whose credentials are in the configuration or in files: a certificate, a token or a password. All
- * other users need client-node, see `kubeconfig.ts`.
- */
+/** A user whose credentials are in the configuration or in files. All others need client-node, see `kubeconfig.ts`. */
 export class StaticConfig implements ClusterConfig {
   readonly #parts: { readonly cluster: Cluster; readonly user: User; readonly context: Context };
   /** The last token that was read from the token file. */

@@ -13,10 +13,7 @@ export interface Credentials {
   readonly tls: ConnectionOptions;
 }
 
-/**
- * How long credentials are reused, in milliseconds. Reading them for every request would be too expensive: it opens files
- * and may run a plugin. A rotation takes effect after this time.
- */
+/** How long credentials are reused, in ms. Getting them opens files, and may run a plugin. A rotation waits for it. */
 const REUSE_MS = 1_000;
 
 interface CredentialParts {

@@ -4,28 +4,27 @@ import { ApiError, type Call, ConnectionError, connectionError } from './errors.
 
 /** Limits one call: aborts it at the deadline, or when the caller's own signal aborts. */
 export class Deadline {
-  /** Maximum duration of the call, in milliseconds. */
-  readonly durationMs: number;
-  /** A signal that aborts at the deadline, or with the caller's signal. */
+  /** Aborts at the deadline, or with the caller's signal. */
   readonly signal: AbortSignal;
   /** Aborts the call now. */
   readonly abort: () => void;
   /** Stops the timer of the deadline. The caller's signal still aborts the call. */
   readonly stopTimer: () => void;
+  readonly #durationMs: number;
   readonly #callerSignal: AbortSignal | undefined;
   readonly #aborted: Promise<never>;
-  #exceeded = false;
+  #isExceeded = false;
 
   constructor(clock: Clock, durationMs: number, callerSignal: AbortSignal | undefined) {
     const controller = new AbortController();
     const { signal } = controller;
-    this.durationMs = durationMs;
     this.signal = signal;
     this.abort = () => controller.abort();
     this.stopTimer = clock.setTimer(() => {
-      this.#exceeded = true;
+      this.#isExceeded = true;
       this.abort();
     }, durationMs);
+    this.#durationMs = durationMs;
     this.#callerSignal = callerSignal;
     this.#aborted = new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -36,14 +35,21 @@ export class Deadline {
     else callerSignal?.addEventListener('abort', this.abort, { once: true });
   }
 
-  /** True when the deadline passed; false when the caller aborted. */
-  get exceeded(): boolean {
-    return this.#exceeded;
-  }
-
   /** Settles like `work`. On an abort, rejects at once and does not wait for `work`. */
   race<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#aborted]);
+  }
+
+  /** Converts the failure of the call to one of our errors. */
+  explain(cause: unknown, call: Call): Error {
+    if (cause instanceof ApiError || cause instanceof ConnectionError) return cause;
+    if (this.#isExceeded) {
+      const problem = `no complete answer in ${this.#durationMs} ms`;
+      return connectionError(call, 'DEADLINE_EXCEEDED', problem, { cause });
+    }
+    if (this.signal.aborted) return connectionError(call, 'ABORTED', 'aborted', { cause });
+    const code = codeOf(cause);
+    return connectionError(call, code, messageOf(cause) || code, { cause });
   }
 
   /** Ends this deadline: afterwards neither the timer nor the caller's signal has an effect. */
@@ -51,18 +57,6 @@ export class Deadline {
     this.stopTimer();
     this.#callerSignal?.removeEventListener('abort', this.abort);
   }
-}
-
-/** Converts the failure of a call to one of our errors. */
-export function explainFailure(cause: unknown, call: Call, deadline: Deadline): Error {
-  if (cause instanceof ApiError || cause instanceof ConnectionError) return cause;
-  if (deadline.exceeded) {
-    const problem = `no complete answer in ${deadline.durationMs} ms`;
-    return connectionError(call, 'DEADLINE_EXCEEDED', problem, { cause });
-  }
-  if (deadline.signal.aborted) return connectionError(call, 'ABORTED', 'aborted', { cause });
-  const code = codeOf(cause);
-  return connectionError(call, code, messageOf(cause) || code, { cause });
 }
 
 function codeOf(error: unknown): string {

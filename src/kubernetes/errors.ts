@@ -23,10 +23,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;
-  /**
-   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts applies it to
-   * lists and watches. The controller's sender.ts applies it to writes.
-   */
+  /** The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ApiErrorFields) {

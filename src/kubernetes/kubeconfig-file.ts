@@ -14,10 +14,9 @@ export interface Kubeconfig {
 }
 
 /**
- * Parses a kubeconfig like client-go. Relative paths are relative to `directory`. If a setting exists as data and as a
- * file, the data takes precedence. Returns undefined if the text is empty except for comments. Throws an {@link Error}
- * without the surrounding text, which may contain tokens. client-node could also parse kubeconfigs, but loading it
- * takes 0.3 s and 70 MiB.
+ * Parses a kubeconfig like client-go, without client-node, which takes 0.3 s and 70 MiB to load. Relative paths are
+ * relative to `directory`. If a setting exists as data and as a file, the data takes precedence. Returns undefined if
+ * the text is empty except for comments. Throws an {@link Error} without the text around it, which may contain tokens.
  */
 export function parseKubeconfig(text: string, directory: string): Kubeconfig | undefined {
   const content = parseJsonObject(text) ?? parseYaml(text);

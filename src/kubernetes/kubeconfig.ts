@@ -147,10 +147,7 @@ function configOf(cluster: Cluster, user: User, context: Context): ClusterConfig
   return kubeConfig;
 }
 
-/**
- * Loads client-node only for users with a credential plugin or an auth provider: loading takes 0.3 s and 70 MiB. The package for
- * participants does not install it.
- */
+/** Loads client-node only if it is needed: it takes 0.3 s and 70 MiB. The participants' package does not have it. */
 function loadClientNode(user: User): typeof ClientNode {
   const name = '@kubernetes/client-node';
   try {
@@ -186,10 +183,7 @@ function findServiceAccount(env: Environment, directory: string): ServiceAccount
   );
 }
 
-/**
- * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service account: a
- * kubeconfig may be for another cluster.
- */
+/** The namespace of this pod, if `config` is its service account: a kubeconfig may be for another cluster. */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;
 }

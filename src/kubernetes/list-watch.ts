@@ -34,10 +34,7 @@ export interface ListRequest {
   readonly begin: () => TakeItems;
 }
 
-/**
- * Lists page by page. Resolves after the last page. If the server no longer has the state of the list (410), begins
- * again, but only once. Rejects like the client.
- */
+/** Lists page by page. Begins again, but only once, if the server no longer has the state of the list (410). */
 export async function listAllPages(
   client: KubernetesClient,
   request: ListRequest,
@@ -180,10 +177,7 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /**
-   * Returns the lines that `chunk` completes, without newlines and without empty lines. Throws a {@link ConnectionError}
-   * (`MALFORMED_ANSWER`) if a line is too long.
-   */
+  /** Returns the lines that `chunk` completes, except empty ones. Throws a {@link ConnectionError} for a long line. */
   push(chunk: Uint8Array): string[] {
     const bytes = asBuffer(chunk);
     const lines: string[] = [];
@@ -193,7 +187,11 @@ export class LineSplitter {
       if (line !== '') lines.push(line);
       start = end + 1;
     }
-    if (start < bytes.length) this.#append(bytes.subarray(start));
+    if (start < bytes.length) {
+      this.#partial.push(bytes.subarray(start));
+      this.#partialBytes += bytes.length - start;
+      this.#assertShort(this.#partialBytes);
+    }
     return lines;
   }
 
@@ -205,12 +203,6 @@ export class LineSplitter {
     this.#partial = [];
     this.#partialBytes = 0;
     return whole.toString('utf8');
-  }
-
-  #append(bytes: Uint8Array): void {
-    this.#partialBytes += bytes.length;
-    this.#assertShort(this.#partialBytes);
-    this.#partial.push(bytes);
   }
 
   #assertShort(bytes: number): void {
@@ -226,10 +218,7 @@ export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
-/**
- * Parses one line of a watch on `path`. Throws the {@link ApiError} of an ERROR event, and a {@link ConnectionError}
- * (`MALFORMED_ANSWER`) for an invalid event.
- */
+/** Throws the {@link ApiError} of an ERROR event, and a {@link ConnectionError} for an invalid event. */
 export function parseWatchEvent(line: string, path: string): WatchEvent {
   const notAnEvent = (options?: ErrorOptions) =>
     malformed(path, `not a watch event: ${line.slice(0, 200)}`, options);

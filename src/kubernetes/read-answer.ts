@@ -16,10 +16,7 @@ export function parseAnswer(call: Call, text: string): JsonObject {
   throw connectionError(call, 'MALFORMED_ANSWER', 'the answer is not a JSON object');
 }
 
-/**
- * Passes the items of a list to `take` as they arrive. Resolves to the list without its items. Rejects with the errors of
- * the chunks and of {@link parseAnswer}.
- */
+/** Passes the items of a list to `take` as they arrive. Resolves to the list without its items. */
 export async function readList(
   call: Call,
   chunks: AsyncIterable<Uint8Array>,
@@ -121,10 +118,7 @@ export class ListSplitter {
   }
 }
 
-/**
- * Yields the body of an answer. If the caller ends the iteration early, this closes the connection. `failure` creates the
- * error that the iteration throws.
- */
+/** Yields the body of an answer. Closes the connection if the iteration ends early. `failure` converts errors. */
 export async function* readChunks(
   body: Readable,
   failure: (error: unknown) => Error,

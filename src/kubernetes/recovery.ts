@@ -19,8 +19,8 @@ const SET_BACK = 'SET_BACK';
 
 export function decideRecovery(error: unknown): Recovery {
   if (error instanceof ApiError) {
-    if (isForgotten(error)) return 'forgotten';
-    const { status } = error;
+    const { status, reason } = error;
+    if (status === 410 || reason === 'Expired' || reason === 'Gone') return 'forgotten';
     if (status === 429) return 'resume';
     return status === 401 || status === 403 || status >= 500 ? 'refused' : 'relist';
   }
@@ -29,10 +29,6 @@ export function decideRecovery(error: unknown): Recovery {
   // An invalid answer may be an event that the watch has missed. A broken connection does not make the resourceVersion
   // doubtful.
   return error.code === 'MALFORMED_ANSWER' ? 'relist' : 'resume';
-}
-
-function isForgotten({ status, reason }: ApiError): boolean {
-  return status === 410 || reason === 'Expired' || reason === 'Gone';
 }
 
 /**

@@ -149,10 +149,7 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /**
-   * Lists everything again. Call this if the store differs from the server and the watch does not correct it. Does
-   * nothing shortly after another list.
-   */
+  /** Lists again, if the watch does not correct the store. Does nothing shortly after another list. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;

@@ -1,14 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Writes a private file atomically. Writes nothing if it is unchanged, so that a restart works on a full disk. */
@@ -27,7 +18,7 @@ export function writePrivateFile(file: string, text: string): void {
 /** Creates an empty file that only its owner may read. Does not change an existing file. */
 export function createPrivateFile(file: string): void {
   try {
-    closeSync(openSync(file, 'wx', 0o600));
+    writeFileSync(file, '', { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
@@ -44,10 +35,7 @@ export function makePrivateDirectory(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/**
- * Calls `act`. If it throws, adds `what` (a file or a flag) to the error.
- * @throws {Error} that names `what`, with the original error as its cause.
- */
+/** Calls `act`. If it throws, adds `what` (a file or a flag) to the error. */
 export function withContext<T>(what: string, act: () => T): T {
   try {
     return act();

@@ -21,8 +21,7 @@ export interface Host {
   /** Calls `listener` for each of these signals. Replaces the default action. */
   onSignals(signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): void;
   /**
-   * Sends a signal to a process; to a process group if `pid` is negative. Signal 0 only checks that the
-   * target exists.
+   * Sends a signal to a process; to a process group if `pid` is negative. Signal 0 only checks that the target exists.
    * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;

@@ -5,11 +5,7 @@ type Unit = keyof typeof MILLISECONDS;
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
-/**
- * Parses a duration in the notation of Go and kubectl: `500ms`, `5s`, `1.5m`, `1h30m`.
- *
- * @returns whole milliseconds; undefined if `text` is not a duration, or not a safe integer of milliseconds.
- */
+/** Parses a duration of Go and kubectl (`500ms`, `1.5m`, `1h30m`). Returns undefined for anything but whole ms. */
 export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
   let totalMs = 0;
@@ -122,7 +118,6 @@ function twoUnits(seconds: number, [large, largeName]: HumanUnit, [small, smallN
 }
 
 function numbered(character: string): string {
-  // A character outside the Basic Multilingual Plane has two code units.
-  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
-  return units.map((unit) => `\\u${unit}`).join('');
+  // Without the flag u, the pattern matches each code unit. A character may have two.
+  return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

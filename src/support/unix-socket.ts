@@ -8,11 +8,7 @@ const MODE = 0o660;
 /** The maximum length of a Unix socket's path on Linux, in bytes. */
 export const MAX_SOCKET_PATH_BYTES = 107;
 
-/**
- * Starts `server` on a Unix socket. Replaces the socket that a crashed process has left behind.
- * `server.close()` removes the socket.
- * @throws {Error} with the path and advice, if the server cannot listen there.
- */
+/** Starts `server` on a Unix socket. Replaces the socket of a crashed process. `server.close()` removes the socket. */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   await removeStaleSocket(path);
   server.listen(path);

@@ -365,8 +365,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'continues a watch from a position that the server no longer has',
     [
       'kubernetes/recovery.ts',
-      "if (isForgotten(error)) return 'forgotten';",
-      "if (isForgotten(error)) return 'refused';",
+      "reason === 'Gone') return 'forgotten';",
+      "reason === 'Gone') return 'refused';",
     ],
     [
       // The program also stops retrying a place that was refused this often.
