@@ -39,7 +39,7 @@ export const KEEP_ALIVE_MS = 55_000;
 /** Idle time before the first TCP keep-alive probe, in milliseconds: load balancers forget idle connections. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** Maximum bytes of an error answer that are read: far more than an API server's explanation. */
+/** Maximum bytes of an error answer that are read: more than any explanation, but few enough to store many. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Size of a decompressed chunk in bytes: some dozens of list items. */

@@ -85,7 +85,7 @@ function readFile(file: string): Kubeconfig | undefined {
   }
 }
 
-/** Merges files like kubectl: skips missing and empty files. The first file that defines a name wins. */
+/** Merges files like kubectl: skips missing and empty files. */
 function merge(files: readonly string[]): Kubeconfig {
   const refuse = (problem: string) =>
     new KubeConfigError(`KUBECONFIG names ${files.join(', ')}${problem}, unset it or give --kubeconfig FILE`);
@@ -94,18 +94,14 @@ function merge(files: readonly string[]): Kubeconfig {
   const parts = existing.map(readFile).filter((part) => part !== undefined);
   if (parts.length === 0) throw refuse(': all that exist are empty; correct it');
   return {
-    clusters: firstOfEachName(parts.flatMap(({ clusters }) => clusters)),
-    users: firstOfEachName(parts.flatMap(({ users }) => users)),
-    contexts: firstOfEachName(parts.flatMap(({ contexts }) => contexts)),
+    clusters: parts.flatMap(({ clusters }) => clusters),
+    users: parts.flatMap(({ users }) => users),
+    contexts: parts.flatMap(({ contexts }) => contexts),
     currentContext: parts.map(({ currentContext }) => currentContext).find((name) => name) ?? '',
   };
 }
 
-function firstOfEachName<T extends { readonly name: string }>(named: readonly T[]): T[] {
-  return named.filter((one, index) => named.findIndex(({ name }) => name === one.name) === index);
-}
-
-/** Chooses one context and checks that everything it refers to exists. */
+/** Chooses one context and checks that everything it refers to exists. Of two entries with one name, the first wins. */
 function choose(
   { clusters, users, contexts, currentContext }: Kubeconfig,
   wanted: string | undefined,
@@ -114,7 +110,7 @@ function choose(
   const refuse = (problem: string): never => {
     throw new KubeConfigError(`${origin}${problem}`);
   };
-  const known = contexts.map((one) => one.name).join(', ') || 'none';
+  const known = [...new Set(contexts.map((one) => one.name))].join(', ') || 'none';
   const name =
     wanted ||
     currentContext ||

@@ -79,7 +79,8 @@ async function readPage(
   const items = list['items'] === null ? [] : list['items'];
   const resourceVersion = metadataText(list, 'resourceVersion');
   if (!Array.isArray(items) || !resourceVersion) {
-    throw malformed(path, 'the answer is not a list with a resourceVersion');
+    const problem = 'the answer is not a list with a resourceVersion';
+    throw connectionError({ method: 'GET', path }, 'MALFORMED_ANSWER', problem);
   }
   // If the client reads answers as a whole, the items are still in the answer.
   if (items.length > 0) await takeItems(items);
@@ -104,9 +105,9 @@ export interface WatchRequest {
 /** How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
-/** Time after which the server ends a watch, in seconds. A random time of up to the same length is added. */
+/** Minimum time until the server ends a watch, in seconds. Up to as much is added, at random, to spread the watches. */
 const MIN_TIMEOUT_SECONDS = 300;
-/** Deadline to accept a watch, in ms. Servers up to 1.30 delay watches while they fill their cache. */
+/** Deadline for accepting a watch, in ms. Servers up to 1.30 delay watches while they fill their cache. */
 const OPEN_DEADLINE_MS = 30_000;
 /** Maximum bytes of a line. By default etcd accepts objects of up to 1.5 MiB, so a longer line cannot be an event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -220,25 +221,23 @@ export type WatchEvent =
 
 /** Throws the {@link ApiError} of an ERROR event, and a {@link ConnectionError} for an invalid event. */
 export function parseWatchEvent(line: string, path: string): WatchEvent {
-  const notAnEvent = (options?: ErrorOptions) =>
-    malformed(path, `not a watch event: ${line.slice(0, 200)}`, options);
   let event: unknown;
   try {
     event = JSON.parse(line);
   } catch (cause) {
-    throw notAnEvent({ cause });
+    throw notAnEvent(path, line, { cause });
   }
   const { type, object }: JsonObject = isJsonObject(event) ? event : {};
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      if (!isKubernetesObject(object)) throw notAnEvent();
+      if (!isKubernetesObject(object)) throw notAnEvent(path, line);
       return { type, object };
     case 'BOOKMARK': {
       // A bookmark has no name, so isKubernetesObject() rejects it.
       const resourceVersion = metadataText(object, 'resourceVersion');
-      if (!resourceVersion) throw notAnEvent();
+      if (!resourceVersion) throw notAnEvent(path, line);
       return { type, resourceVersion };
     }
     case 'ERROR':
@@ -246,10 +245,11 @@ export function parseWatchEvent(line: string, path: string): WatchEvent {
         ? apiErrorFromStatus({ method: 'GET', path }, object)
         : new ApiError({ method: 'GET', path, status: 500, message: 'the watch failed without explanation' });
     default:
-      throw notAnEvent();
+      throw notAnEvent(path, line);
   }
 }
 
-function malformed(path: string, problem: string, options?: ErrorOptions): ConnectionError {
+function notAnEvent(path: string, line: string, options?: ErrorOptions): ConnectionError {
+  const problem = `not a watch event: ${line.slice(0, 200)}`;
   return connectionError({ method: 'GET', path }, 'MALFORMED_ANSWER', problem, options);
 }

@@ -1,7 +1,6 @@
 import { isJsonObject } from './json.ts';
 
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
-type Unit = keyof typeof MILLISECONDS;
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
@@ -10,7 +9,7 @@ export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
   let totalMs = 0;
   for (const [, amount, unit] of text.matchAll(PART)) {
-    totalMs += Number(amount) * MILLISECONDS[unit as Unit];
+    totalMs += Number(amount) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
   }
   // Round, because 1.001 * 1000 is not 1001 in floating point.
   const wholeMs = Math.round(totalMs);
