@@ -23,19 +23,19 @@ interface Contender {
   readonly name: string;
   readonly plane: CoordinationPlane;
   readonly channel: Channel;
-  readonly ca: string;
+  readonly tls: { readonly ca: string };
   /** Per second, by kind of operation; one number for each round. */
   readonly rates: Map<string, number[]>;
 }
 
 async function contender(name: string, plane: CoordinationPlane): Promise<Contender> {
   const ca = await readFile(plane.caFile, 'utf8');
-  const channel = new Channel({ server: plane.url, tls: { ca } });
-  return { name, plane, channel, ca, rates: new Map() };
+  const channel = new Channel({ server: plane.url });
+  return { name, plane, channel, tls: { ca }, rates: new Map() };
 }
 
 async function send(
-  { channel, plane }: Contender,
+  { channel, plane, tls }: Contender,
   method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
@@ -49,9 +49,10 @@ async function send(
       'user-agent': 'bench/1',
     },
     body: body && JSON.stringify(body),
+    tls,
     signal: AbortSignal.timeout(60_000),
   });
-  const { text } = await readWhole(answer);
+  const text = await readWhole(answer);
   if (answer.statusCode > 299) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
   return text;
 }
@@ -108,7 +109,7 @@ async function watched(on: Contender, collection: string, path: (index: number) 
   };
   const from = list.metadata.resourceVersion;
   const events = Math.min(500, writes);
-  const agent = new HttpsAgent({ maxSockets: WATCHERS, ca: on.ca });
+  const agent = new HttpsAgent({ maxSockets: WATCHERS, ca: on.tls.ca });
   let seen = 0;
   const { promise: allSeen, resolve } = Promise.withResolvers<void>();
   const watches = await Promise.all(

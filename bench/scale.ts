@@ -46,7 +46,8 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 async function measureWrites(plane: ControlPlane): Promise<void> {
   const namespace = 'written';
   await createNamespaces(plane, namespace);
-  const channel = new Channel({ server: plane.url, tls: { ca: await readFile(plane.caFile, 'utf8') } });
+  const channel = new Channel({ server: plane.url });
+  const tls = { ca: await readFile(plane.caFile, 'utf8') };
   const names = leaseNames('written', 200);
   for (const name of names) await createLease(plane, { namespace, name }, { holderIdentity: 'holder' });
   const renew = async (index: number) => {
@@ -58,6 +59,7 @@ async function measureWrites(plane: ControlPlane): Promise<void> {
         'content-type': 'application/merge-patch+json',
       },
       body: JSON.stringify({ spec: { renewTime: microTime() } }),
+      tls,
       signal: AbortSignal.timeout(LONGEST_REST_MS),
     });
     await readWhole(answer);

@@ -163,7 +163,6 @@ export const importMatrix: Readonly<Record<string, Folder>> = {
     node: [
       'async_hooks',
       'child_process',
-      'crypto',
       'diagnostics_channel',
       'events',
       'fs',
@@ -176,6 +175,7 @@ export const importMatrix: Readonly<Record<string, Folder>> = {
       'stream',
       'tls',
       'url',
+      'util',
       'zlib',
     ],
   },
@@ -289,6 +289,6 @@ export const importMatrix: Readonly<Record<string, Folder>> = {
   },
   support: {
     does: 'contains small helpers without election logic: clock, durations, JSON, files, addresses',
-    node: ['crypto', 'fs', 'net', 'path', 'tty'],
+    node: ['crypto', 'events', 'fs', 'net', 'path', 'tty'],
   },
 };

@@ -3,13 +3,13 @@ import { type Clock, within } from '../support/clock.ts';
 import type { JsonObject } from '../support/json.ts';
 import { systemClock } from '../support/system-clock.ts';
 import { messageOf } from '../support/text.ts';
-import { type IncomingAnswer, isSuccess, readWhole, uncompressed } from './channel.ts';
+import { Channel, type IncomingAnswer, isSuccess, readWhole } from './channel.ts';
 import type { ClusterConfig } from './cluster-config.ts';
-import { ConnectionPools, Turns } from './connections.ts';
 import { CredentialSource } from './credentials.ts';
-import { Deadline, describeCall, explainFailure } from './deadline.ts';
-import { ApiError, ConnectionError } from './errors.ts';
-import { parseAnswer, readChunks, readList, refusal, type TakeItems } from './read-answer.ts';
+import { Deadline } from './deadline.ts';
+import { ApiError, apiErrorFromResponse, ConnectionError, connectionError } from './errors.ts';
+import { parseAnswer, readChunks, readList, type TakeItems } from './read-answer.ts';
+import { Turns } from './turns.ts';
 
 /** One call to the API server. */
 export interface ApiRequest {
@@ -44,16 +44,16 @@ export interface ApiRequest {
 /** One finished call, for metrics. A watch counts as finished when its answer begins. */
 export interface ApiCallObservation {
   readonly method: string;
+  /** Kubernetes' verb: get, list, watch, create, update, patch, delete or deletecollection. */
   readonly verb: string;
+  /** The resource with its subresource, such as `leases` or `leases/status`; otherwise the path itself. */
   readonly resource: string;
   /** The HTTP status, or `error` without a complete answer. */
   readonly status: number | 'error';
   readonly durationMs: number;
 }
 
-/**
- * The Date header of an answer, by the server's clock. `sentAt` and `answeredAt` are by our wall clock, in microseconds.
- */
+/** The Date header of an answer. `sentAt` and `answeredAt` are by our wall clock, in microseconds. */
 export interface HeardDate {
   /** The value of the HTTP Date header, in whole seconds. */
   readonly date: string;
@@ -95,14 +95,7 @@ export interface ClientOptions {
   readonly hear?: (heard: HeardDate) => void;
 }
 
-const DEFAULT_DEADLINE_MS = 10_000;
-const DEFAULT_CONNECTIONS = 16;
-const DEFAULT_GRACE_MS = 1000;
-
-/**
- * Creates a client for the cluster of the current context. Throws a {@link ConnectionError} if the context has no
- * cluster.
- */
+/** Creates a client. Throws a {@link ConnectionError} if the current context has no cluster. */
 export function createClient(options: ClientOptions): KubernetesClient {
   return new HttpClient(options);
 }
@@ -114,7 +107,7 @@ class HttpClient implements KubernetesClient {
   readonly server: string;
   readonly #options: ClientOptions & Required<Pick<ClientOptions, 'clock' | 'userAgent'>>;
   readonly #credentials: CredentialSource;
-  readonly #pools: ConnectionPools;
+  readonly #channel: Channel;
   readonly #turns: Turns;
   readonly #calls = new Map<Deadline, Promise<unknown>>();
   readonly #streams = new Set<Deadline>();
@@ -122,28 +115,29 @@ class HttpClient implements KubernetesClient {
 
   constructor(given: ClientOptions) {
     const options = { clock: systemClock, userAgent: 'coordinated-leader-election', ...given };
-    const cluster = options.kubeConfig.getCurrentCluster();
+    const { kubeConfig, clock } = options;
+    const cluster = kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
     // A user name and password in the URL are removed. They are neither shown nor sent: the kubeconfig's user
     // authenticates.
     this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
-    this.#credentials = new CredentialSource(options.kubeConfig, cluster, options.clock);
-    this.#pools = new ConnectionPools({ server: this.server, proxyUrl: cluster.proxyUrl });
-    this.#turns = new Turns(options.connections ?? DEFAULT_CONNECTIONS);
+    this.#credentials = new CredentialSource({ kubeConfig, cluster, clock });
+    this.#channel = new Channel({ server: this.server, proxyUrl: cluster.proxyUrl });
+    this.#turns = new Turns(options.connections ?? 16);
   }
 
   async request(request: ApiRequest): Promise<JsonObject> {
     const { takeItems, isBackground = false } = request;
-    if (takeItems) return this.#call(request, (deadline) => this.#requestList(request, takeItems, deadline));
+    if (takeItems) return this.#requestList(request, takeItems);
     if (isBackground && !this.#turns.isFree) {
-      throw new ConnectionError(`${describeCall(request)}: no connection is idle`, { code: 'ABORTED' });
+      throw connectionError(request, 'ABORTED', 'no connection is idle');
     }
     return this.#call(request, async (deadline) => {
       const endTurn = await this.#turns.take(deadline.signal, isBackground ? deadline.abort : undefined);
       try {
         const answer = await this.#ask(request, deadline);
-        const { text } = await deadline.race(readWhole(answer));
+        const text = await deadline.race(readWhole(answer));
         deadline.dispose();
         return { status: answer.statusCode, result: parseAnswer(request, text) };
       } finally {
@@ -152,34 +146,30 @@ class HttpClient implements KubernetesClient {
     });
   }
 
-  stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
+  /** Sends a list without taking a turn: a list may take a minute, and there may be several for each namespace. */
+  #requestList(request: ApiRequest, takeItems: TakeItems): Promise<JsonObject> {
     return this.#call(request, async (deadline) => {
-      this.#streams.add(deadline);
-      try {
-        const { body, statusCode: status } = await this.#ask(request, deadline);
-        deadline.stopTimer();
-        // Node emits `close` after the end, an error or the destruction of the body.
-        body.once('close', () => this.#endStream(deadline));
-        // Without a listener, an error before the iteration would be uncaught. The iteration throws it later.
-        body.on('error', () => {});
-        return { status, result: readChunks(body, (error) => explainFailure(error, request, deadline)) };
-      } catch (error) {
-        this.#endStream(deadline);
-        throw error;
-      }
+      const { body, statusCode: status } = await this.#ask(request, deadline);
+      const result = await readList(request, body, takeItems);
+      deadline.dispose();
+      return { status, result };
     });
   }
 
-  /** Sends a list without taking a turn: a list may take a minute, and there may be several for each namespace. */
-  async #requestList(request: ApiRequest, take: TakeItems, deadline: Deadline) {
-    const { body, statusCode: status } = await this.#ask(request, deadline);
-    const chunks = readChunks(body, (error) => explainFailure(error, request, deadline));
-    const result = await readList(request, chunks, take);
-    deadline.dispose();
-    return { status, result };
+  stream(request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
+    return this.#call(request, async (deadline) => {
+      this.#streams.add(deadline);
+      const { body, statusCode: status } = await this.#ask(request, deadline);
+      deadline.stopTimer();
+      // Node emits `close` after the end, an error or the destruction of the body.
+      body.once('close', () => this.#end(deadline));
+      // Without a listener, an error before the iteration would be uncaught. The iteration throws it later.
+      body.on('error', () => {});
+      return { status, result: readChunks(body, (error) => deadline.explain(error, request)) };
+    });
   }
 
-  close(graceMs = DEFAULT_GRACE_MS): Promise<void> {
+  close(graceMs = 1000): Promise<void> {
     this.#closed ??= this.#close(graceMs);
     return this.#closed;
   }
@@ -189,39 +179,41 @@ class HttpClient implements KubernetesClient {
     const ended = Promise.allSettled(this.#calls.values());
     await within(this.#options.clock, graceMs, ended);
     for (const call of this.#calls.keys()) call.abort();
-    this.#pools.cut();
+    this.#channel.cut();
     await ended;
   }
 
-  #endStream(deadline: Deadline): void {
+  #end(deadline: Deadline): void {
     deadline.dispose();
     this.#streams.delete(deadline);
   }
 
-  async #call<T>(request: ApiRequest, run: Run<T>): Promise<T> {
-    const { deadlineMs = DEFAULT_DEADLINE_MS, signal } = request;
+  #call<T>(request: ApiRequest, run: Run<T>): Promise<T> {
+    const { deadlineMs = 10_000, signal } = request;
     const deadline = new Deadline(this.#options.clock, deadlineMs, signal);
-    const call = this.#carryOut(request, deadline, run);
+    const call = this.#carryOut(request, deadline, run).finally(() => this.#calls.delete(deadline));
     this.#calls.set(deadline, call);
-    try {
-      return await call;
-    } finally {
-      this.#calls.delete(deadline);
-    }
+    return call;
   }
 
   /** Runs one call within its deadline. Converts errors to our error classes and observes the result. */
   async #carryOut<T>(request: ApiRequest, deadline: Deadline, run: Run<T>): Promise<T> {
-    const startedAt = this.#options.clock.now();
+    const { clock, observe } = this.#options;
+    const startedAt = clock.now();
+    const report = (status: number | 'error') => {
+      const durationMs = clock.now() - startedAt;
+      const target = describeTarget(request.method, request.path, request.query);
+      observe?.({ method: request.method, ...target, status, durationMs });
+    };
     try {
       this.#assertOpen(request);
       const { status, result } = await run(deadline);
-      this.#observe(request, status, startedAt);
+      report(status);
       return result;
     } catch (error) {
-      deadline.dispose();
-      const explained = explainFailure(error, request, deadline);
-      this.#observe(request, explained instanceof ApiError ? explained.status : 'error', startedAt);
+      this.#end(deadline);
+      const explained = deadline.explain(error, request);
+      report(explained instanceof ApiError ? explained.status : 'error');
       throw explained;
     }
   }
@@ -231,72 +223,62 @@ class HttpClient implements KubernetesClient {
     const { headers, tls } = await deadline.race(this.#authenticate(request));
     // A closed client must not open new connections: it would never close them.
     this.#assertOpen(request);
-    const { clock, hear } = this.#options;
+    const { clock, hear, userAgent } = this.#options;
     const sentAt = clock.wallTime();
-    const sent = this.#pools.use(tls).send({
+    const sent = this.#channel.send({
       method: request.method,
       path: pathWithQuery(request.path, request.query),
-      headers: { ...headers, ...this.#ownHeaders(request) },
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        'user-agent': userAgent,
+        // The API server compresses answers of 128 KiB and more. Leases and candidates shrink to a thirteenth.
+        ...(request.takeItems && { 'accept-encoding': 'gzip' }),
+        ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+      },
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
+      tls,
       signal: deadline.signal,
     });
     // The race is necessary: an abort has no effect on a request whose connection is being opened through a proxy.
-    const answer = uncompressed(await deadline.race(sent));
-    const { date } = answer.headers;
+    const answer = await deadline.race(sent);
+    const { date, 'retry-after': retryAfter } = answer.headers;
     if (date !== undefined) hear?.({ date, sentAt, answeredAt: clock.wallTime() });
     if (answer.statusCode === 401) this.#credentials.invalidate();
-    if (!isSuccess(answer.statusCode)) throw refusal(request, await deadline.race(readWhole(answer)));
-    return answer;
+    if (isSuccess(answer.statusCode)) return answer;
+    const text = await deadline.race(readWhole(answer));
+    throw apiErrorFromResponse(request, answer.statusCode, retryAfter, text);
   }
 
   #assertOpen(request: ApiRequest): void {
-    if (!this.#closed) return;
-    throw new ConnectionError(`${describeCall(request)}: the client is closed`, { code: 'CLIENT_CLOSED' });
+    if (this.#closed !== undefined) throw connectionError(request, 'CLIENT_CLOSED', 'the client is closed');
   }
 
   async #authenticate(request: ApiRequest): ReturnType<CredentialSource['get']> {
     try {
       return await this.#credentials.get();
-    } catch (error) {
-      const message = `${describeCall(request)}: no credentials: ${messageOf(error)}`;
-      throw new ConnectionError(message, { code: 'CREDENTIALS', cause: error });
+    } catch (cause) {
+      throw connectionError(request, 'CREDENTIALS', `no credentials: ${messageOf(cause)}`, { cause });
     }
   }
-
-  #ownHeaders(request: ApiRequest): Record<string, string> {
-    const headers: Record<string, string> = {
-      accept: 'application/json',
-      'user-agent': this.#options.userAgent,
-    };
-    // The API server compresses answers of 128 KiB and more. Leases and candidates shrink to a thirteenth.
-    if (request.takeItems) headers['accept-encoding'] = 'gzip';
-    if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
-    return headers;
-  }
-
-  #observe(request: ApiRequest, status: number | 'error', startedAt: number): void {
-    const { clock, observe } = this.#options;
-    const durationMs = clock.now() - startedAt;
-    const target = describeTarget(request.method, request.path, request.query);
-    observe?.({ method: request.method, ...target, status, durationMs });
-  }
-}
-
-/** The target of a request, as labels for metrics. */
-export interface RequestTarget {
-  /** Kubernetes' verb: get, list, watch, create, update, patch, delete or deletecollection. */
-  readonly verb: string;
-  /** The resource with its subresource, such as `leases` or `leases/status`; otherwise the path itself. */
-  readonly resource: string;
 }
 
 /** Query parameters. Undefined parameters are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Returns the verb and the resource of a request, without names and namespaces. */
-export function describeTarget(method: string, path: string, query: Query = {}): RequestTarget {
-  const { resource, named } = parsePath(path);
-  return { verb: verbOf(method, named, query), resource };
+export function describeTarget(method: string, path: string, query: Query = {}) {
+  // /api/v1/... or /apis/group/version/..., then namespaces/NAMESPACE/, resource, name, subresource.
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const rest = segments.slice(segments[0] === 'api' ? 2 : 3);
+  const isResource = (segments[0] === 'api' || segments[0] === 'apis') && rest.length > 0;
+  if (!isResource) return { verb: verbOf(method, true, query), resource: path };
+  const [resource = path, name, subresource] =
+    rest[0] === 'namespaces' && rest.length > 2 ? rest.slice(2) : rest;
+  return {
+    verb: verbOf(method, name !== undefined, query),
+    resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+  };
 }
 
 /** Returns the path with its query, as in the request line. */
@@ -312,7 +294,7 @@ function verbOf(method: string, named: boolean, query: Query): string {
   switch (method) {
     case 'GET':
       if (named) return 'get';
-      return query['watch'] === undefined || query['watch'] === false ? 'list' : 'watch';
+      return query['watch'] ? 'watch' : 'list';
     case 'POST':
       return 'create';
     case 'PUT':
@@ -322,18 +304,4 @@ function verbOf(method: string, named: boolean, query: Query): string {
     default:
       return method.toLowerCase();
   }
-}
-
-/** /api/v1/... or /apis/group/version/..., then namespaces/NAMESPACE/, resource, name, subresource. */
-function parsePath(path: string): { resource: string; named: boolean } {
-  const segments = path.split('/').filter((segment) => segment !== '');
-  const rest = segments.slice(segments[0] === 'api' ? 2 : 3);
-  const isResource = (segments[0] === 'api' || segments[0] === 'apis') && rest.length > 0;
-  if (!isResource) return { resource: path, named: true };
-  const [resource = path, name, subresource] =
-    rest[0] === 'namespaces' && rest.length > 2 ? rest.slice(2) : rest;
-  return {
-    resource: subresource === undefined ? resource : `${resource}/${subresource}`,
-    named: name !== undefined,
-  };
 }

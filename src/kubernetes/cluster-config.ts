@@ -4,27 +4,27 @@ import type { RequestOptions } from 'node:https';
 export interface Cluster {
   readonly name: string;
   readonly server: string;
-  readonly caData?: string;
-  readonly caFile?: string;
-  readonly tlsServerName?: string;
+  readonly caData?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly tlsServerName?: string | undefined;
   readonly skipTLSVerify: boolean;
-  readonly proxyUrl?: string;
+  readonly proxyUrl?: string | undefined;
 }
 
 /** The fields of a kubeconfig's user that this project reads. The ClusterConfig uses them to authenticate. */
 export interface User {
   readonly name: string;
-  readonly certData?: string;
-  readonly certFile?: string;
-  readonly keyData?: string;
-  readonly keyFile?: string;
-  readonly token?: string;
-  readonly tokenFile?: string;
-  readonly username?: string;
-  readonly password?: string;
-  readonly impersonateUser?: string;
-  readonly exec?: { readonly command?: string };
-  readonly authProvider?: { readonly name: string; readonly config: object };
+  readonly certData?: string | undefined;
+  readonly certFile?: string | undefined;
+  readonly keyData?: string | undefined;
+  readonly keyFile?: string | undefined;
+  readonly token?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly impersonateUser?: string | undefined;
+  readonly exec?: { readonly command?: string } | undefined;
+  readonly authProvider?: { readonly name: string; readonly config: object } | undefined;
 }
 
 /** A cluster, a user and a default namespace. */
@@ -32,7 +32,7 @@ export interface Context {
   readonly name: string;
   readonly cluster: string;
   readonly user: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }
 
 /**
@@ -53,43 +53,36 @@ export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
 }
 
-/**
- * A cluster, and a user whose credentials are in the configuration or in files: a certificate, a token or a password. All
- * other users need client-node, see `kubeconfig.ts`.
- */
+/** A user whose credentials are in the configuration or in files. All others need client-node, see `kubeconfig.ts`. */
 export class StaticConfig implements ClusterConfig {
-  readonly #cluster: Cluster;
-  readonly #user: User;
-  readonly #context: Context;
+  readonly #parts: { readonly cluster: Cluster; readonly user: User; readonly context: Context };
   /** The last token that was read from the token file. */
   #tokenOfFile: string | undefined;
 
   constructor(cluster: Cluster, user: User, context: Context) {
-    this.#cluster = cluster;
-    this.#user = user;
-    this.#context = context;
+    this.#parts = { cluster, user, context };
   }
 
   getCurrentCluster(): Cluster {
-    return this.#cluster;
+    return this.#parts.cluster;
   }
 
   getCurrentUser(): User {
-    return this.#user;
+    return this.#parts.user;
   }
 
   getCurrentContext(): string {
-    return this.#context.name;
+    return this.#parts.context.name;
   }
 
   getContextObject(name: string): Context | null {
-    return name === this.#context.name ? this.#context : null;
+    return name === this.#parts.context.name ? this.#parts.context : null;
   }
 
   /** Reads the files each time, because another program may replace them. */
   async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
-    const { caFile, caData, skipTLSVerify, tlsServerName } = this.#cluster;
-    const { certFile, certData, keyFile, keyData, username, password, impersonateUser } = this.#user;
+    const { caFile, caData, skipTLSVerify, tlsServerName } = this.#parts.cluster;
+    const { certFile, certData, keyFile, keyData, username, password, impersonateUser } = this.#parts.user;
     const token = this.#token();
     Object.assign(options, {
       ...(skipTLSVerify && { rejectUnauthorized: false }),
@@ -108,7 +101,7 @@ export class StaticConfig implements ClusterConfig {
 
   /** Returns the token, as client-go does: a token file takes precedence over the token in the kubeconfig. */
   #token(): string | undefined {
-    const { token, tokenFile } = this.#user;
+    const { token, tokenFile } = this.#parts.user;
     if (!tokenFile) return token;
     try {
       this.#tokenOfFile = readToken(tokenFile);

@@ -13,38 +13,34 @@ export interface Credentials {
   readonly tls: ConnectionOptions;
 }
 
-/**
- * How long credentials are reused, in milliseconds. Reading them for every request would be too expensive: it opens files
- * and may run a plugin. A rotation takes effect after this time.
- */
+/** How long credentials are reused, in ms. Getting them opens files, and may run a plugin. A rotation waits for it. */
 const REUSE_MS = 1_000;
+
+interface CredentialParts {
+  readonly kubeConfig: ClusterConfig;
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+}
 
 /** Gets credentials from a configuration, at most once per {@link REUSE_MS}. Concurrent calls share one result. */
 export class CredentialSource {
-  readonly #kubeConfig: ClusterConfig;
-  readonly #cluster: Cluster;
-  readonly #clock: Clock;
+  readonly #parts: CredentialParts;
   #current: { readonly credentials: Credentials; readonly since: Instant } | undefined;
   #pending: Promise<Credentials> | undefined;
 
-  constructor(kubeConfig: ClusterConfig, cluster: Cluster, clock: Clock) {
-    this.#kubeConfig = kubeConfig;
-    this.#cluster = cluster;
-    this.#clock = clock;
+  constructor(parts: CredentialParts) {
+    this.#parts = parts;
   }
 
-  /**
-   * Rejects with the error of the authentication method: for an unreadable file, or with the name and message of a
-   * plugin.
-   */
-  get(): Promise<Credentials> {
-    if (this.#current && this.#clock.now() - this.#current.since < REUSE_MS) {
-      return Promise.resolve(this.#current.credentials);
+  /** Rejects with the error of reading a file, or with the name and the message of a plugin. */
+  async get(): Promise<Credentials> {
+    if (this.#current && this.#parts.clock.now() - this.#current.since < REUSE_MS) {
+      return this.#current.credentials;
     }
     this.#pending ??= this.#refresh().finally(() => {
       this.#pending = undefined;
     });
-    return this.#pending;
+    return await this.#pending;
   }
 
   /** Drops the cached credentials, because the server did not accept them. */
@@ -53,23 +49,35 @@ export class CredentialSource {
   }
 
   async #refresh(): Promise<Credentials> {
-    const credentials = await obtainCredentials(this.#kubeConfig, this.#cluster);
-    this.#current = { credentials, since: this.#clock.now() };
+    const credentials = await obtainCredentials(this.#parts);
+    this.#current = { credentials, since: this.#parts.clock.now() };
     return credentials;
   }
 }
 
-async function obtainCredentials(kubeConfig: ClusterConfig, cluster: Cluster): Promise<Credentials> {
+/** The process that a task has started. client-node does not report how a plugin ended. */
+const started = new AsyncLocalStorage<{ process?: ChildProcess }>();
+
+async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Promise<Credentials> {
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
     // Without TLS (`kubectl proxy`), do not send credentials, as in kubectl: the network could read them.
     return { headers: {}, tls: {} };
   }
   const options: RequestOptions = {};
   const plugin = kubeConfig.getCurrentUser()?.exec?.command;
-  await explainingProcess(
-    () => kubeConfig.applyToHTTPSOptions(options),
-    (error, ending) => (plugin === undefined ? error : pluginFailure(plugin, error, ending)),
-  );
+  const own: { process?: ChildProcess } = {};
+  const note = (message: unknown) => {
+    // Ignore processes of other tasks, which may start at the same time.
+    if (started.getStore() === own) Object.assign(own, message);
+  };
+  subscribe('child_process', note);
+  try {
+    await started.run(own, () => kubeConfig.applyToHTTPSOptions(options));
+  } catch (error) {
+    throw plugin === undefined ? error : pluginFailure(plugin, error, endingOf(own.process));
+  } finally {
+    unsubscribe('child_process', note);
+  }
   return { headers: headersOf(options), tls: tlsOf(options) };
 }
 
@@ -78,20 +86,19 @@ const LONGEST_EXPLANATION = 1000;
 
 /** Returns an error that names the plugin. The library's error contains only the plugin's error output. */
 function pluginFailure(command: string, cause: unknown, ending: string | undefined): Error {
-  // A SyntaxError of the library quotes the beginning of the output, which may be the token.
-  const isNoJson = cause instanceof SyntaxError;
-  const isUnread = cause instanceof TypeError;
-  const said = isNoJson
-    ? 'what it wrote is no JSON'
-    : isUnread
-      ? 'what it wrote has no status with credentials'
-      : messageOf(cause).trim();
-  const words = said || 'it said nothing';
   const how = ending === undefined ? '' : ` (${ending})`;
+  const explanation = shortened(explanationOf(cause), LONGEST_EXPLANATION);
   return new Error(
-    `the credential plugin ${command} failed${how}: ${shortened(words, LONGEST_EXPLANATION)}`,
-    isNoJson ? {} : { cause },
+    `the credential plugin ${command} failed${how}: ${explanation}`,
+    // A SyntaxError of the library quotes the beginning of the output, which may be the token.
+    cause instanceof SyntaxError ? {} : { cause },
   );
+}
+
+function explanationOf(error: unknown): string {
+  if (error instanceof SyntaxError) return 'what it wrote is no JSON';
+  if (error instanceof TypeError) return 'what it wrote has no status with credentials';
+  return messageOf(error).trim() || 'it said nothing';
 }
 
 function headersOf(options: RequestOptions): Record<string, string> {
@@ -109,35 +116,6 @@ function tlsOf(options: RequestOptions): ConnectionOptions {
   const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername });
   // Remove undefined options: Node does not always treat them as absent.
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
-}
-
-interface Started {
-  process?: ChildProcess;
-}
-
-const started = new AsyncLocalStorage<Started>();
-
-/**
- * Runs `work`, which may start a process and does not report how the process ended. If `work` fails, rejects with the
- * error that `explain` returns. `ending` is the exit code or the signal, if the process failed.
- */
-export async function explainingProcess(
-  work: () => Promise<void>,
-  explain: (error: unknown, ending: string | undefined) => unknown,
-): Promise<void> {
-  const own: Started = {};
-  const note = (message: unknown) => {
-    // Ignore processes of other tasks, which may start at the same time.
-    if (started.getStore() === own) Object.assign(own, message);
-  };
-  subscribe('child_process', note);
-  try {
-    await started.run(own, work);
-  } catch (error) {
-    throw explain(error, endingOf(own.process));
-  } finally {
-    unsubscribe('child_process', note);
-  }
 }
 
 function endingOf(process: ChildProcess | undefined): string | undefined {

@@ -1,41 +1,38 @@
 import type { Clock } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';
-import { ApiError, ConnectionError } from './errors.ts';
+import { ApiError, type Call, ConnectionError, connectionError } from './errors.ts';
 
 /** Limits one call: aborts it at the deadline, or when the caller's own signal aborts. */
 export class Deadline {
-  /** Maximum duration of the call, in milliseconds. */
-  readonly durationMs: number;
-  readonly #controller = new AbortController();
+  /** Aborts at the deadline, or with the caller's signal. */
+  readonly signal: AbortSignal;
+  /** Aborts the call now. */
+  readonly abort: () => void;
+  /** Stops the timer of the deadline. The caller's signal still aborts the call. */
+  readonly stopTimer: () => void;
+  readonly #durationMs: number;
   readonly #callerSignal: AbortSignal | undefined;
   readonly #aborted: Promise<never>;
-  readonly #cancelTimer: () => void;
-  #exceeded = false;
+  #isExceeded = false;
 
   constructor(clock: Clock, durationMs: number, callerSignal: AbortSignal | undefined) {
-    this.durationMs = durationMs;
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.signal = signal;
+    this.abort = () => controller.abort();
+    this.stopTimer = clock.setTimer(() => {
+      this.#isExceeded = true;
+      this.abort();
+    }, durationMs);
+    this.#durationMs = durationMs;
     this.#callerSignal = callerSignal;
     this.#aborted = new Promise((_, reject) => {
-      this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
     // Without this, an abort outside of a race would be an unhandled rejection.
     this.#aborted.catch(() => {});
-    this.#cancelTimer = clock.setTimer(() => {
-      this.#exceeded = true;
-      this.#controller.abort();
-    }, durationMs);
-    if (callerSignal?.aborted) this.#controller.abort();
+    if (callerSignal?.aborted) this.abort();
     else callerSignal?.addEventListener('abort', this.abort, { once: true });
-  }
-
-  /** A signal that aborts at the deadline, or with the caller's signal. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** True when the deadline passed; false when the caller aborted. */
-  get exceeded(): boolean {
-    return this.#exceeded;
   }
 
   /** Settles like `work`. On an abort, rejects at once and does not wait for `work`. */
@@ -43,47 +40,23 @@ export class Deadline {
     return Promise.race([work, this.#aborted]);
   }
 
-  /** Aborts the call now. */
-  readonly abort = (): void => this.#controller.abort();
-
-  /** Stops the timer of the deadline. The caller's signal still aborts the call. */
-  stopTimer(): void {
-    this.#cancelTimer();
+  /** Converts the failure of the call to one of our errors. */
+  explain(cause: unknown, call: Call): Error {
+    if (cause instanceof ApiError || cause instanceof ConnectionError) return cause;
+    if (this.#isExceeded) {
+      const problem = `no complete answer in ${this.#durationMs} ms`;
+      return connectionError(call, 'DEADLINE_EXCEEDED', problem, { cause });
+    }
+    if (this.signal.aborted) return connectionError(call, 'ABORTED', 'aborted', { cause });
+    const code = codeOf(cause);
+    return connectionError(call, code, messageOf(cause) || code, { cause });
   }
 
   /** Ends this deadline: afterwards neither the timer nor the caller's signal has an effect. */
   dispose(): void {
-    this.#cancelTimer();
+    this.stopTimer();
     this.#callerSignal?.removeEventListener('abort', this.abort);
   }
-}
-
-interface Call {
-  readonly method: string;
-  readonly path: string;
-}
-
-/** Converts the failure of a call to one of our errors. */
-export function explainFailure(error: unknown, call: Call, deadline: Deadline): Error {
-  if (error instanceof ApiError || error instanceof ConnectionError) return error;
-  const called = describeCall(call);
-  if (deadline.exceeded) {
-    return new ConnectionError(`${called}: no complete answer in ${deadline.durationMs} ms`, {
-      code: 'DEADLINE_EXCEEDED',
-      cause: error,
-    });
-  }
-  if (deadline.signal.aborted)
-    return new ConnectionError(`${called}: aborted`, { code: 'ABORTED', cause: error });
-  return new ConnectionError(`${called}: ${messageOf(error) || codeOf(error)}`, {
-    code: codeOf(error),
-    cause: error,
-  });
-}
-
-/** Returns a description such as `GET /version`. */
-export function describeCall({ method, path }: Call): string {
-  return `${method} ${path}`;
 }
 
 function codeOf(error: unknown): string {

@@ -2,7 +2,7 @@ import { isJsonObject } from '../support/json.ts';
 import type { KubernetesClient } from './client.ts';
 import { unlessStatus } from './errors.ts';
 
-export interface WantedResource<V extends string> {
+interface WantedResource<V extends string> {
   /** The plural name, as in paths. */
   readonly resource: string;
   /** Acceptable groups and versions, such as `coordination.k8s.io/v1`, best first. */
@@ -22,16 +22,10 @@ export async function discoverServed<V extends string>(
   for (const apiVersion of apiVersions) {
     const path = `/apis/${apiVersion}`;
     const list = await unlessStatus(client.request({ method: 'GET', path, ...(signal && { signal }) }), 404);
+    const served = list?.['resources'];
     // The server may serve the version only for other resources.
-    if (namesOf(list?.['resources']).includes(resource)) return apiVersion;
+    if (!Array.isArray(served)) continue;
+    if (served.some((one: unknown) => isJsonObject(one) && one['name'] === resource)) return apiVersion;
   }
   return undefined;
-}
-
-/** Returns the names of the objects in a list. Skips names that are not strings. */
-function namesOf(list: unknown): string[] {
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((item: unknown) =>
-    isJsonObject(item) && typeof item['name'] === 'string' ? [item['name']] : [],
-  );
 }

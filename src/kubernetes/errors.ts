@@ -1,9 +1,13 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../support/json.ts';
 import { messageOf } from '../support/text.ts';
 
-export interface ApiErrorFields {
+/** The method and the path of a request, for messages. */
+export interface Call {
   readonly method: string;
   readonly path: string;
+}
+
+interface ApiErrorFields extends Call {
   readonly status: number;
   readonly reason?: string | undefined;
   readonly message: string;
@@ -19,10 +23,7 @@ export class ApiError extends Error {
   readonly status: number;
   /** The server's reason (`Conflict`, `NotFound`, `Expired`, ...); '' if the answer has none. */
   readonly reason: string;
-  /**
-   * The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. reflector.ts applies it to
-   * lists and watches. The controller's sender.ts applies it to writes.
-   */
+  /** The delay that the server asks for (Retry-After), in milliseconds; at most two minutes. */
   readonly retryAfterMs: number | undefined;
 
   constructor(fields: ApiErrorFields) {
@@ -52,6 +53,11 @@ export class ConnectionError extends Error {
   }
 }
 
+/** Creates the error of one call. */
+export function connectionError(call: Call, code: string, problem: string, options?: ErrorOptions) {
+  return new ConnectionError(`${call.method} ${call.path}: ${problem}`, { code, ...options });
+}
+
 /** True if the server answered with one of these statuses. */
 export function hasStatus(error: unknown, ...statuses: readonly number[]): error is ApiError {
   return error instanceof ApiError && statuses.includes(error.status);
@@ -70,10 +76,7 @@ export function isConflict(error: unknown): boolean {
   return hasStatus(error, 409) || (hasStatus(error, 404) && error.reason === 'NotFound');
 }
 
-/**
- * Returns the kind of a call's failure, without the target of the call. Equal failures have the same kind and are
- * reported once.
- */
+/** The kind of a failure, without the target of the call. Failures of one kind are reported once. */
 export function kindOfFailure(error: unknown): string {
   if (error instanceof ApiError) return `${error.method} ${error.status} ${error.reason}`;
   if (error instanceof ConnectionError) return error.code;
@@ -86,51 +89,36 @@ const MAX_MESSAGE = 500;
 /** Maximum characters of a server's reason. */
 const MAX_REASON = 100;
 
-/**
- * Maximum Retry-After, in milliseconds. A wrong value must not stop watches, or leave a Lease without a leader, for
- * hours.
- */
+/** Maximum Retry-After, in ms. A wrong value must not stop watches, or leave a Lease without a leader, for hours. */
 const MAX_RETRY_AFTER_MS = 120_000;
 
 /** Converts an error response to an error. Uses its `Status` object if it has one, otherwise its text. */
 export function apiErrorFromResponse(
-  call: { readonly method: string; readonly path: string },
+  call: Call,
   status: number,
   retryAfter: string | undefined,
   body: string,
 ): ApiError {
-  const parsed = parseJsonObject(body);
-  if (parsed) return apiErrorFromStatus(call, parsed, status, secondsToMs(retryAfter));
-  const message = body.trim().slice(0, MAX_MESSAGE) || 'no explanation given';
-  return new ApiError({ ...call, status, message, retryAfterMs: secondsToMs(retryAfter) });
+  const answer = parseJsonObject(body) ?? { message: body.trim() };
+  return apiErrorFromStatus(call, { ...answer, code: status }, retryAfter);
 }
 
 /** Converts a `Status` object to an error. Error responses and the ERROR events of a watch contain one. */
-export function apiErrorFromStatus(
-  call: { readonly method: string; readonly path: string },
-  statusObject: JsonObject,
-  httpStatus?: number,
-  headerRetryAfterMs?: number,
-): ApiError {
-  const { code, reason, message, details } = statusObject as Record<
-    'code' | 'reason' | 'message' | 'details',
-    unknown
-  >;
+export function apiErrorFromStatus(call: Call, statusObject: JsonObject, retryAfter?: string): ApiError {
+  const { code, reason, message, details } = statusObject;
   const detailSeconds = isJsonObject(details) ? details['retryAfterSeconds'] : undefined;
   return new ApiError({
     ...call,
-    status: httpStatus ?? (typeof code === 'number' ? code : 500),
+    status: typeof code === 'number' ? code : 500,
     reason: typeof reason === 'string' ? reason.slice(0, MAX_REASON) : undefined,
     message: typeof message === 'string' && message ? message.slice(0, MAX_MESSAGE) : 'no explanation given',
     retryAfterMs:
-      headerRetryAfterMs ?? (typeof detailSeconds === 'number' ? secondsToMs(`${detailSeconds}`) : undefined),
+      secondsToMs(retryAfter) ??
+      (typeof detailSeconds === 'number' ? secondsToMs(`${detailSeconds}`) : undefined),
   });
 }
 
-/**
- * Parses only seconds, as Kubernetes sends them. A date, the other format of Retry-After, would require synchronized
- * clocks.
- */
+/** Parses only seconds, as Kubernetes sends them. A date would require synchronized clocks. */
 function secondsToMs(seconds: string | undefined): number | undefined {
   return seconds !== undefined && /^\d+$/.test(seconds.trim()) && Number(seconds) > 0
     ? Math.min(Number(seconds) * 1000, MAX_RETRY_AFTER_MS)

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type * as ClientNode from '@kubernetes/client-node';
 import { hostAndPort, withoutCredentials } from '../support/address.ts';
-import { processEnvironment } from '../support/host.ts';
+import { type Environment, processEnvironment } from '../support/host.ts';
 import { messageOf } from '../support/text.ts';
 import { type Cluster, type ClusterConfig, type Context, StaticConfig, type User } from './cluster-config.ts';
 import { type Kubeconfig, parseKubeconfig } from './kubeconfig-file.ts';
@@ -53,8 +53,11 @@ export function loadKubeConfig(source: KubeConfigSource = {}): ClusterConfig {
   const files = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   if (files.length > 0) return choose(merge(files), context, `KUBECONFIG=${files.join(delimiter)}`);
 
-  const inCluster = ServiceAccountConfig.find(env, serviceAccountDirectory);
-  if (inCluster) return onlyContextOf(inCluster, context);
+  const inCluster = findServiceAccount(env, serviceAccountDirectory);
+  if (inCluster) {
+    if (!context || context === IN_CLUSTER) return inCluster;
+    throw new KubeConfigError(`the pod's service account has no context ${context} (it has: ${IN_CLUSTER})`);
+  }
 
   const homeFile = join(env['HOME'] || homedir(), '.kube', 'config');
   if (existsSync(homeFile)) return choose(readOnlyFile(homeFile), context, homeFile);
@@ -82,71 +85,48 @@ function readFile(file: string): Kubeconfig | undefined {
   }
 }
 
-/**
- * Merges files like kubectl: skips missing and empty files. If several files define the same name, the first one wins.
- */
+/** Merges files like kubectl: skips missing and empty files. */
 function merge(files: readonly string[]): Kubeconfig {
+  const refuse = (problem: string) =>
+    new KubeConfigError(`KUBECONFIG names ${files.join(', ')}${problem}, unset it or give --kubeconfig FILE`);
   const existing = files.filter((file) => existsSync(file));
-  if (existing.length === 0) {
-    throw new KubeConfigError(
-      `KUBECONFIG names ${files.join(', ')}, which does not exist: correct it, unset it or give --kubeconfig FILE`,
-    );
-  }
+  if (existing.length === 0) throw refuse(', which does not exist: correct it');
   const parts = existing.map(readFile).filter((part) => part !== undefined);
-  if (parts.length === 0) {
-    throw new KubeConfigError(
-      `KUBECONFIG names ${files.join(', ')}: all that exist are empty; correct it, unset it or give --kubeconfig FILE`,
-    );
-  }
+  if (parts.length === 0) throw refuse(': all that exist are empty; correct it');
   return {
-    clusters: firstOfEachName(parts.flatMap(({ clusters }) => clusters)),
-    users: firstOfEachName(parts.flatMap(({ users }) => users)),
-    contexts: firstOfEachName(parts.flatMap(({ contexts }) => contexts)),
+    clusters: parts.flatMap(({ clusters }) => clusters),
+    users: parts.flatMap(({ users }) => users),
+    contexts: parts.flatMap(({ contexts }) => contexts),
     currentContext: parts.map(({ currentContext }) => currentContext).find((name) => name) ?? '',
   };
 }
 
-function firstOfEachName<T extends { readonly name: string }>(named: readonly T[]): T[] {
-  return named.filter((one, index) => named.findIndex(({ name }) => name === one.name) === index);
-}
-
-function onlyContextOf(inCluster: ServiceAccountConfig, wanted: string | undefined): ServiceAccountConfig {
-  if (!wanted || wanted === IN_CLUSTER) return inCluster;
-  throw new KubeConfigError(`the pod's service account has no context ${wanted} (it has: ${IN_CLUSTER})`);
-}
-
-/** Chooses one context and checks that everything it refers to exists. */
+/** Chooses one context and checks that everything it refers to exists. Of two entries with one name, the first wins. */
 function choose(
   { clusters, users, contexts, currentContext }: Kubeconfig,
   wanted: string | undefined,
   origin: string,
 ): ClusterConfig {
-  const known = contexts.map(({ name }) => name).join(', ') || 'none';
-  const name = wanted || currentContext;
-  if (!name) {
-    throw new KubeConfigError(
-      `${origin} has no current context: choose one with --context (it has: ${known})`,
-    );
-  }
-  const context = contexts.find((one) => one.name === name);
-  if (!context) throw new KubeConfigError(`${origin} has no context ${name} (it has: ${known})`);
-  const cluster = clusters.find((one) => one.name === context.cluster);
-  if (!cluster) {
-    throw new KubeConfigError(
-      `${origin}: the context ${name} refers to the cluster ${context.cluster}, which is missing`,
-    );
-  }
+  const refuse = (problem: string): never => {
+    throw new KubeConfigError(`${origin}${problem}`);
+  };
+  const known = [...new Set(contexts.map((one) => one.name))].join(', ') || 'none';
+  const name =
+    wanted ||
+    currentContext ||
+    refuse(` has no current context: choose one with --context (it has: ${known})`);
+  const context =
+    contexts.find((one) => one.name === name) ?? refuse(` has no context ${name} (it has: ${known})`);
+  const refersTo = `: the context ${name} refers to the`;
+  const cluster =
+    clusters.find((one) => one.name === context.cluster) ??
+    refuse(`${refersTo} cluster ${context.cluster}, which is missing`);
   if (!/^https?:\/\//.test(cluster.server)) {
-    throw new KubeConfigError(
-      `${origin}: the server of the cluster ${cluster.name} is no http(s) URL: ${withoutCredentials(cluster.server)}`,
-    );
+    const server = withoutCredentials(cluster.server);
+    refuse(`: the server of the cluster ${cluster.name} is no http(s) URL: ${server}`);
   }
   const user = context.user ? users.find((one) => one.name === context.user) : { name: 'anonymous' };
-  if (!user) {
-    throw new KubeConfigError(
-      `${origin}: the context ${name} refers to the user ${context.user}, which is missing`,
-    );
-  }
+  if (!user) return refuse(`${refersTo} user ${context.user}, which is missing`);
   return configOf(cluster, user, { ...context, user: user.name });
 }
 
@@ -163,10 +143,7 @@ function configOf(cluster: Cluster, user: User, context: Context): ClusterConfig
   return kubeConfig;
 }
 
-/**
- * Loads client-node only for users with a credential plugin or an auth provider: loading takes 0.3 s and 70 MiB. The package for
- * participants does not install it.
- */
+/** Loads client-node only if it is needed: it takes 0.3 s and 70 MiB. The participants' package does not have it. */
 function loadClientNode(user: User): typeof ClientNode {
   const name = '@kubernetes/client-node';
   try {
@@ -182,33 +159,27 @@ function loadClientNode(user: User): typeof ClientNode {
 const IN_CLUSTER = 'in-cluster';
 
 /** The cluster of the pod in which this process runs, and the pod's service account. */
-class ServiceAccountConfig extends StaticConfig {
-  /** Returns undefined outside a pod, or in a pod without a service account. */
-  static find(
-    env: Readonly<Record<string, string | undefined>>,
-    directory: string,
-  ): ServiceAccountConfig | undefined {
-    const host = env['KUBERNETES_SERVICE_HOST'];
-    const port = env['KUBERNETES_SERVICE_PORT'];
-    const tokenFile = join(directory, 'token');
-    const caFile = join(directory, 'ca.crt');
-    if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
-    const name = IN_CLUSTER;
-    const server = `https://${hostAndPort(host, port)}`;
-    const namespaceFile = join(directory, 'namespace');
-    const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : '';
-    return new ServiceAccountConfig(
-      { name, server, caFile, skipTLSVerify: false },
-      { name, tokenFile },
-      { name, cluster: name, user: name, ...(namespace && { namespace }) },
-    );
-  }
+class ServiceAccountConfig extends StaticConfig {}
+
+/** Returns undefined outside a pod, or in a pod without a service account. */
+function findServiceAccount(env: Environment, directory: string): ServiceAccountConfig | undefined {
+  const host = env['KUBERNETES_SERVICE_HOST'];
+  const port = env['KUBERNETES_SERVICE_PORT'];
+  const tokenFile = join(directory, 'token');
+  const caFile = join(directory, 'ca.crt');
+  if (!host || !port || !existsSync(tokenFile) || !existsSync(caFile)) return undefined;
+  const name = IN_CLUSTER;
+  const server = `https://${hostAndPort(host, port)}`;
+  const namespaceFile = join(directory, 'namespace');
+  const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : '';
+  return new ServiceAccountConfig(
+    { name, server, caFile, skipTLSVerify: false },
+    { name, tokenFile },
+    { name, cluster: name, user: name, namespace: namespace || undefined },
+  );
 }
 
-/**
- * Returns the namespace of the pod in which this process runs. Undefined unless `config` is the pod's service account: a
- * kubeconfig may be for another cluster.
- */
+/** The namespace of this pod, if `config` is its service account: a kubeconfig may be for another cluster. */
 export function podNamespaceOf(config: ClusterConfig): string | undefined {
   return config instanceof ServiceAccountConfig ? config.getContextObject(IN_CLUSTER)?.namespace : undefined;
 }

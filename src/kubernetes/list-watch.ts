@@ -1,14 +1,11 @@
-import type { Clock, Instant } from '../support/clock.ts';
-import { isJsonObject } from '../support/json.ts';
+import type { Clock } from '../support/clock.ts';
+import { isJsonObject, type JsonObject } from '../support/json.ts';
 import type { KubernetesClient, Query } from './client.ts';
-import { ApiError, apiErrorFromStatus, ConnectionError, hasStatus } from './errors.ts';
+import { ApiError, apiErrorFromStatus, ConnectionError, connectionError, hasStatus } from './errors.ts';
 import { isKubernetesObject, type KubernetesObject, metadataText } from './objects.ts';
 import { asBuffer, type TakeItems } from './read-answer.ts';
 
-/**
- * Items per page. Each page costs the server 10 ms in addition to its objects, and the client reads the pages one after
- * the other.
- */
+/** Items per page. Each page costs the server 10 ms more, and the client reads one page after the other. */
 const DEFAULT_PAGE_SIZE = 5000;
 
 /** A complete list. The caller got its items page by page. */
@@ -37,56 +34,39 @@ export interface ListRequest {
   readonly begin: () => TakeItems;
 }
 
-/**
- * Lists page by page. Resolves after the last page. If the server no longer has the state of the list (410), begins
- * again, but only once. Rejects like the client.
- */
-export function listAllPages(client: KubernetesClient, request: ListRequest): Promise<ObjectList> {
-  return listFromStart(client, request, true);
-}
-
-async function listFromStart(
+/** Lists page by page. Begins again, but only once, if the server no longer has the state of the list (410). */
+export async function listAllPages(
   client: KubernetesClient,
   request: ListRequest,
-  mayRestart: boolean,
+  mayRestart = true,
 ): Promise<ObjectList> {
   const take = request.begin();
-  let objects = 0;
-  let token: string | undefined;
-  for (let pages = 1; ; pages++) {
-    let page: Page;
-    try {
-      page = await readPage(client, request, token, take);
-    } catch (error) {
-      // On the first page, 410 does not mean that a continue token has expired.
-      if (pages > 1 && hasStatus(error, 410) && mayRestart)
-        return await listFromStart(client, request, false);
-      throw error;
-    }
-    objects += page.objects;
-    token = page.token;
-    if (token === undefined) return { resourceVersion: page.resourceVersion, pages, objects };
-  }
-}
-
-interface Page {
-  readonly objects: number;
-  readonly resourceVersion: string;
-  readonly token: string | undefined;
-}
-
-async function readPage(
-  client: KubernetesClient,
-  request: ListRequest,
-  token: string | undefined,
-  take: TakeItems,
-): Promise<Page> {
-  const { path, query, pageSize = DEFAULT_PAGE_SIZE, deadlineMs, signal } = request;
   let objects = 0;
   const takeItems = (items: readonly unknown[]) => {
     objects += items.length;
     return take(items);
   };
+  let token: string | undefined;
+  for (let pages = 1; ; pages++) {
+    try {
+      const page = await readPage(client, request, token, takeItems);
+      const resourceVersion = page.resourceVersion;
+      token = page.token;
+      if (token === undefined) return { resourceVersion, pages, objects };
+    } catch (error) {
+      // On the first page, 410 does not mean that a continue token has expired.
+      if (pages > 1 && hasStatus(error, 410) && mayRestart) return await listAllPages(client, request, false);
+      throw error;
+    }
+  }
+}
+
+async function readPage(
+  client: KubernetesClient,
+  { path, query, pageSize = DEFAULT_PAGE_SIZE, deadlineMs, signal }: ListRequest,
+  token: string | undefined,
+  takeItems: TakeItems,
+) {
   const list = await client.request({
     method: 'GET',
     path,
@@ -99,13 +79,12 @@ async function readPage(
   const items = list['items'] === null ? [] : list['items'];
   const resourceVersion = metadataText(list, 'resourceVersion');
   if (!Array.isArray(items) || !resourceVersion) {
-    throw new ConnectionError(`GET ${path}: the answer is not a list with a resourceVersion`, {
-      code: 'MALFORMED_ANSWER',
-    });
+    const problem = 'the answer is not a list with a resourceVersion';
+    throw connectionError({ method: 'GET', path }, 'MALFORMED_ANSWER', problem);
   }
   // If the client reads answers as a whole, the items are still in the answer.
   if (items.length > 0) await takeItems(items);
-  return { objects, resourceVersion, token: metadataText(list, 'continue') };
+  return { resourceVersion, token: metadataText(list, 'continue') };
 }
 
 export interface WatchRequest {
@@ -126,15 +105,9 @@ export interface WatchRequest {
 /** How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
-/**
- * Minimum time after which the server ends a watch, in seconds. A random time of up to the same length is added, to
- * spread the watches.
- */
+/** Minimum time until the server ends a watch, in seconds. Up to as much is added, at random, to spread the watches. */
 const MIN_TIMEOUT_SECONDS = 300;
-/**
- * Deadline for the server to accept a watch, in milliseconds. Servers up to 1.30 delay watches while they fill their
- * cache.
- */
+/** Deadline for accepting a watch, in ms. Servers up to 1.30 delay watches while they fill their cache. */
 const OPEN_DEADLINE_MS = 30_000;
 /** Maximum bytes of a line. By default etcd accepts objects of up to 1.5 MiB, so a longer line cannot be an event. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -147,7 +120,7 @@ export async function runWatch(
 ): Promise<WatchEnd> {
   const { path, signal, onEvent } = request;
   const stall = new AbortController();
-  const stopStallTimer = { current: () => {} };
+  let stopStallTimer = () => {};
   try {
     const chunks = await client.stream({
       method: 'GET',
@@ -163,12 +136,12 @@ export async function runWatch(
       signal: AbortSignal.any([signal, stall.signal]),
     });
     request.onOpen();
-    let lastBytes: Instant = clock.now();
+    let lastBytes = clock.now();
     // One timer for the whole watch, not one per chunk. It compares the silence with the limit and sleeps for the rest.
     const watchForStall = () => {
       const remainingMs = lastBytes + request.stallMs - clock.now();
       if (remainingMs <= 0) stall.abort();
-      else stopStallTimer.current = clock.setTimer(watchForStall, remainingMs);
+      else stopStallTimer = clock.setTimer(watchForStall, remainingMs);
     };
     watchForStall();
     const lines = new LineSplitter(MAX_LINE_BYTES);
@@ -186,7 +159,7 @@ export async function runWatch(
     if (stall.signal.aborted) return 'stalled';
     throw error;
   } finally {
-    stopStallTimer.current();
+    stopStallTimer();
   }
 }
 
@@ -205,10 +178,7 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /**
-   * Returns the lines that `chunk` completes, without newlines and without empty lines. Throws a {@link ConnectionError}
-   * (`MALFORMED_ANSWER`) if a line is too long.
-   */
+  /** Returns the lines that `chunk` completes, except empty ones. Throws a {@link ConnectionError} for a long line. */
   push(chunk: Uint8Array): string[] {
     const bytes = asBuffer(chunk);
     const lines: string[] = [];
@@ -218,28 +188,22 @@ export class LineSplitter {
       if (line !== '') lines.push(line);
       start = end + 1;
     }
-    if (start < bytes.length) this.#append(bytes.subarray(start));
+    if (start < bytes.length) {
+      this.#partial.push(bytes.subarray(start));
+      this.#partialBytes += bytes.length - start;
+      this.#assertShort(this.#partialBytes);
+    }
     return lines;
   }
 
   /** Returns the line that ends at `end`. Most lines arrive in one chunk and are not copied. */
   #line(bytes: Buffer, start: number, end: number): string {
-    if (this.#partial.length === 0) {
-      this.#assertShort(end - start);
-      return bytes.toString('utf8', start, end);
-    }
-    this.#append(bytes.subarray(start, end));
-    const whole = Buffer.concat(this.#partial);
+    this.#assertShort(this.#partialBytes + end - start);
+    if (this.#partialBytes === 0) return bytes.toString('utf8', start, end);
+    const whole = Buffer.concat([...this.#partial, bytes.subarray(start, end)]);
     this.#partial = [];
     this.#partialBytes = 0;
     return whole.toString('utf8');
-  }
-
-  #append(bytes: Uint8Array): void {
-    if (bytes.length === 0) return;
-    this.#partialBytes += bytes.length;
-    this.#assertShort(this.#partialBytes);
-    this.#partial.push(bytes);
   }
 
   #assertShort(bytes: number): void {
@@ -255,23 +219,25 @@ export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
-/**
- * Parses one line of a watch on `path`. Throws the {@link ApiError} of an ERROR event, and a {@link ConnectionError}
- * (`MALFORMED_ANSWER`) for an invalid event.
- */
+/** Throws the {@link ApiError} of an ERROR event, and a {@link ConnectionError} for an invalid event. */
 export function parseWatchEvent(line: string, path: string): WatchEvent {
-  const event = parse(line, path);
-  const { type, object } = isJsonObject(event) ? (event as { type?: unknown; object?: unknown }) : {};
+  let event: unknown;
+  try {
+    event = JSON.parse(line);
+  } catch (cause) {
+    throw notAnEvent(path, line, { cause });
+  }
+  const { type, object }: JsonObject = isJsonObject(event) ? event : {};
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      if (!isKubernetesObject(object)) throw malformed(path, line);
+      if (!isKubernetesObject(object)) throw notAnEvent(path, line);
       return { type, object };
     case 'BOOKMARK': {
       // A bookmark has no name, so isKubernetesObject() rejects it.
       const resourceVersion = metadataText(object, 'resourceVersion');
-      if (!resourceVersion) throw malformed(path, line);
+      if (!resourceVersion) throw notAnEvent(path, line);
       return { type, resourceVersion };
     }
     case 'ERROR':
@@ -279,21 +245,11 @@ export function parseWatchEvent(line: string, path: string): WatchEvent {
         ? apiErrorFromStatus({ method: 'GET', path }, object)
         : new ApiError({ method: 'GET', path, status: 500, message: 'the watch failed without explanation' });
     default:
-      throw malformed(path, line);
+      throw notAnEvent(path, line);
   }
 }
 
-function parse(line: string, path: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch (error) {
-    throw malformed(path, line, { cause: error });
-  }
-}
-
-function malformed(path: string, line: string, options?: ErrorOptions): ConnectionError {
-  return new ConnectionError(`GET ${path}: not a watch event: ${line.slice(0, 200)}`, {
-    code: 'MALFORMED_ANSWER',
-    ...options,
-  });
+function notAnEvent(path: string, line: string, options?: ErrorOptions): ConnectionError {
+  const problem = `not a watch event: ${line.slice(0, 200)}`;
+  return connectionError({ method: 'GET', path }, 'MALFORMED_ANSWER', problem, options);
 }

@@ -24,14 +24,12 @@ export interface KubernetesObject {
 const textFields = ['namespace', 'uid', 'resourceVersion'];
 const timeFields = ['creationTimestamp', 'deletionTimestamp'];
 
-/**
- * True if a JSON value is a valid API object: it has a name, and the fields that this project reads have the right types.
- */
+/** True for a valid API object: it has a name, and the fields that this project reads have the right types. */
 export function isKubernetesObject(value: unknown): value is KubernetesObject {
   if (!isJsonObject(value)) return false;
-  const { apiVersion, kind, metadata } = value as { [field: string]: unknown };
+  const { apiVersion, kind, metadata } = value;
   if (!isOptionalText(apiVersion) || !isOptionalText(kind) || !isJsonObject(metadata)) return false;
-  const { name } = metadata as { name?: unknown };
+  const { name } = metadata;
   return (
     typeof name === 'string' &&
     name !== '' &&
@@ -40,10 +38,7 @@ export function isKubernetesObject(value: unknown): value is KubernetesObject {
   );
 }
 
-/**
- * True if `object` is not newer than `seen`. Compares resource versions of one resource as numbers. False if one of them
- * is not a number.
- */
+/** True if `object` is not newer than `seen`; false if their resource versions cannot be compared. */
 export function isNotNewer(object: KubernetesObject, seen: KubernetesObject | undefined): boolean {
   const version = object.metadata.resourceVersion;
   const seenVersion = seen?.metadata.resourceVersion;

@@ -17,32 +17,36 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
 /** Opens connections through a proxy: HTTP (CONNECT) or SOCKS5. The proxy resolves the names of hosts. */
 export class ProxyTunnels {
   readonly #proxy: URL;
-  readonly #port: number;
+  readonly #address: { readonly host: string; readonly port: number };
   /** Connections to the proxy that do not reach their host yet. */
   readonly #opening = new Set<Socket>();
 
   constructor(proxyUrl: string) {
     this.#proxy = new URL(proxyUrl);
-    const { protocol, port } = this.#proxy;
+    const { protocol, hostname, port } = this.#proxy;
     const defaultPort = DEFAULT_PORTS[protocol];
     if (defaultPort === undefined) {
       throw new Error(
         `the cluster's proxy-url ${protocol}// is not supported: use http://, https:// or socks5://`,
       );
     }
-    this.#port = Number(port || defaultPort);
+    // Without the brackets of an IPv6 address.
+    this.#address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || defaultPort) };
   }
 
   async open(host: string, port: number): Promise<Socket> {
     const { protocol } = this.#proxy;
-    const socket = this.#connect();
+    const isTls = protocol === 'https:';
+    const socket = isTls
+      ? connectTls({ ...this.#address, servername: this.#address.host })
+      : connect(this.#address);
     const timeOut = () => socket.destroy(new Error('the proxy does not answer'));
     // Each step has its own listener for errors. This listener prevents an uncaught error between two steps.
     const ignore = () => {};
     socket.setTimeout(TIMEOUT_MS, timeOut).on('error', ignore);
     this.#opening.add(socket);
     try {
-      await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect');
+      await once(socket, isTls ? 'secureConnect' : 'connect');
       if (protocol.startsWith('socks')) await this.#askSocks(socket, host, port);
       else await this.#askHttp(socket, host, port);
       socket.setTimeout(0).off('timeout', timeOut).off('error', ignore);
@@ -58,15 +62,6 @@ export class ProxyTunnels {
   /** Closes the connections that are being opened. */
   cut(): void {
     for (const socket of this.#opening) socket.destroy(new Error('closed'));
-  }
-
-  #connect(): Socket {
-    // Without the brackets of an IPv6 address.
-    const host = this.#proxy.hostname.replace(/^\[|\]$/g, '');
-    const address = { host, port: this.#port };
-    return this.#proxy.protocol === 'https:'
-      ? connectTls({ ...address, servername: host })
-      : connect(address);
   }
 
   async #askHttp(socket: Socket, host: string, port: number): Promise<void> {
@@ -87,7 +82,7 @@ export class ProxyTunnels {
     await SocksClient.createConnection({
       command: 'connect',
       existing_socket: socket,
-      proxy: { host: this.#proxy.hostname, port: this.#port, type: 5, userId: username, password },
+      proxy: { ...this.#address, type: 5, userId: username, password },
       destination: { host, port },
       timeout: TIMEOUT_MS,
     });

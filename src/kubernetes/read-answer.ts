@@ -1,43 +1,22 @@
 import type { Readable } from 'node:stream';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
-import type { WholeAnswer } from './channel.ts';
-import { describeCall } from './deadline.ts';
-import { type ApiError, apiErrorFromResponse, ConnectionError } from './errors.ts';
-
-/** The call of the answer, for error messages. */
-type Call = Parameters<typeof describeCall>[0];
+import { type Call, connectionError } from './errors.ts';
 
 /** Takes items of a list. The client reads more items after the returned promise has resolved. */
 export type TakeItems = (items: readonly unknown[]) => void | Promise<void>;
 
-/** Returns the error of a refused call, with the server's Retry-After: see ApiError.retryAfterMs. */
-export function refusal({ method, path }: Call, { statusCode, headers, text }: WholeAnswer): ApiError {
-  return apiErrorFromResponse({ method, path }, statusCode, headers['retry-after'], text);
-}
-
-/**
- * Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) if the text is not a JSON
- * object.
- */
+/** Returns the answer's JSON object. Throws a {@link ConnectionError} (`MALFORMED_ANSWER`) for any other text. */
 export function parseAnswer(call: Call, text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
-  } catch (error) {
-    throw new ConnectionError(`${describeCall(call)}: the answer is not JSON`, {
-      code: 'MALFORMED_ANSWER',
-      cause: error,
-    });
+  } catch (cause) {
+    throw connectionError(call, 'MALFORMED_ANSWER', 'the answer is not JSON', { cause });
   }
-  throw new ConnectionError(`${describeCall(call)}: the answer is not a JSON object`, {
-    code: 'MALFORMED_ANSWER',
-  });
+  throw connectionError(call, 'MALFORMED_ANSWER', 'the answer is not a JSON object');
 }
 
-/**
- * Passes the items of a list to `take` as they arrive. Resolves to the list without its items. Rejects with the errors of
- * the chunks and of {@link parseAnswer}.
- */
+/** Passes the items of a list to `take` as they arrive. Resolves to the list without its items. */
 export async function readList(
   call: Call,
   chunks: AsyncIterable<Uint8Array>,
@@ -139,10 +118,7 @@ export class ListSplitter {
   }
 }
 
-/**
- * Yields the body of an answer. If the caller ends the iteration early, this closes the connection. `failure` creates the
- * error that the iteration throws.
- */
+/** Yields the body of an answer. Closes the connection if the iteration ends early. `failure` converts errors. */
 export async function* readChunks(
   body: Readable,
   failure: (error: unknown) => Error,

@@ -1,5 +1,6 @@
-import type { KubernetesClient, Query } from './client.ts';
-import { ApiError, ConnectionError } from './errors.ts';
+import type { KubernetesClient } from './client.ts';
+import { ApiError, ConnectionError, connectionError } from './errors.ts';
+import type { WatchRequest } from './list-watch.ts';
 import { isOlderVersion, metadataText } from './objects.ts';
 
 /**
@@ -18,33 +19,16 @@ const SET_BACK = 'SET_BACK';
 
 export function decideRecovery(error: unknown): Recovery {
   if (error instanceof ApiError) {
-    if (isForgotten(error)) return 'forgotten';
-    const { status } = error;
+    const { status, reason } = error;
+    if (status === 410 || reason === 'Expired' || reason === 'Gone') return 'forgotten';
     if (status === 429) return 'resume';
     return status === 401 || status === 403 || status >= 500 ? 'refused' : 'relist';
   }
   if (!(error instanceof ConnectionError)) return 'relist';
-  switch (error.code) {
-    case SET_BACK:
-      return 'forgotten';
-    case 'MALFORMED_ANSWER':
-      // The watch may have missed an event. A broken connection does not make the resourceVersion doubtful.
-      return 'relist';
-    default:
-      return 'resume';
-  }
-}
-
-function isForgotten({ status, reason }: ApiError): boolean {
-  return status === 410 || reason === 'Expired' || reason === 'Gone';
-}
-
-/** The resource and the resourceVersion from which a watch continues. */
-interface WatchPlace {
-  readonly path: string;
-  readonly query: Query;
-  readonly resourceVersion: string;
-  readonly signal: AbortSignal;
+  if (error.code === SET_BACK) return 'forgotten';
+  // An invalid answer may be an event that the watch has missed. A broken connection does not make the resourceVersion
+  // doubtful.
+  return error.code === 'MALFORMED_ANSWER' ? 'relist' : 'resume';
 }
 
 /**
@@ -55,12 +39,17 @@ interface WatchPlace {
  */
 export async function assertNotRestored(
   client: KubernetesClient,
-  { path, query, resourceVersion, signal }: WatchPlace,
+  {
+    path,
+    query,
+    resourceVersion,
+    signal,
+  }: Pick<WatchRequest, 'path' | 'query' | 'resourceVersion' | 'signal'>,
 ): Promise<void> {
   // Send no resourceVersion: the server then answers with its latest state, not from an older cache.
   const answer = await client.request({ method: 'GET', path, query: { ...query, limit: 1 }, signal });
   const now = metadataText(answer, 'resourceVersion');
   if (!isOlderVersion(now, resourceVersion)) return;
-  const message = `GET ${path}: the server is at ${now}, which is before ${resourceVersion}: its storage was restored from a backup`;
-  throw new ConnectionError(message, { code: SET_BACK });
+  const problem = `the server is at ${now}, which is before ${resourceVersion}: its storage was restored from a backup`;
+  throw connectionError({ method: 'GET', path }, SET_BACK, problem);
 }

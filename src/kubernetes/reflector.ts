@@ -2,7 +2,7 @@ import { Backoff } from '../support/backoff.ts';
 import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import { EventLoopShare } from '../support/event-loop.ts';
 import type { KubernetesClient } from './client.ts';
-import { ApiError, ConnectionError, hasStatus } from './errors.ts';
+import { ApiError, connectionError, hasStatus } from './errors.ts';
 import { listAllPages, runWatch, type WatchEnd, type WatchEvent } from './list-watch.ts';
 import { isKubernetesObject, type KubernetesObject } from './objects.ts';
 import { assertNotRestored, decideRecovery } from './recovery.ts';
@@ -32,9 +32,7 @@ export type ReflectorObservation =
   | { readonly type: 'watchStarted' }
   | { readonly type: 'watchEnded'; readonly how: WatchEnd | 'failed' };
 
-/**
- * The options of a {@link Reflector}. If a callback throws an error, the reflector reports it to `onError` and continues.
- */
+/** If a callback throws an error, the reflector reports it to `onError` and continues. */
 export interface ReflectorOptions<T> {
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -50,20 +48,13 @@ export interface ReflectorOptions<T> {
   /** Called when the first list is in the store and its events are handled. */
   readonly onSynced?: () => void;
   readonly observe?: (observation: ReflectorObservation) => void;
-  /**
-   * Maximum silence of a watch before the reflector restarts it, in milliseconds; default 90,000, because bookmarks come
-   * every minute.
-   */
-  readonly stallMs?: number;
 }
 
-const DEFAULT_STALL_MS = 90_000;
+/** Maximum silence of a watch before the reflector restarts it, in milliseconds. Bookmarks come every minute. */
+const STALL_MS = 90_000;
 /** Deadline of each page of a list, in milliseconds. Long, because a busy server answers slowly. */
 const PAGE_DEADLINE_MS = 60_000;
-/**
- * If the server closes a watch within this time and without an event, the watch counts as failed, to prevent a busy loop.
- * In milliseconds.
- */
+/** A watch that the server closes within this time (in ms), without an event, has failed. Prevents a busy loop. */
 const SHORT_WATCH_MS = 1_000;
 /** The maximum delay is short, because a coordinator without a watch cannot elect. */
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
@@ -152,18 +143,13 @@ export class Reflector<T> {
     this.#running ??= this.#run();
   }
 
-  /**
-   * Stops the reflector in any state. After the promise has resolved, no event is delivered and no request is in flight.
-   */
+  /** Stops the reflector. Afterwards, no event is delivered and no request is in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
   }
 
-  /**
-   * Lists everything again. Call this if the store differs from the server and the watch does not correct it. Does
-   * nothing shortly after another list.
-   */
+  /** Lists again, if the watch does not correct the store. Does nothing shortly after another list. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;
@@ -254,7 +240,7 @@ export class Reflector<T> {
   }
 
   async #watch(place: Place): Promise<void> {
-    const { client, clock, path, query = {}, stallMs = DEFAULT_STALL_MS } = this.#options;
+    const { client, clock, path, query = {} } = this.#options;
     const { signal } = this.#stopping;
     const { resourceVersion, isResumed } = place;
     if (isResumed) await assertNotRestored(client, { path, query, resourceVersion, signal });
@@ -268,7 +254,7 @@ export class Reflector<T> {
         path,
         query,
         resourceVersion,
-        stallMs,
+        stallMs: STALL_MS,
         signal: AbortSignal.any([signal, this.#watchEnd.signal]),
         onOpen: () => {
           openedAt = clock.now();
@@ -290,9 +276,8 @@ export class Reflector<T> {
     }
     const isShort = openedAt !== undefined && clock.now() - openedAt < SHORT_WATCH_MS;
     if (how === 'closed' && isShort && place.resourceVersion === resourceVersion) {
-      throw new ConnectionError(`GET ${path}: the watch was closed as soon as it was opened`, {
-        code: 'WATCH_CLOSED_EARLY',
-      });
+      const problem = 'the watch was closed as soon as it was opened';
+      throw connectionError({ method: 'GET', path }, 'WATCH_CLOSED_EARLY', problem);
     }
   }
 

@@ -17,10 +17,7 @@ interface Entry<T> {
   list: number;
 }
 
-/**
- * Converts an API object to a domain object; undefined if decoding fails. `previous` is the known state, whose unchanged
- * parts the result can share.
- */
+/** Decodes an object; undefined if that fails. The result can share unchanged parts of the known state, `previous`. */
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
 
 /**
@@ -43,12 +40,17 @@ export class ObjectStore<T> {
 
   /** Adds an object. Does nothing if its resourceVersion is known, or if decoding fails. */
   put(raw: KubernetesObject): StoreChange<T>[] {
-    const { namespace = '', name } = raw.metadata;
+    const { namespace = '', name, uid, resourceVersion } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
-    const entry = this.#read(raw, known);
-    if (entry) entry.list = this.#list;
-    if (entry && entry !== known) this.#set(namespace, name, entry);
-    return changesBetween(known, entry);
+    if (known) known.list = this.#list;
+    if (known && resourceVersion && known.resourceVersion === resourceVersion && known.uid === uid) return [];
+    const object = this.#decode(raw, known?.object);
+    if (object === undefined) return [];
+    const isSame = known !== undefined && known.uid === uid;
+    this.#set(namespace, name, { object, uid: isSame ? known.uid : uid, resourceVersion, list: this.#list });
+    if (isSame) return [{ type: 'modified', object, previous: known.object }];
+    const added: StoreChange<T> = { type: 'added', object, previous: undefined };
+    return known ? [deletionOf(known), added] : [added];
   }
 
   /** Removes an object. Its last state is the given state, or the stored state if the given state cannot be decoded. */
@@ -68,16 +70,15 @@ export class ObjectStore<T> {
 
   /** Removes the objects that the list did not contain. Do not make other changes after {@link ObjectStore.beginList}. */
   endList(): StoreChange<T>[] {
-    return [...this.#unlisted()].flatMap(([namespace, name, known]) => {
-      this.#delete(namespace, name);
-      return changesBetween(known, undefined);
-    });
-  }
-
-  *#unlisted(): Generator<[string, string, Entry<T>]> {
+    const changes: StoreChange<T>[] = [];
     for (const [namespace, entries] of this.#namespaces) {
-      for (const [name, entry] of entries) if (entry.list !== this.#list) yield [namespace, name, entry];
+      for (const [name, entry] of entries) {
+        if (entry.list === this.#list) continue;
+        this.#delete(namespace, name);
+        changes.push(deletionOf(entry));
+      }
     }
+    return changes;
   }
 
   #set(namespace: string, name: string, entry: Entry<T>): void {
@@ -91,25 +92,8 @@ export class ObjectStore<T> {
     entries?.delete(name);
     if (entries?.size === 0) this.#namespaces.delete(namespace);
   }
-
-  /** Keeps the known entry if its resourceVersion is the same, or if decoding fails. */
-  #read(raw: KubernetesObject, known: Entry<T> | undefined): Entry<T> | undefined {
-    const { uid, resourceVersion } = raw.metadata;
-    if (known && resourceVersion && known.resourceVersion === resourceVersion && known.uid === uid)
-      return known;
-    const object = this.#decode(raw, known?.object);
-    if (object === undefined) return known;
-    const keptUid = uid === known?.uid ? known?.uid : uid;
-    return { object, uid: keptUid, resourceVersion, list: this.#list };
-  }
 }
 
-function changesBetween<T>(known: Entry<T> | undefined, entry: Entry<T> | undefined): StoreChange<T>[] {
-  if (known === entry) return [];
-  if (known && entry && known.uid === entry.uid)
-    return [{ type: 'modified', object: entry.object, previous: known.object }];
-  const changes: StoreChange<T>[] = [];
-  if (known) changes.push({ type: 'deleted', object: known.object, previous: known.object });
-  if (entry) changes.push({ type: 'added', object: entry.object, previous: undefined });
-  return changes;
+function deletionOf<T>({ object }: Entry<T>): StoreChange<T> {
+  return { type: 'deleted', object, previous: object };
 }

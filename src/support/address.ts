@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type AddressInfo, isIP, type Server } from 'node:net';
 
 /** The address on which a server listens. Port 0 selects any free port. */
@@ -43,9 +44,8 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
     EADDRNOTAVAIL: 'this machine has no such address; 0.0.0.0 stands for all it has',
     ENOTFOUND: 'no such host; 0.0.0.0 stands for every address of this machine',
   };
-  const code = 'code' in error ? String(error.code) : '';
   const where = hostAndPort(host, port);
-  const reason = reasons[code];
+  const reason = 'code' in error ? reasons[String(error.code)] : undefined;
   // If the message explains the error, omit the system's message.
   return reason === undefined
     ? new Error(`--listen ${where}`, { cause: error })
@@ -58,13 +58,9 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
  * @throws {Error} with the address and advice, if the server cannot listen on it.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress): Promise<ListenAddress> {
-  await new Promise<void>((resolve, reject) => {
-    const fail = (error: Error) => reject(listenError(error, { host, port }));
-    server.once('error', fail);
-    server.listen(port, host, () => {
-      server.off('error', fail);
-      resolve();
-    });
+  server.listen(port, host);
+  await once(server, 'listening').catch((error: Error) => {
+    throw listenError(error, { host, port });
   });
   return { host, port: (server.address() as AddressInfo).port };
 }

@@ -12,8 +12,7 @@ interface BackoffRange {
 /**
  * Returns the delay after this many consecutive failures, in milliseconds; 0 for no failures. The delay doubles with
  * each failure. Up to half of it is jitter, so that clients that failed together do not retry together. `chance` is
- * from 0 to
- * 1. If it is 1, there is no jitter.
+ * from 0 to 1. If it is 1, there is no jitter.
  */
 export function backoffDelayMs(failures: number, { initialMs, maxMs }: BackoffRange, chance = 1): number {
   if (failures === 0) return 0;
@@ -44,10 +43,9 @@ export class Backoff {
   }
 
   failed(): number {
-    const { resetAfterMs } = this.#options;
-    const healthy =
-      this.#healthySince !== undefined && this.#clock.now() - this.#healthySince >= resetAfterMs;
-    this.#failures = healthy ? 1 : this.#failures + 1;
+    const healthySince = this.#healthySince ?? Number.POSITIVE_INFINITY;
+    const isReset = this.#clock.now() - healthySince >= this.#options.resetAfterMs;
+    this.#failures = isReset ? 1 : this.#failures + 1;
     this.#healthySince = undefined;
     return backoffDelayMs(this.#failures, this.#options, this.#clock.random());
   }
@@ -62,10 +60,7 @@ export function createThrottle(now: () => Instant): (what: string, error: unknow
   return (what, error) => count(what, error) !== undefined;
 }
 
-/**
- * Like {@link createThrottle}, but returns the number of repetitions since the last report. Returns undefined if the
- * failure should not be reported.
- */
+/** Returns the number of repetitions since the last report of a failure; undefined if it should not be reported. */
 export function createRepeatCounter(
   now: () => Instant,
 ): (what: string, error: unknown) => number | undefined {

@@ -8,13 +8,9 @@ export type Instant = number;
 export interface Clock {
   /** The monotonic clock, in milliseconds. */
   now(): Instant;
-  /**
-   * The wall clock, in microseconds since the Unix epoch. It may jump. Use it only for times that other programs read.
-   */
+  /** The wall clock, in microseconds since 1970. It may jump. Use it only for times that other programs read. */
   wallTime(): bigint;
-  /**
-   * Calls `callback` once after `delayMs`; at once if `delayMs` is not positive. The returned function cancels the call.
-   */
+  /** Calls `callback` once after `delayMs`, at once if it is not positive. The returned function cancels the call. */
   setTimer(callback: () => void, delayMs: number): () => void;
   /** A number from 0 (inclusive) to 1 (exclusive), for jitter. */
   random(): number;
@@ -47,10 +43,7 @@ export function repeat(clock: Clock, periodMs: number, callback: () => void): ()
   return () => cancel();
 }
 
-/**
- * Waits for `work`, but at most `ms` on `clock`, and only until `signal` aborts. Rejects if `work` rejects in that
- * time.
- */
+/** Waits for `work`, at most `ms` and until `signal` aborts. Rejects if `work` rejects in that time. */
 export async function within(
   clock: Clock,
   ms: number,
@@ -66,37 +59,23 @@ export async function within(
   }
 }
 
-/**
- * A pause between two rounds of work. `interrupt` ends it early. If `interrupt` was called before the pause, the pause is
- * skipped.
- */
+/** A pause between two rounds of work. `interrupt` ends it, or skips the next one. */
 export class InterruptibleSleep {
   readonly #clock: Clock;
-  #isInterrupted = false;
-  #wake: (() => void) | undefined;
+  #interruption = Promise.withResolvers<void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /**
-   * Resolves at `instant`, or when `interrupt` is called. Resolves at once if `interrupt` was called after the last
-   * sleep.
-   */
+  /** Resolves at `instant`; earlier if `interrupt` is called, or was called after the last sleep. */
   async until(instant: Instant): Promise<void> {
-    if (!this.#isInterrupted) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
-      const cancel = this.#clock.setTimer(resolve, Math.ceil(instant - this.#clock.now()));
-      await promise;
-      cancel();
-    }
-    this.#isInterrupted = false;
+    await within(this.#clock, Math.ceil(instant - this.#clock.now()), this.#interruption.promise);
+    this.#interruption = Promise.withResolvers();
   }
 
   interrupt(): void {
-    this.#isInterrupted = true;
-    this.#wake?.();
+    this.#interruption.resolve();
   }
 }
 

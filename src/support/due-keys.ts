@@ -8,12 +8,6 @@ export interface DueKeysOptions {
   readonly postpone?: (key: string, at: Instant) => Instant | undefined;
 }
 
-/** A key, and how long it was due before it was taken, in ms. */
-export interface DueKey {
-  readonly key: string;
-  readonly waitedMs: number;
-}
-
 /**
  * Keys that are due now (first in, first out), and keys with a deadline at which they become due. A key is due only once,
  * even if it is added several times. It has at most one deadline, and adding the key does not change it. One timer serves
@@ -48,14 +42,15 @@ export class DueKeys {
 
   /** Replaces the deadline of the key; undefined removes it. If the deadline has passed, the key is due now. */
   setDeadline(key: string, at: Instant | undefined): void {
-    if (at === undefined || at <= this.#options.clock.now()) this.#later.delete(key);
+    const isDue = at !== undefined && at <= this.#options.clock.now();
+    if (at === undefined || isDue) this.#later.delete(key);
     else this.#later.set(key, at);
-    if (at !== undefined && at <= this.#options.clock.now()) this.add(key);
+    if (isDue) this.add(key);
     this.#arm();
   }
 
-  /** Removes and returns the key that has been due for longest. */
-  take(): DueKey | undefined {
+  /** Removes and returns the key that has been due for longest, and for how long it was due, in ms. */
+  take(): { readonly key: string; readonly waitedMs: number } | undefined {
     for (const [key, since] of this.#due) {
       this.#due.delete(key);
       return { key, waitedMs: this.#options.clock.now() - since };

@@ -6,13 +6,6 @@ export type Steps<T> = Generator<'rest' | undefined, T, void>;
 /** Longest time of one slice before other work gets a turn, in milliseconds. */
 const SLICE_MS = 5;
 
-export function atOnce<T>(steps: Steps<T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 /** Runs long work in slices, one per turn of the event loop, so that the event loop stays responsive. */
 export class Slices {
   readonly #clock: Clock;

@@ -1,30 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  type WriteFileOptions,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/**
- * Writes a private file atomically. If the content is unchanged, writes nothing, so that a restart works on a full disk.
- */
+/** Writes a private file atomically. Writes nothing if it is unchanged, so that a restart works on a full disk. */
 export function writePrivateFile(file: string, text: string): void {
   if (holds(file, text)) return;
   const unfinished = `${file}.${randomBytes(6).toString('hex')}`;
-  writeWholeFile(file, unfinished, text, { mode: 0o600, flag: 'wx' });
+  try {
+    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx' });
+    renameSync(unfinished, file);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
 }
 
 /** Creates an empty file that only its owner may read. Does not change an existing file. */
 export function createPrivateFile(file: string): void {
   try {
-    closeSync(openSync(file, 'wx', 0o600));
+    writeFileSync(file, '', { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
@@ -41,28 +35,7 @@ export function makePrivateDirectory(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/**
- * Writes a file atomically: writes the file `unfinished` in the same directory, then renames it. Removes it on failure.
- */
-export function writeWholeFile(
-  file: string,
-  unfinished: string,
-  text: string,
-  options: WriteFileOptions,
-): void {
-  try {
-    writeFileSync(unfinished, text, options);
-    renameSync(unfinished, file);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
-  }
-}
-
-/**
- * Calls `act`. If it throws, adds `what` (a file or a flag) to the error.
- * @throws {Error} that names `what`, with the original error as its cause.
- */
+/** Calls `act`. If it throws, adds `what` (a file or a flag) to the error. */
 export function withContext<T>(what: string, act: () => T): T {
   try {
     return act();

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Clock } from './clock.ts';
@@ -20,8 +21,7 @@ export interface Host {
   /** Calls `listener` for each of these signals. Replaces the default action. */
   onSignals(signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): void;
   /**
-   * Sends a signal to a process; to a process group if `pid` is negative. Signal 0 only checks that the
-   * target exists.
+   * Sends a signal to a process; to a process group if `pid` is negative. Signal 0 only checks that the target exists.
    * @throws {Error} with the code `ESRCH` if the target does not exist, `EPERM` without permission.
    */
   kill(pid: number, signal: NodeJS.Signals | 0): void;
@@ -29,11 +29,8 @@ export interface Host {
   beforeExit(undo: () => void): () => void;
 }
 
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** The environment of the process, for the library. Commands get it from main.ts. */
@@ -44,12 +41,6 @@ export function warnProcess(message: string): void {
   process.emitWarning(message, 'CoordinatedLeaderElectionWarning');
 }
 
-export const version: string = readVersion();
+const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
 
-function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest) {
-    return String(manifest.version);
-  }
-  throw new Error('package.json names no version');
-}
+export const { version } = JSON.parse(manifest) as { readonly version: string };

@@ -1,18 +1,15 @@
+import { isJsonObject } from './json.ts';
+
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
-type Unit = keyof typeof MILLISECONDS;
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
-/**
- * Parses a duration in the notation of Go and kubectl: `500ms`, `5s`, `1.5m`, `1h30m`.
- *
- * @returns whole milliseconds; undefined if `text` is not a duration, or not a safe integer of milliseconds.
- */
+/** Parses a duration of Go and kubectl (`500ms`, `1.5m`, `1h30m`). Returns undefined for anything but whole ms. */
 export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
   let totalMs = 0;
   for (const [, amount, unit] of text.matchAll(PART)) {
-    totalMs += Number(amount) * MILLISECONDS[unit as Unit];
+    totalMs += Number(amount) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
   }
   // Round, because 1.001 * 1000 is not 1001 in floating point.
   const wholeMs = Math.round(totalMs);
@@ -27,7 +24,7 @@ export function formatDurationMs(durationMs: number): string {
     restMs -= amount * MILLISECONDS[unit];
     if (amount > 0) text += `${amount}${unit}`;
   }
-  return text === '' ? '0s' : text;
+  return text || '0s';
 }
 
 const MINUTE = 60;
@@ -95,7 +92,8 @@ const MAX_CHARACTERS = 1000;
 export function bounded(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value, MAX_CHARACTERS);
   if (Array.isArray(value)) return value.map(bounded);
-  return isPlain(value) ? boundedFields(value) : value;
+  const isPlain = isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype;
+  return isPlain ? boundedFields(value) : value;
 }
 
 /** Shortens all texts in the fields of an object. */
@@ -119,13 +117,6 @@ function twoUnits(seconds: number, [large, largeName]: HumanUnit, [small, smallN
 }
 
 function numbered(character: string): string {
-  let shown = '';
-  for (let index = 0; index < character.length; index += 1) {
-    shown += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-  }
-  return shown;
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  // Without the flag u, the pattern matches each code unit. A character may have two.
+  return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 
@@ -7,20 +8,12 @@ const MODE = 0o660;
 /** The maximum length of a Unix socket's path on Linux, in bytes. */
 export const MAX_SOCKET_PATH_BYTES = 107;
 
-/**
- * Starts `server` on a Unix socket. Replaces the socket that a crashed process has left behind.
- * `server.close()` removes the socket.
- * @throws {Error} with the path and advice, if the server cannot listen there.
- */
+/** Starts `server` on a Unix socket. Replaces the socket of a crashed process. `server.close()` removes the socket. */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   await removeStaleSocket(path);
-  await new Promise<void>((resolve, reject) => {
-    const fail = (cause: Error) => reject(new Error(`--socket ${path} cannot be used`, { cause }));
-    server.once('error', fail);
-    server.listen(path, () => {
-      server.off('error', fail);
-      resolve();
-    });
+  server.listen(path);
+  await once(server, 'listening').catch((cause: unknown) => {
+    throw new Error(`--socket ${path} cannot be used`, { cause });
   });
   chmodSync(path, MODE);
 }
@@ -38,14 +31,15 @@ async function removeStaleSocket(path: string): Promise<void> {
 }
 
 /** Returns whether a process listens on the socket. */
-function accepts(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
+async function accepts(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
     // ECONNREFUSED shows that no process listens. With any other error, such as a full backlog, a process listens.
-    socket.once('error', (error) => resolve(!('code' in error && error.code === 'ECONNREFUSED')));
-  });
+    return !(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED');
+  } finally {
+    socket.destroy();
+  }
 }

@@ -365,8 +365,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     'continues a watch from a position that the server no longer has',
     [
       'kubernetes/recovery.ts',
-      "if (isForgotten(error)) return 'forgotten';",
-      "if (isForgotten(error)) return 'refused';",
+      "reason === 'Gone') return 'forgotten';",
+      "reason === 'Gone') return 'refused';",
     ],
     [
       // The program also stops retrying a place that was refused this often.
@@ -383,7 +383,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   mutant('stalled-watch', 'never notices a stalled watch', [
     'kubernetes/list-watch.ts',
     'if (remainingMs <= 0) stall.abort();',
-    'if (remainingMs <= 0) stopStallTimer.current = () => {};',
+    'if (remainingMs <= 0) stopStallTimer = () => {};',
   ]),
   mutant('no-rediscovery', 'does not look for the API again after it has disappeared', [
     'controller/watches.ts',
