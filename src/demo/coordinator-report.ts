@@ -26,9 +26,8 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
 
   const report = (key: LeaseKey, decision: Decision, input: ElectionInput) => {
     const { reason } = decision;
-    const isNew = reasons.get(key) !== reason || changesCluster(decision);
+    if (reasons.get(key) === reason && !changesCluster(decision)) return;
     reasons.set(key, reason);
-    if (!isNew) return;
     const about = key === ownLease ? '' : `${key}: `;
     tell('coordinator', `${reason}: ${about}${describeDecision(decision, input, now())}`, isTrouble(reason));
   };
