@@ -9,78 +9,72 @@ import { assumeAnswers, describeStatus, rank, verdictOn } from '../inspection/le
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
-import { type LeaseEntry, pageJson, type Tone } from './wire.ts';
+import { type LeaseEntry, pageJson, type Tone, wallMs } from './wire.ts';
 
 export interface LeaseSource {
   coordinatedLeases(): Iterable<LeaseKey>;
   gather(key: LeaseKey): ElectionInput;
 }
 
-/** The entries of all Leases on the page. Exists while the page has readers. */
-export class Board {
-  readonly rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
-  readonly #clock: Clock;
-  readonly #source: LeaseSource;
-  readonly #stale: Set<LeaseKey>;
-  readonly #deadlines = new DeadlineHeap();
+export type Board = ReturnType<typeof createBoard>;
+
+/** Creates the entries of all Leases on the page. A board exists while the page has readers. */
+export function createBoard(clock: Clock, source: LeaseSource) {
+  const rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
+  const stale = new Set(source.coordinatedLeases());
+  const deadlines = new DeadlineHeap();
   /** Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays equal. */
-  readonly #wallOffsetMs: number;
-  #isLoaded = false;
+  const wallOffsetMs = wallMs(clock) - clock.now();
+  let isLoaded = false;
 
-  constructor(clock: Clock, source: LeaseSource) {
-    this.#clock = clock;
-    this.#source = source;
-    this.#wallOffsetMs = Number(clock.wallTime() / 1000n) - clock.now();
-    this.#stale = new Set(source.coordinatedLeases());
-  }
-
-  /**
-   * Call this when something about the Lease may have changed.
-   * @param isRenewalOnly true for a renewal, which does not change the entry of a held Lease.
-   */
-  touch(key: LeaseKey, isRenewalOnly = false): void {
-    if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.#stale.add(key);
-  }
-
-  /** Updates up to `count` Leases that may have changed. Returns those that have changed or are gone. */
-  refresh(count: number): readonly LeaseKey[] {
-    const now = { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
-    let due = this.#deadlines.popDue(now.monotonic);
-    for (; due !== undefined; due = this.#deadlines.popDue(now.monotonic)) this.#stale.add(due);
-    const changed: LeaseKey[] = [];
-    for (const key of this.#stale.values().take(count)) {
-      this.#stale.delete(key);
-      if (this.#refreshOne(key, now)) changed.push(key);
-    }
-    this.#isLoaded ||= this.#stale.size === 0;
-    return changed;
-  }
-
-  /** Whether any Lease waits for its update. */
-  get isStale(): boolean {
-    return this.#stale.size > 0;
-  }
-
-  /** Whether all Leases that existed at the start have an entry. */
-  get isLoaded(): boolean {
-    return this.#isLoaded;
-  }
-
-  #refreshOne(key: LeaseKey, now: Now): boolean {
-    const input = this.#source.gather(key);
+  /** Updates the entry of a Lease. Returns whether it has changed or is gone. */
+  function update(key: LeaseKey, now: Now): boolean {
+    const input = source.gather(key);
     const isCoordinated = input.candidates.length > 0 || showsElection(input.lease);
     if (!isCoordinated) {
-      this.#deadlines.delete(key);
-      return this.rows.delete(key);
+      deadlines.delete(key);
+      return rows.delete(key);
     }
-    const { entry, until } = describeLease(input, now, this.#wallOffsetMs);
-    if (until === undefined) this.#deadlines.delete(key);
-    else this.#deadlines.set(key, until);
+    const { entry, until } = describeLease(input, now, wallOffsetMs);
+    if (until === undefined) deadlines.delete(key);
+    else deadlines.set(key, until);
     const text = pageJson(entry);
-    if (this.rows.get(key)?.text === text) return false;
-    this.rows.set(key, { text, isHeld: entry.isHeld });
+    if (rows.get(key)?.text === text) return false;
+    rows.set(key, { text, isHeld: entry.isHeld });
     return true;
   }
+
+  return {
+    rows,
+    /**
+     * Call this when something about the Lease may have changed.
+     * @param isRenewalOnly true for a renewal, which does not change the entry of a held Lease.
+     */
+    touch(key: LeaseKey, isRenewalOnly = false): void {
+      if (!isRenewalOnly || rows.get(key)?.isHeld === false) stale.add(key);
+    },
+    /** Updates up to `count` Leases that may have changed. Returns those that have changed or are gone. */
+    refresh(count: number): readonly LeaseKey[] {
+      const now = { monotonic: clock.now(), wall: clock.wallTime() };
+      let due = deadlines.popDue(now.monotonic);
+      for (; due !== undefined; due = deadlines.popDue(now.monotonic)) stale.add(due);
+      const changed: LeaseKey[] = [];
+      for (const key of stale.values().take(count)) {
+        stale.delete(key);
+        if (update(key, now)) changed.push(key);
+      }
+      isLoaded ||= stale.size === 0;
+      return changed;
+    },
+    /** Whether any Lease waits for its update. */
+    get isStale(): boolean {
+      return stale.size > 0;
+    },
+    /** Whether all Leases that existed at the start have an entry. */
+    get isLoaded(): boolean {
+      return isLoaded;
+    },
+  };
 }
 
 /** Reasons whose text contains a countdown in seconds. */

@@ -10,9 +10,9 @@ import { adviceOn, lossTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { LeaseSource } from './board.ts';
-import { Broadcast, MAX_READERS } from './broadcast.ts';
-import { Timeline } from './timeline.ts';
-import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
+import { type Broadcast, createBroadcast, MAX_READERS } from './broadcast.ts';
+import { createTimeline } from './timeline.ts';
+import { type HelloMessage, type Messages, pageJson, type StateMessage, wallMs } from './wire.ts';
 
 interface WatchedCoordinator {
   readonly controller: LeaseSource & {
@@ -72,22 +72,17 @@ const REFUSED_RETRY_MS = 10_000;
 const LEVEL = 3;
 
 export class StatusPage {
-  readonly #clock: Clock;
-  readonly #onError: (error: unknown) => void;
-  readonly #timeline: Timeline;
+  readonly #parts: StatusPageParts;
+  readonly #timeline: ReturnType<typeof createTimeline>;
   readonly #assets = loadAssets();
-  readonly #hello: HelloMessage;
   #broadcast: Broadcast | undefined;
   #api: StateMessage['api'] = 'unknown';
   /** When the caches stopped getting changes, on the monotonic clock and in milliseconds since the Unix epoch. */
   #blind: { readonly since: Instant; readonly at: number } | undefined;
 
-  constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
-    this.#clock = clock;
-    this.#onError = onError;
-    this.#timeline = new Timeline(clock);
-    const startedAt = Number(clock.wallTime() / 1000n);
-    this.#hello = { version, startedAt, namespaces, notServedAdvice, ...catalogue };
+  constructor(parts: StatusPageParts) {
+    this.#parts = parts;
+    this.#timeline = createTimeline(parts.clock);
   }
 
   observe(event: ControllerEvent): void {
@@ -119,12 +114,13 @@ export class StatusPage {
 
   /** Sets the coordinator. Before this call, the page is empty. */
   watch({ controller, lock }: WatchedCoordinator): void {
-    this.#broadcast = new Broadcast({
-      clock: this.#clock,
+    const { clock, onError, ...about } = this.#parts;
+    this.#broadcast = createBroadcast({
+      clock,
       source: controller,
-      onError: this.#onError,
-      electionsAfter: (id) => this.#timeline.after(id),
-      hello: this.#hello,
+      onError,
+      electionsAfter: this.#timeline.after,
+      hello: { ...about, startedAt: wallMs(clock), ...catalogue },
       state: () => ({
         replica: lock?.state.kind ?? 'dryRun',
         lockHolder: lock?.state.holder,
@@ -160,16 +156,18 @@ export class StatusPage {
   #sight(controller: WatchedCoordinator['controller']): Pick<StateMessage, 'hasSynced' | 'blindSince'> {
     const hasSynced = controller.hasSynced('leases') && controller.hasSynced('leasecandidates');
     const since = controller.unwatchedSince();
-    const blindMs = since === undefined ? 0 : this.#clock.now() - since;
+    const { clock } = this.#parts;
+    const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
     // Compute this only once. The two clocks drift, so another value would count as a change and be sent again.
     if (this.#blind?.since !== since) {
-      this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
+      this.#blind = { since, at: Math.round(wallMs(clock) - blindMs) };
     }
     return { hasSynced, blindSince: this.#blind.at };
   }
 
   #stream(request: IncomingMessage, response: ServerResponse): void {
+    const isCompressed = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       // Disables the buffering of proxies.
@@ -177,14 +175,14 @@ export class StatusPage {
       // Without this, a closing server would wait for the next request of this connection.
       Connection: 'close',
       Vary: 'Accept-Encoding',
-      ...(acceptsGzip(request) && { 'Content-Encoding': 'gzip' }),
+      ...(isCompressed && { 'Content-Encoding': 'gzip' }),
     });
     if (request.method === 'HEAD') {
       response.end();
       return;
     }
     response.flushHeaders();
-    const sink = acceptsGzip(request) ? compressedTo(response) : response;
+    const sink = isCompressed ? compressedTo(response) : response;
     const leave = this.#broadcast?.join(sink);
     // An EventSource reconnects on its own after a complete answer, but not after an error.
     if (!leave) sink.end(`retry: ${REFUSED_RETRY_MS}\nevent: refused\ndata: ${pageJson(TOO_MANY)}\n\n`);
@@ -198,10 +196,6 @@ export const catalogue: Pick<HelloMessage, 'advice' | 'states' | 'losses'> = {
   states: stateTexts,
   losses: lossTexts,
 };
-
-function acceptsGzip({ headers }: IncomingMessage): boolean {
-  return /\bgzip\b/.test(headers['accept-encoding'] ?? '');
-}
 
 /** Returns a stream that compresses each message separately, so that the page gets it at once. */
 function compressedTo(response: ServerResponse): Gzip {

@@ -1,5 +1,6 @@
 import type { Reason } from '../election/decision.ts';
 import type { CandidateState } from '../election/view.ts';
+import type { Clock } from '../support/clock.ts';
 import { bounded, printable, printableJson } from '../support/text.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
@@ -107,6 +108,11 @@ export interface ElectionEntry {
 }
 
 export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> & { readonly lostBy: string };
+
+/** Returns the time of a message. */
+export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
+  return Number(clock.wallTime() / 1000n);
+}
 
 /** Characters of JSON above which long texts are searched for. */
 const LARGE = 4 * 1024;

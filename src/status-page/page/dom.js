@@ -7,15 +7,14 @@ import { clockText, durationText } from './words.js';
  */
 
 /**
- * @template {HTMLElement} T
+ * @template {HTMLElement} [T=HTMLElement]
  * @param {string} id
- * @param {new () => T} type
- * @returns {T}
+ * @param {new () => T} [type]
  */
 export function find(id, type) {
   const element = document.getElementById(id);
-  if (!(element instanceof type)) throw new Error(`the page has no ${type.name} #${id}`);
-  return element;
+  if (!(element instanceof (type ?? HTMLElement))) throw new Error(`the page has no such element #${id}`);
+  return /** @type {T} */ (element);
 }
 
 /** @type {(element: Element, selector: string) => HTMLElement} */

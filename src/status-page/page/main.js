@@ -1,6 +1,6 @@
 import { connect } from './connection.js';
 import { copy, fill, find, partOf, setText, setTime, updateTimes } from './dom.js';
-import { LeaseGrid } from './lease-grid.js';
+import { leaseGrid } from './lease-grid.js';
 import { filters, LeaseList } from './lease-list.js';
 import { emptyTexts, noticesFor } from './notices.js';
 import { electionList, showDetail } from './side.js';
@@ -17,13 +17,11 @@ const REMEMBERED = 200;
 /** Time without typing after which a screen reader announces the number of results, in milliseconds. */
 const ANNOUNCE_MS = 800;
 
-let leases = new LeaseList();
-/** The Leases of a new connection. They replace `leases` when the first copy is complete. */
-let arriving = leases;
-/** Newest first. @type {readonly ElectionEntry[]} */
-let elections = [];
-/** Those of a new connection. They replace `elections` at the same time. @type {readonly ElectionEntry[]} */
-let arrivingElections = [];
+/** What one connection has sent, the newest election first. */
+const emptyCopy = () => ({ leases: new LeaseList(), elections: /** @type {ElectionEntry[]} */ ([]) });
+let known = emptyCopy();
+/** The copy of a new connection. It replaces `known` when it is complete. */
+let arriving = known;
 /** @type {HelloMessage | undefined} */
 let words;
 /** @type {StateMessage | undefined} */
@@ -42,12 +40,12 @@ let announcement;
 
 const { body } = document;
 const search = find('search', HTMLInputElement);
-const filterBox = find('filters', HTMLElement);
-const gridRoot = find('leases', HTMLElement);
-const side = find('side', HTMLElement);
-const timeline = find('elections', HTMLElement);
+const filterBox = find('filters');
+const gridRoot = find('leases');
+const side = find('side');
+const timeline = find('elections');
 const showElections = electionList(timeline);
-const grid = new LeaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
+const grid = leaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
 /** The element from which the details were opened. It gets the focus back. */
 let opener = gridRoot;
 
@@ -58,30 +56,20 @@ connect(
       if (words && words.version !== message.version) location.reload();
       words = message;
       isComplete = false;
-      arrivingElections = [];
-      arriving = new LeaseList();
-      if (leases.size === 0) leases = arriving;
+      arriving = emptyCopy();
+      if (known.leases.size === 0 && known.elections.length === 0) known = arriving;
       setTime(partOf(timeline, '.none time'), message.startedAt);
-      plan();
     },
     state: (message) => {
       state = message;
-      plan();
     },
-    leases: (message) => {
-      arriving.take(message);
-      plan();
-    },
+    leases: (message) => arriving.leases.take(message),
     elections: (entries) => {
-      arrivingElections = [...entries.toReversed(), ...arrivingElections].slice(0, REMEMBERED);
-      if (isComplete || elections.length === 0) elections = arrivingElections;
-      plan();
+      arriving.elections = [...entries.toReversed(), ...arriving.elections].slice(0, REMEMBERED);
     },
     complete: () => {
-      leases = arriving;
-      elections = arrivingElections;
+      known = arriving;
       isComplete = true;
-      plan();
     },
     beat: ({ now }) => {
       clockOffsetMs = now - Date.now();
@@ -131,10 +119,10 @@ function searchAnew() {
   grid.toTop();
   plan();
   // A screen reader announces the number only after a search, and not when the cluster changes it.
-  const found = find('found', HTMLElement);
+  const found = find('found');
   setText(found, '');
   clearTimeout(announcement);
-  announcement = setTimeout(() => setText(found, find('count', HTMLElement).textContent), ANNOUNCE_MS);
+  announcement = setTimeout(() => setText(found, find('count').textContent), ANNOUNCE_MS);
 }
 
 /**
@@ -149,7 +137,7 @@ function open(key, from, takesFocus) {
   grid.reveal(key);
   render();
   side.scrollTop = 0;
-  if (takesFocus || isBoardCovered()) find('detail-title', HTMLElement).focus();
+  if (takesFocus || isBoardCovered()) find('detail-title').focus();
 }
 
 /** Whether the details cover the board, as on a small screen. */
@@ -162,7 +150,7 @@ function close() {
   history.replaceState(null, '', location.pathname + location.search);
   render();
   // The opener may be gone, and a small screen shows either the board or the elections.
-  for (const element of [opener, gridRoot, find('elections-tab', HTMLElement)]) {
+  for (const element of [opener, gridRoot, find('elections-tab')]) {
     element.focus();
     if (document.activeElement === element) break;
   }
@@ -199,7 +187,7 @@ function renderConnection(now) {
     blind: 'API server lost',
     lost: 'Connection lost',
   };
-  setText(find('connection-text', HTMLElement), texts[kind]);
+  setText(find('connection-text'), texts[kind]);
   const replicas = {
     active: 'Active: decides elections',
     standby: 'Standby',
@@ -208,7 +196,7 @@ function renderConnection(now) {
     dryRun: 'Dry run',
   };
   const replica = state && words ? `${replicas[state.replica]} · ${words.version}` : '';
-  setText(find('replica', HTMLElement), replica);
+  setText(find('replica'), replica);
   // All times on the page use the replica's clock.
   const told =
     connection.kind === 'lost' ? { ...connection, since: connection.since + clockOffsetMs } : connection;
@@ -221,11 +209,12 @@ function renderConnection(now) {
     notice.dataset['tone'] = tone;
     return notice;
   });
-  find('notices', HTMLElement).replaceChildren(...elements);
+  find('notices').replaceChildren(...elements);
 }
 
 /** @param {HelloMessage} hello */
 function renderBoard(hello) {
+  const { leases } = known;
   const filter = partOf(filterBox, ':checked').getAttribute('value');
   const { shown, count } = leases.select(search.value, /** @type {Filter} */ (filter));
   for (const name of /** @type {Filter[]} */ (Object.keys(filters))) {
@@ -235,21 +224,19 @@ function renderBoard(hello) {
     number.classList.toggle('some', leasesOfFilter > 0);
   }
   const all = `${leases.size.toLocaleString()} ${leases.size === 1 ? 'Lease' : 'Leases'}`;
-  setText(
-    find('count', HTMLElement),
-    shown.length === leases.size ? all : `${shown.length.toLocaleString()} of ${all}`,
-  );
+  setText(find('count'), shown.length === leases.size ? all : `${shown.length.toLocaleString()} of ${all}`);
   grid.show(shown, openKey);
   const [title, text] = emptyTexts(state, isComplete, leases.size > 0, hello.namespaces);
-  const empty = find('empty', HTMLElement);
+  const empty = find('empty');
   empty.hidden = shown.length > 0;
   fill(empty, { strong: title, p: text });
 }
 
 /** @param {HelloMessage} hello */
 function renderSide(hello) {
+  const { leases, elections } = known;
   body.toggleAttribute('data-open', openKey !== undefined);
-  find('detail', HTMLElement).hidden = openKey === undefined;
+  find('detail').hidden = openKey === undefined;
   timeline.hidden = openKey !== undefined;
   showElections(elections, hello);
   if (openKey === undefined) return;

@@ -6,7 +6,7 @@ import { candidateTone, electionTone, splitKey, toneTexts, versionText } from '.
 /** The kinds of entries in which a candidate was chosen. @type {ReadonlySet<ElectionEntry['what']>} */
 const CHOICES = new Set(['LeaderElected', 'LeaderPreempted', 'PreferredHolderSet']);
 
-const detail = find('detail', HTMLElement);
+const detail = find('detail');
 const showElectionsOfLease = electionList(detail);
 /** @type {LeaseEntry | undefined} */
 let shownEntry;
@@ -143,7 +143,7 @@ function electionItem(entry, { losses }) {
 /** @param {number} count */
 function andMore(count) {
   if (count === 0) return [];
-  const item = copy('plain-item', {});
+  const item = document.createElement('li');
   item.textContent = `and ${count} more`;
   return [item];
 }
