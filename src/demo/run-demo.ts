@@ -12,7 +12,7 @@ import { type HttpServer, isReading, pathOf, serveAnswers } from '../processes/h
 import type { DemoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
 import { resolveSettings } from '../settings/settings-table.ts';
-import { StatusPage } from '../status-page/status-page.ts';
+import { createStatusPage, type StatusPage } from '../status-page/status-page.ts';
 import { hostAndPort, type ListenAddress, listenOn } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 import { withContext } from '../support/files.ts';
@@ -62,7 +62,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
       await runTour({ world, clock, steps, leaseDurationMs: TIMING.leaseDurationMs, say, signal: stop });
       return;
     }
-    const statusPage = new StatusPage({
+    const statusPage = createStatusPage({
       clock,
       version,
       namespaces: [],

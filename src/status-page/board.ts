@@ -1,7 +1,8 @@
+import type { ElectionController } from '../controller/election-controller.ts';
 import { unledSince } from '../controller/elections-survey.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Reason } from '../election/decision.ts';
 import { earliestAfter, type Instant, type Now } from '../election/model.ts';
 import { livenessExpiry } from '../election/verdict.ts';
 import { type ElectionInput, showsElection, standingsIn, surveyElection } from '../election/view.ts';
@@ -11,10 +12,7 @@ import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
 import { type LeaseEntry, pageJson, type Tone, wallMs } from './wire.ts';
 
-export interface LeaseSource {
-  coordinatedLeases(): Iterable<LeaseKey>;
-  gather(key: LeaseKey): ElectionInput;
-}
+export type LeaseSource = Pick<ElectionController, 'coordinatedLeases' | 'gather'>;
 
 export type Board = ReturnType<typeof createBoard>;
 
@@ -107,12 +105,16 @@ export function describeLease(
   const ranked = rank(supposed, decision, input, now, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
+  // The timeout of a ping starts at the answer to the ping, which causes no event of its own.
+  const isPinging = decision.standings.some(
+    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
+  );
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
   const ends = [
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
     view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
     livenessExpiry(view),
-    ...(COUNTING_DOWN.has(reason) || hasPingInFlight(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
+    ...(COUNTING_DOWN.has(reason) || isPinging ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
   return {
     entry: {
@@ -155,11 +157,4 @@ export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts):
   if (trouble === 'warn') return 'warn';
   if (isStep(reason) || preferredHolder !== '') return 'busy';
   return isHeld && trouble === undefined ? 'good' : 'quiet';
-}
-
-/** Whether a ping is in flight. The timeout starts at the answer to the ping, which causes no event of its own. */
-function hasPingInFlight({ standings }: Decision): boolean {
-  return standings.some(
-    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
-  );
 }

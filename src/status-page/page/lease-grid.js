@@ -124,11 +124,7 @@ export function leaseGrid(root, onOpen) {
   };
 }
 
-/**
- * Shows a Lease in a row. A row may have shown another Lease before.
- * @param {HTMLElement} row
- * @param {LeaseEntry} entry
- */
+/** Shows a Lease in a row, which may have shown another. @type {(row: HTMLElement, entry: LeaseEntry) => void} */
 function fillRow(row, entry) {
   const { namespace, name } = splitKey(entry.key);
   const { silent, tone, total } = entry;

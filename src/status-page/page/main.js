@@ -1,5 +1,5 @@
 import { connect } from './connection.js';
-import { copy, fill, find, partOf, setText, setTime, updateTimes } from './dom.js';
+import { copy, fill, find, partOf, setText, updateTimes } from './dom.js';
 import { leaseGrid } from './lease-grid.js';
 import { filters, LeaseList } from './lease-list.js';
 import { emptyTexts, noticesFor } from './notices.js';
@@ -39,7 +39,7 @@ let shownNotices = '';
 let announcement;
 
 const { body } = document;
-const search = find('search', HTMLInputElement);
+const search = /** @type {HTMLInputElement} */ (find('search'));
 const filterBox = find('filters');
 const gridRoot = find('leases');
 const side = find('side');
@@ -58,7 +58,7 @@ connect(
       isComplete = false;
       arriving = emptyCopy();
       if (known.leases.size === 0 && known.elections.length === 0) known = arriving;
-      setTime(partOf(timeline, '.none time'), message.startedAt);
+      fill(timeline, { '.none time': message.startedAt });
     },
     state: (message) => {
       state = message;
@@ -98,7 +98,7 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/' && event.target !== search) {
     event.preventDefault();
     if (isBoardCovered()) close();
-    find('leases-tab', HTMLInputElement).checked = true;
+    find('leases-tab').click();
     search.focus();
     search.select();
   } else if (event.key === 'Escape' && openKey !== undefined) close();
@@ -125,11 +125,7 @@ function searchAnew() {
   announcement = setTimeout(() => setText(found, find('count').textContent), ANNOUNCE_MS);
 }
 
-/**
- * @param {string} key
- * @param {HTMLElement} from
- * @param {boolean} takesFocus moves the focus to the details
- */
+/** Opens the details. @type {(key: string, from: HTMLElement, takesFocus: boolean) => void} */
 function open(key, from, takesFocus) {
   openKey = key;
   opener = from;
@@ -204,11 +200,9 @@ function renderConnection(now) {
   // Skip unchanged notices: a screen reader announces each new notice.
   if (JSON.stringify(notices) === shownNotices) return;
   shownNotices = JSON.stringify(notices);
-  const elements = notices.map(({ tone, title, text }) => {
-    const notice = copy('notice', { strong: title, span: text });
-    notice.dataset['tone'] = tone;
-    return notice;
-  });
+  const elements = notices.map(({ tone, title, text }) =>
+    copy('notice', { strong: title, span: text }, tone),
+  );
   find('notices').replaceChildren(...elements);
 }
 
