@@ -1,13 +1,6 @@
 import { isApplied, type ObserveController } from '../controller/controller-event.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import {
-  changesCluster,
-  type Decision,
-  grantOf,
-  preferredBy,
-  REASONS,
-  type Reason,
-} from '../election/decision.ts';
+import { changesCluster, type Decision, grantOf, preferredBy, REASONS } from '../election/decision.ts';
 import type { Now } from '../election/model.ts';
 import { type ElectionInput, surveyElection } from '../election/view.ts';
 import { describeStatus } from '../inspection/lease-status.ts';
@@ -22,7 +15,7 @@ import type { Tell } from './demo-state.ts';
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {
-  const reasons = new Map<LeaseKey, Reason>();
+  const reasons = new Map<LeaseKey, Decision['reason']>();
 
   const report = (key: LeaseKey, decision: Decision, input: ElectionInput) => {
     const { reason } = decision;

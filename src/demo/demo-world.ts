@@ -13,7 +13,7 @@ import type { CandidateRow, Condition, DemoEvent, DemoState, LeaseState, Tell } 
 import type { SampleCandidate, SampleTiming } from './sample-candidate.ts';
 import { createSampleCast } from './sample-cast.ts';
 
-export interface DemoWorldParts {
+interface DemoWorldParts {
   readonly clock: Clock;
   /** Creates a client with this number of connections. The world closes it. */
   readonly connect: (connections: number) => KubernetesClient;

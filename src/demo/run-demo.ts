@@ -19,7 +19,7 @@ import { withContext } from '../support/files.ts';
 import { type Environment, type Host, untilAborted, version } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
 import { type DemoEvent, timeOfDay } from './demo-state.ts';
-import { createDemoWorld, type DemoWorld, type DemoWorldParts } from './demo-world.ts';
+import { createDemoWorld, type DemoWorld } from './demo-world.ts';
 import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
@@ -55,9 +55,10 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   let page: HttpServer | undefined;
   try {
     const kubeconfig = storeKubeconfig(server.kubeconfig, host);
+    const parts = worldParts(kubeconfig, clock);
     if (settings.once) {
       say(`The API server of the demo listens at ${server.url}.`);
-      world = createWorld(kubeconfig, clock, { onEvent: (event) => say(`    ${lineOf(event)}`) });
+      world = createDemoWorld({ ...parts, onEvent: (event) => say(`    ${lineOf(event)}`) });
       const steps = tourScript(world.start);
       await runTour({ world, clock, steps, leaseDurationMs: TIMING.leaseDurationMs, say, signal: stop });
       return;
@@ -76,7 +77,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
       'On your own cluster: npm start -- run --kubeconfig ~/.kube/config --dry-run',
     ];
     if (host.stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb') {
-      world = createWorld(kubeconfig, clock, { statusPage });
+      world = createDemoWorld({ ...parts, statusPage });
       if (settings.open) openBrowser(url, env);
       await showLive(world, host, { address: url, hints }, stop);
       return;
@@ -85,7 +86,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
     say(`Watch it in a browser: ${url}`);
     for (const hint of hints) say(hint);
     say('In a terminal, the demo has a live view with keys, for example to kill the leader.');
-    world = createWorld(kubeconfig, clock, { statusPage, onEvent: (event) => say(lineOf(event)) });
+    world = createDemoWorld({ ...parts, statusPage, onEvent: (event) => say(lineOf(event)) });
     await world.start();
     await untilAborted(stop);
   } finally {
@@ -127,21 +128,17 @@ function storeKubeconfig(text: string, { beforeExit }: Host): string {
   return kubeconfig;
 }
 
-function createWorld(
-  kubeconfig: string,
-  clock: Clock,
-  observers: Pick<DemoWorldParts, 'statusPage' | 'onEvent'>,
-): DemoWorld {
+/** Returns the parts of a world on the API server of the demo. */
+function worldParts(kubeconfig: string, clock: Clock) {
   const kubeConfig = loadKubeConfig({ kubeconfig, env: {} });
-  const given = { leaseDurationSeconds: `${LEASE_SECONDS}s`, electionDurationMs: '1s', listen: 'off' };
   const userAgent = `coordinated-leader-election-demo/${version}`;
-  return createDemoWorld({
+  const given = { leaseDurationSeconds: `${LEASE_SECONDS}s`, electionDurationMs: '1s', listen: 'off' };
+  return {
     clock,
-    ...observers,
     timing: TIMING,
     settings: resolveSettings(runSettings, given, {}),
-    connect: (connections) => createClient({ kubeConfig, clock, userAgent, connections }),
-  });
+    connect: (connections: number) => createClient({ kubeConfig, clock, userAgent, connections }),
+  };
 }
 
 function lineOf({ at, who, text }: DemoEvent): string {

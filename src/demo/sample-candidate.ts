@@ -25,7 +25,6 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
   const { leaseName, name, stoppingMs, ...asked } = { ...identity, ...timing };
   const simulated = createProcess(client, clock);
   const stopping = new AbortController();
-  const ended = Promise.withResolvers<void>();
   let end: 'crashed' | 'left' | undefined;
   let isLeading = false;
   let running: Promise<void> | undefined;
@@ -61,10 +60,10 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
     get isLeading(): boolean {
       return end === undefined && isLeading;
     },
-    /** Starts the program. Resolves when its LeaseCandidate is published and renewed, or the program has ended. */
-    async start(): Promise<void> {
+    /** Starts the program. Resolves when its LeaseCandidate is published and renewed; never if it ends before. */
+    start(): Promise<void> {
       running = participant.run(stopping.signal);
-      await Promise.race([participant.published, ended.promise]);
+      return participant.published;
     },
     pause(): void {
       if (end === undefined) simulated.pause();
@@ -74,7 +73,6 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
     crash(): void {
       end ??= 'crashed';
       simulated.kill();
-      ended.resolve();
     },
     /** Stops the program: releases the Lease and deletes its LeaseCandidate. */
     async leave(): Promise<void> {
@@ -82,7 +80,6 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
       stopping.abort();
       simulated.resume();
       await running;
-      ended.resolve();
     },
   };
 }
@@ -109,19 +106,24 @@ function createProcess(client: KubernetesClient, clock: Clock) {
   const timers = new Set<() => void>();
   let pause: PromiseWithResolvers<void> | undefined;
 
-  function setTimer(callback: () => void, delayMs: number): () => void {
-    const end = () => {
-      cancel();
-      timers.delete(end);
-    };
-    const fire = () => {
-      if (pause) void pause.promise.then(fire);
-      else if (timers.delete(end)) callback();
-    };
-    const cancel = clock.setTimer(fire, delayMs);
-    timers.add(end);
-    return end;
-  }
+  const ownClock: Clock = {
+    now: () => clock.now(),
+    wallTime: () => clock.wallTime(),
+    random: () => clock.random(),
+    setTimer(callback, delayMs) {
+      const end = () => {
+        cancel();
+        timers.delete(end);
+      };
+      const fire = () => {
+        if (pause) void pause.promise.then(fire);
+        else if (timers.delete(end)) callback();
+      };
+      const cancel = clock.setTimer(fire, delayMs);
+      timers.add(end);
+      return end;
+    },
+  };
 
   function resume(): void {
     pause?.resolve();
@@ -161,12 +163,7 @@ function createProcess(client: KubernetesClient, clock: Clock) {
   }
 
   return {
-    clock: {
-      now: () => clock.now(),
-      wallTime: () => clock.wallTime(),
-      random: () => clock.random(),
-      setTimer,
-    } satisfies Clock,
+    clock: ownClock,
     client: {
       server: client.server,
       request: (request) => outlive(() => client.request(bounded(request))),

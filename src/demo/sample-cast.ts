@@ -92,10 +92,8 @@ export function createSampleCast({ client, clock, lease, timing, tell }: SampleC
     /** Starts a candidate that asks for another strategy. If one is running already, stops it instead. */
     async conflictOrResolve(): Promise<void> {
       const rivals = all().filter(({ identity }) => identity.strategy !== STRATEGY);
-      if (rivals.length > 0) {
-        await Promise.all(rivals.map(dismiss));
-        return;
-      }
+      await Promise.all(rivals.map(dismiss));
+      if (rivals.length > 0) return;
       const running = having('running');
       if (running.length === 0) return complain('no candidate is running, so there can be no conflict');
       // Only candidates with the highest binaryVersion choose the strategy (rule 4), so this candidate gets that version.

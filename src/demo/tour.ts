@@ -120,11 +120,8 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
   ];
 }
 
-async function play(
-  step: TourStep,
-  title: string,
-  { world, clock, leaseDurationMs, say, signal }: TourParts,
-): Promise<void> {
+async function play(step: TourStep, title: string, parts: TourParts): Promise<void> {
+  const { world, clock, leaseDurationMs, say, signal } = parts;
   const startedAt = clock.now();
   const withinMs = leaseDurationMs + SLACK_MS;
   let hasActed = false;

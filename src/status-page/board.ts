@@ -87,21 +87,13 @@ export const MAX_CANDIDATES = 100;
  * validity if nothing changes.
  * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch.
  */
-export function describeLease(
-  input: ElectionInput,
-  now: Now,
-  wallOffsetMs: number,
-): { readonly entry: LeaseEntry; readonly until: Instant | undefined } {
+export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {
   const { namespace, name, lease } = input;
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
   const supposed = assumeAnswers(view, decision);
-  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = describeStatus(
-    { input, rawLease: undefined },
-    decision,
-    view,
-    now,
-  );
+  const status = describeStatus({ input, rawLease: undefined }, decision, view, now);
+  const { holder, isHeld, preferredHolder, strategy, reason, waitingFor, leaseTransitions } = status;
   const ranked = rank(supposed, decision, input, now, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
@@ -116,37 +108,35 @@ export function describeLease(
     livenessExpiry(view),
     ...(COUNTING_DOWN.has(reason) || isPinging ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
-  return {
-    entry: {
-      key: leaseKey(namespace, name),
-      holder,
-      isHeld,
-      isUnled,
-      unledSince: since === undefined ? undefined : atWall(since),
-      preferredHolder,
-      strategy,
-      reason,
-      tone: toneOf({ isUnled, isHeld, reason, preferredHolder }),
-      waitingFor,
-      verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
-      transitions: leaseTransitions,
-      candidates: ranked.map(({ binaryVersion, emulationVersion, priorityUntil, ...one }) => ({
-        name: one.name,
-        binary: binaryVersion,
-        emulation: emulationVersion,
-        priority: one.priority,
-        priorityUntil: priorityUntil === undefined ? undefined : Date.parse(priorityUntil),
-        state: one.state,
-        lostBy: one.lostBy,
-        isHolder: one.isHolder,
-        isPreferred: one.isPreferred,
-        renewedAt: atWall(now.monotonic - one.renewedSecondsAgo * 1000),
-      })),
-      total: decision.standings.length,
-      silent: standingsIn(decision.standings, 'Unresponsive', 'Expired').length,
-    },
-    until: earliestAfter(now.monotonic, ends),
+  const entry: LeaseEntry = {
+    key: leaseKey(namespace, name),
+    holder,
+    isHeld,
+    isUnled,
+    unledSince: since === undefined ? undefined : atWall(since),
+    preferredHolder,
+    strategy,
+    reason,
+    tone: toneOf({ isUnled, isHeld, reason, preferredHolder }),
+    waitingFor,
+    verdict: verdictOn(isHeld ? lease?.holderIdentity : undefined, supposed, decision),
+    transitions: leaseTransitions,
+    candidates: ranked.map(({ binaryVersion, emulationVersion, priorityUntil, ...one }) => ({
+      name: one.name,
+      binary: binaryVersion,
+      emulation: emulationVersion,
+      priority: one.priority,
+      priorityUntil: priorityUntil === undefined ? undefined : Date.parse(priorityUntil),
+      state: one.state,
+      lostBy: one.lostBy,
+      isHolder: one.isHolder,
+      isPreferred: one.isPreferred,
+      renewedAt: atWall(now.monotonic - one.renewedSecondsAgo * 1000),
+    })),
+    total: decision.standings.length,
+    silent: standingsIn(decision.standings, 'Unresponsive', 'Expired').length,
   };
+  return { entry, until: earliestAfter(now.monotonic, ends) };
 }
 
 type ToneFacts = Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>;

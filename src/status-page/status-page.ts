@@ -75,9 +75,7 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
   /** When the caches stopped getting changes, on the monotonic clock and in milliseconds since the Unix epoch. */
   let blind: { readonly since: Instant; readonly at: number } | undefined;
 
-  function sight(
-    controller: WatchedCoordinator['controller'],
-  ): Pick<StateMessage, 'hasSynced' | 'blindSince'> {
+  function sight(controller: WatchedCoordinator['controller']) {
     const hasSynced = controller.hasSynced('leases') && controller.hasSynced('leasecandidates');
     const since = controller.unwatchedSince();
     const blindMs = since === undefined ? 0 : clock.now() - since;

@@ -17,10 +17,11 @@ const REMEMBERED = 200;
 /** Time without typing after which a screen reader announces the number of results, in milliseconds. */
 const ANNOUNCE_MS = 800;
 
-/** What one connection has sent, the newest election first. */
-const emptyCopy = () => ({ leases: new LeaseList(), elections: /** @type {ElectionEntry[]} */ ([]) });
-let known = emptyCopy();
-/** The copy of a new connection. It replaces `known` when it is complete. */
+/** What one connection has sent. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
+
+/** The shown data, the newest election first. @type {Copy} */
+let known = { leases: new LeaseList(), elections: [], isComplete: false };
+/** The data of the last connection. They replace `known` when they are complete. */
 let arriving = known;
 /** @type {HelloMessage | undefined} */
 let words;
@@ -28,7 +29,6 @@ let words;
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-let isComplete = false;
 /** Difference between the clocks of the replica and of this machine, in milliseconds. */
 let clockOffsetMs = 0;
 /** The Lease whose details are shown. */
@@ -55,8 +55,7 @@ connect(
       // Reload, because this version of the page may not understand the messages of another version.
       if (words && words.version !== message.version) location.reload();
       words = message;
-      isComplete = false;
-      arriving = emptyCopy();
+      arriving = { leases: new LeaseList(), elections: [], isComplete: false };
       if (known.leases.size === 0 && known.elections.length === 0) known = arriving;
       fill(timeline, { '.none time': message.startedAt });
     },
@@ -68,8 +67,8 @@ connect(
       arriving.elections = [...entries.toReversed(), ...arriving.elections].slice(0, REMEMBERED);
     },
     complete: () => {
+      arriving.isComplete = true;
       known = arriving;
-      isComplete = true;
     },
     beat: ({ now }) => {
       clockOffsetMs = now - Date.now();
@@ -179,7 +178,7 @@ function renderConnection(now) {
   body.dataset['connection'] = kind;
   const texts = {
     connecting: 'Connecting',
-    live: isComplete ? 'Live' : 'Loading',
+    live: arriving.isComplete ? 'Live' : 'Loading',
     blind: 'API server lost',
     lost: 'Connection lost',
   };
@@ -220,7 +219,7 @@ function renderBoard(hello) {
   const all = `${leases.size.toLocaleString()} ${leases.size === 1 ? 'Lease' : 'Leases'}`;
   setText(find('count'), shown.length === leases.size ? all : `${shown.length.toLocaleString()} of ${all}`);
   grid.show(shown, openKey);
-  const [title, text] = emptyTexts(state, isComplete, leases.size > 0, hello.namespaces);
+  const [title, text] = emptyTexts(state, arriving.isComplete, leases.size > 0, hello.namespaces);
   const empty = find('empty');
   empty.hidden = shown.length > 0;
   fill(empty, { strong: title, p: text });
@@ -234,7 +233,7 @@ function renderSide(hello) {
   timeline.hidden = openKey !== undefined;
   showElections(elections, hello);
   if (openKey === undefined) return;
-  const isAllKnown = isComplete && state?.hasSynced === true;
+  const isAllKnown = arriving.isComplete && state?.hasSynced === true;
   const ofLease = elections.filter(({ key }) => key === openKey);
   showDetail(openKey, leases.get(openKey), isAllKnown, ofLease, hello);
 }
