@@ -46,12 +46,10 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
       case 'lockWatchFailed':
         tell('coordinator', `${event.type}: ${messageOf(event.error)}`, true);
         break;
-      case 'lockChanged': {
-        const { kind } = event.state;
-        if (kind === 'active') tell('coordinator', 'holds its lock, and decides');
-        else tell('coordinator', `does not decide, as the state of its lock is ${kind}`, true);
+      case 'lockChanged':
+        if (event.state.kind === 'active') tell('coordinator', 'holds its lock, and decides');
+        else tell('coordinator', `does not decide, as the state of its lock is ${event.state.kind}`, true);
         break;
-      }
       default:
     }
   };

@@ -98,10 +98,7 @@ export function createDemoWorld(parts: DemoWorldParts) {
 
 export type SampleProgram = Pick<SampleCandidate, 'life' | 'isLeading'>;
 
-/**
- * Describes a candidate.
- * @param program undefined for a candidate that the demo does not run.
- */
+/** Describes a candidate. `program` is undefined for a candidate that the demo does not run. */
 export function candidateRow(
   { candidate, state }: Pick<Standing, 'candidate' | 'state'>,
   program: SampleProgram | undefined,

@@ -96,10 +96,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   }
 }
 
-/**
- * Starts a coordination API server on a free port.
- * @param onError called for internal errors.
- */
+/** Starts a coordination API server on a free port. `onError` gets internal errors. */
 async function startDemoServer(clock: Clock, onError: (error: unknown) => void) {
   const { ca, cert, key } = await generateCertificate([HOST], clock);
   const token = generateToken(randomBytes(16));
@@ -145,10 +142,7 @@ function lineOf({ at, who, text }: DemoEvent): string {
   return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
 }
 
-/**
- * Serves the status page.
- * @throws {Error} with the address and advice, if the server cannot listen on the address.
- */
+/** Serves the status page. @throws {Error} with the address and advice, if the server cannot listen on it. */
 function servePage(page: StatusPage, listen: ListenAddress, clock: Clock): Promise<HttpServer> {
   return serveAnswers((server) => listenOn(server, listen), {
     clock,

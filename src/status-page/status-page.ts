@@ -26,8 +26,7 @@ interface StatusPageParts extends Pick<HelloMessage, 'version' | 'namespaces' | 
   readonly onError: (error: unknown) => void;
 }
 
-/** The path of the page. The paths of all its other files begin with `/status/`. */
-const PAGE_PATH = '/';
+/** The paths of all files of the page begin with this, except that of the page itself. */
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
@@ -198,7 +197,7 @@ function loadAssets() {
     readdirSync(folder).flatMap((file) => {
       const contentType = CONTENT_TYPES[extname(file)];
       if (contentType === undefined) return [];
-      const path = file === 'index.html' ? PAGE_PATH : `${ASSETS_PATH}${file}`;
+      const path = file === 'index.html' ? '/' : `${ASSETS_PATH}${file}`;
       const body = readFileSync(new URL(file, folder));
       const headers = { 'Content-Type': contentType, 'Content-Length': body.length };
       return [[path, { headers, body }] as const];

@@ -140,7 +140,7 @@ function fillRow(row, entry) {
     '.preferred': entry.preferredHolder && ` → ${entry.preferredHolder}`,
     '.since': sinceText(entry),
     '.reason': entry.reason,
-    '.dots': dots.map(dotOf),
+    '.dots': dots.map((candidate) => copy('dot', {}, candidateTone(candidate))),
     '.number': silent > 0 ? `${total}, ${silent} silent` : String(total),
     '.strategy': entry.strategy || 'none',
   });
@@ -150,12 +150,4 @@ function fillRow(row, entry) {
 function sinceText({ holder, unledSince }) {
   if (unledSince === undefined) return undefined;
   return holder === '' ? [' for ', elapsedSince(unledSince)] : [' until ', elapsedSince(unledSince), ' ago'];
-}
-
-/** @param {LeaseEntry['candidates'][number]} candidate */
-function dotOf(candidate) {
-  const dot = document.createElement('i');
-  dot.className = 'dot';
-  dot.dataset['tone'] = candidateTone(candidate);
-  return dot;
 }

@@ -56,10 +56,9 @@ export class LeaseList {
       this.#isSorted = true;
     }
     const words = query.toLowerCase().split(/\s+/);
-    const found = this.#rows
-      .values()
-      .filter(({ searched }) => words.every((word) => searched.includes(word)));
-    const entries = found.map(({ entry }) => entry).toArray();
+    const rows = [...this.#rows.values()];
+    const found = rows.filter(({ searched }) => words.every((word) => searched.includes(word)));
+    const entries = found.map(({ entry }) => entry);
     return {
       shown: entries.filter(filters[filter]),
       /** @param {Filter} name */
