@@ -54,8 +54,7 @@ export async function runTour(parts: TourParts): Promise<void> {
 }
 
 /**
- * The tour: elect, failover, preempt, conflict, recovery. Uses the names of a SampleCast's candidates, in the
- * same order.
+ * The tour: elect, failover, preempt, conflict, recovery. Uses the names of the sample candidates.
  * @param start starts the world with its three candidates.
  */
 export function tourScript(start: () => Promise<void>): readonly TourStep[] {

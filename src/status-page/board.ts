@@ -139,9 +139,8 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
   return { entry, until: earliestAfter(now.monotonic, ends) };
 }
 
-type ToneFacts = Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>;
-
-export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts): Tone {
+export function toneOf(entry: Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>): Tone {
+  const { isUnled, isHeld, reason, preferredHolder } = entry;
   const trouble = troubleLevel(reason);
   if (isUnled) return 'bad';
   if (trouble === 'warn') return 'warn';

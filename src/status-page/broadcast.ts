@@ -84,7 +84,7 @@ export function createBroadcast(parts: BroadcastParts) {
   }
 
   return {
-    /** Like the function of the {@link Board}. */
+    /** Call this when something about the Lease may have changed, see {@link Board}. */
     touch(key: LeaseKey, isRenewalOnly = false): void {
       board?.touch(key, isRenewalOnly);
     },

@@ -157,13 +157,10 @@ export function createStatusPage({ clock, onError, ...about }: StatusPageParts) 
       response.setHeaders(new Map(Object.entries(HEADERS)));
       const [path = ''] = (request.url ?? '').split('?', 1);
       const asset = assets.get(path);
-      if (!isAllowedHost(request.headers.host)) {
+      if (!isAllowedHost(request.headers.host))
         response.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(NOT_ALLOWED_HOST);
-      } else if (asset) {
-        response.writeHead(200, asset.headers).end(asset.body);
-      } else {
-        stream(request, response);
-      }
+      else if (asset) response.writeHead(200, asset.headers).end(asset.body);
+      else stream(request, response);
     },
     close: () => broadcast?.close(),
   };

@@ -78,7 +78,6 @@ export interface CandidateEntry
   readonly priorityUntil?: number | undefined;
   /** One of the words in `losses`; absent for the best candidate. */
   readonly lostBy?: string | undefined;
-  /** The last observed renewal. */
   readonly renewedAt: number;
 }
 
