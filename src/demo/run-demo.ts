@@ -24,11 +24,9 @@ import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/** Lease duration. Shorter than usual, so that a failover takes seconds. The other durations are derived from it. */
-const LEASE_SECONDS = 4;
-
+/** Shorter than usual, so that a failover takes seconds. */
 const TIMING: SampleTiming = {
-  leaseDurationMs: LEASE_SECONDS * 1000,
+  leaseDurationMs: 4000,
   renewDeadlineMs: 2000,
   retryPeriodMs: 500,
   stoppingMs: 1000,
@@ -129,7 +127,8 @@ function storeKubeconfig(text: string, { beforeExit }: Host): string {
 function worldParts(kubeconfig: string, clock: Clock) {
   const kubeConfig = loadKubeConfig({ kubeconfig, env: {} });
   const userAgent = `coordinated-leader-election-demo/${version}`;
-  const given = { leaseDurationSeconds: `${LEASE_SECONDS}s`, electionDurationMs: '1s', listen: 'off' };
+  const leaseDurationSeconds = `${TIMING.leaseDurationMs}ms`;
+  const given = { leaseDurationSeconds, electionDurationMs: '1s', listen: 'off' };
   return {
     clock,
     timing: TIMING,

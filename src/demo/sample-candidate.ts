@@ -4,8 +4,6 @@ import { Participant } from '../participant/participant.ts';
 import { type Clock, sleep } from '../support/clock.ts';
 import { untilAborted } from '../support/host.ts';
 
-export type SampleLife = 'running' | 'paused' | 'crashed' | 'left';
-
 /** Callbacks must not throw. */
 interface SampleCandidateParts {
   readonly client: KubernetesClient;
@@ -53,7 +51,7 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
 
   return {
     identity,
-    get life(): SampleLife {
+    get life() {
       return end ?? (simulated.isPaused() ? 'paused' : 'running');
     },
     /** True while the program leads, also while it is stopping. */

@@ -7,7 +7,6 @@ import {
   createSampleCandidate,
   type SampleCandidate,
   type SampleIdentity,
-  type SampleLife,
   type SampleTiming,
 } from './sample-candidate.ts';
 
@@ -30,7 +29,7 @@ export function createSampleCast({ client, clock, lease, timing, tell }: SampleC
   let named = 0;
 
   const all = () => [...members.values()];
-  const having = (life: SampleLife) => all().filter((member) => member.life === life);
+  const having = (life: SampleCandidate['life']) => all().filter((member) => member.life === life);
   const leader = () => having('running').find(({ isLeading }) => isLeading);
   const complain = (text: string) => tell('you', text, true);
 

@@ -3,7 +3,6 @@ import { clockText } from './words.js';
 /**
  * @import { HelloMessage, StateMessage } from '../wire.ts'
  * @import { Connection } from './connection.js'
- * @typedef {{ tone: 'warn' | 'bad' | 'quiet', title: string, text: string }} Notice
  */
 
 /**
@@ -14,7 +13,7 @@ import { clockText } from './words.js';
  * @param {number} now
  */
 export function noticesFor(connection, state, words, now) {
-  /** @type {Notice[]} */
+  /** @type {{ tone: 'warn' | 'bad' | 'quiet', title: string, text: string }[]} */
   const notices = [];
   if (connection.kind === 'lost') {
     const why = connection.why && ` The coordinator says: ${connection.why}.`;
