@@ -1,13 +1,6 @@
 import { isApplied, type ObserveController } from '../controller/controller-event.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
-import {
-  changesCluster,
-  type Decision,
-  grantOf,
-  preferredBy,
-  REASONS,
-  type Reason,
-} from '../election/decision.ts';
+import { changesCluster, type Decision, grantOf, preferredBy, REASONS } from '../election/decision.ts';
 import type { Now } from '../election/model.ts';
 import { type ElectionInput, surveyElection } from '../election/view.ts';
 import { describeStatus } from '../inspection/lease-status.ts';
@@ -22,13 +15,12 @@ import type { Tell } from './demo-state.ts';
  * @param ownLease the Lease of the demo. Reports omit its name.
  */
 export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): ObserveController {
-  const reasons = new Map<LeaseKey, Reason>();
+  const reasons = new Map<LeaseKey, Decision['reason']>();
 
   const report = (key: LeaseKey, decision: Decision, input: ElectionInput) => {
     const { reason } = decision;
-    const isNew = reasons.get(key) !== reason || changesCluster(decision);
+    if (reasons.get(key) === reason && !changesCluster(decision)) return;
     reasons.set(key, reason);
-    if (!isNew) return;
     const about = key === ownLease ? '' : `${key}: `;
     tell('coordinator', `${reason}: ${about}${describeDecision(decision, input, now())}`, isTrouble(reason));
   };
@@ -54,12 +46,10 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
       case 'lockWatchFailed':
         tell('coordinator', `${event.type}: ${messageOf(event.error)}`, true);
         break;
-      case 'lockChanged': {
-        const { kind } = event.state;
-        if (kind === 'active') tell('coordinator', 'holds its lock, and decides');
-        else tell('coordinator', `does not decide, as the state of its lock is ${kind}`, true);
+      case 'lockChanged':
+        if (event.state.kind === 'active') tell('coordinator', 'holds its lock, and decides');
+        else tell('coordinator', `does not decide, as the state of its lock is ${event.state.kind}`, true);
         break;
-      }
       default:
     }
   };

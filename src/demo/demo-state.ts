@@ -8,7 +8,6 @@ export interface DemoState {
   readonly lease: LeaseState | undefined;
   /** Best candidate first. */
   readonly candidates: readonly CandidateRow[];
-  /** The reason of the coordinator's decision. */
   readonly reason: Reason;
   readonly events: readonly DemoEvent[];
 }

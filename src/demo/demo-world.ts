@@ -1,19 +1,19 @@
-import { assembleCoordinator, type Coordinator } from '../controller/coordinator.ts';
+import { assembleCoordinator } from '../controller/coordinator.ts';
 import { leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
 import type { LeaseCandidate, Now } from '../election/model.ts';
-import { strategies } from '../election/strategies.ts';
-import { type Standing, surveyElection } from '../election/view.ts';
+import { oldestEmulationVersion } from '../election/strategies.ts';
+import type { Standing } from '../election/view.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { StatusPage } from '../status-page/status-page.ts';
 import type { Clock } from '../support/clock.ts';
 import { createReport } from './coordinator-report.ts';
 import type { CandidateRow, Condition, DemoEvent, DemoState, LeaseState, Tell } from './demo-state.ts';
-import type { SampleLife, SampleTiming } from './sample-candidate.ts';
-import { type DemoCommands, SampleCast } from './sample-cast.ts';
+import type { SampleCandidate, SampleTiming } from './sample-candidate.ts';
+import { createSampleCast } from './sample-cast.ts';
 
-export interface DemoWorldParts {
+interface DemoWorldParts {
   readonly clock: Clock;
   /** Creates a client with this number of connections. The world closes it. */
   readonly connect: (connections: number) => KubernetesClient;
@@ -23,9 +23,8 @@ export interface DemoWorldParts {
   readonly onEvent?: ((event: DemoEvent) => void) | undefined;
 }
 
-const NAMESPACE = 'default';
-const LEASE_NAME = 'demo';
-const LEASE_KEY = leaseKey(NAMESPACE, LEASE_NAME);
+const LEASE = { namespace: 'default', leaseName: 'demo' };
+const LEASE_KEY = leaseKey(LEASE.namespace, LEASE.leaseName);
 
 /** Number of stored events: more than a terminal has lines. */
 const REMEMBERED = 200;
@@ -33,104 +32,73 @@ const REMEMBERED = 200;
 /** Connections of the candidates: each candidate watches and renews. */
 const CONNECTIONS = 8;
 
-/** A coordinator and sample candidates for one Lease, and the events among them. */
-export class DemoWorld {
-  readonly #clock: Clock;
-  readonly #client: KubernetesClient;
-  readonly #coordinator: Coordinator;
-  readonly #cast: SampleCast;
-  #onEvent: (event: DemoEvent) => void;
-  #events: readonly DemoEvent[] = [];
-  #isStopping = false;
+export type DemoWorld = ReturnType<typeof createDemoWorld>;
 
-  constructor({ clock, connect, settings, timing, statusPage, onEvent = () => {} }: DemoWorldParts) {
-    this.#clock = clock;
-    this.#client = connect(CONNECTIONS);
-    this.#onEvent = onEvent;
-    const report = createReport(this.tell, LEASE_KEY, () => this.#now());
-    this.#coordinator = assembleCoordinator({
-      clock,
-      connect,
-      settings,
-      observe(event) {
-        report(event);
-        statusPage?.observe(event);
-      },
-    });
-    statusPage?.watch(this.#coordinator);
-    this.#cast = new SampleCast({
-      client: this.#client,
-      clock,
-      namespace: NAMESPACE,
-      leaseName: LEASE_NAME,
-      timing,
-      tell: this.tell,
-    });
-  }
+/** Creates a coordinator and sample candidates for one Lease, and records the events among them. */
+export function createDemoWorld(parts: DemoWorldParts) {
+  const { clock, connect, settings, timing, statusPage, onEvent } = parts;
+  let events: readonly DemoEvent[] = [];
+  let isStopping = false;
 
-  get commands(): DemoCommands {
-    return this.#cast;
-  }
-
-  /** Starts the candidates before the coordinator, so that its first election includes all of them. */
-  async start(): Promise<void> {
-    await this.#cast.start();
-    if (!this.#isStopping) this.#coordinator.start();
-  }
-
-  /** Stops everything. May be called at any time. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    this.#onEvent = () => {};
-    this.#cast.stop();
-    await this.#coordinator.stop();
-    await this.#client.close();
-  }
-
-  readonly tell: Tell = (who, text, isTrouble = false) => {
-    const event = { at: this.#clock.wallTime(), who, text, isTrouble };
-    this.#events = [...this.#events, event].slice(-REMEMBERED);
-    this.#onEvent(event);
+  const tell: Tell = (who, text, isTrouble = false) => {
+    const event = { at: clock.wallTime(), who, text, isTrouble };
+    events = [...events, event].slice(-REMEMBERED);
+    if (!isStopping) onEvent?.(event);
   };
+  const now = (): Now => ({ monotonic: clock.now(), wall: clock.wallTime() });
+  const client = connect(CONNECTIONS);
+  const report = createReport(tell, LEASE_KEY, now);
+  const coordinator = assembleCoordinator({
+    clock,
+    connect,
+    settings,
+    observe(event) {
+      report(event);
+      statusPage?.observe(event);
+    },
+  });
+  statusPage?.watch(coordinator);
+  const cast = createSampleCast({ client, clock, lease: LEASE, timing, tell });
 
-  /** Returns the coordinator's view of the election, and the state of the candidates' programs. */
-  state(): DemoState {
-    const now = this.#now();
-    const input = this.#coordinator.controller.gather(LEASE_KEY);
-    const { tenure, standings } = surveyElection(input, now);
-    const lease = input.lease && {
-      holder: input.lease.holderIdentity ?? '',
-      preferredHolder: input.lease.preferredHolder ?? '',
-      strategy: input.lease.strategy ?? '',
-      transitions: input.lease.leaseTransitions,
-      durationMs: (input.lease.leaseDurationSeconds ?? 0) * 1000,
-      remainingMs: tenure.kind === 'held' ? tenure.expiresAt - now.monotonic : 0,
-    };
-    return {
-      leaseKey: LEASE_KEY,
-      lease,
-      candidates: standings
+  return {
+    commands: cast.commands,
+    tell,
+    /** Starts the candidates before the coordinator, so that its first election includes all of them. */
+    async start(): Promise<void> {
+      await cast.start();
+      if (!isStopping) coordinator.start();
+    },
+    /** Stops everything. May be called at any time. */
+    async stop(): Promise<void> {
+      isStopping = true;
+      cast.stop();
+      await coordinator.stop();
+      await client.close();
+    },
+    /** Returns the coordinator's view of the election, and the state of the candidates' programs. */
+    state(): DemoState {
+      const at = now();
+      const input = coordinator.controller.gather(LEASE_KEY);
+      const { reason, tenure, standings } = decideElection(input, at);
+      const lease = input.lease && {
+        holder: input.lease.holderIdentity ?? '',
+        preferredHolder: input.lease.preferredHolder ?? '',
+        strategy: input.lease.strategy ?? '',
+        transitions: input.lease.leaseTransitions,
+        durationMs: (input.lease.leaseDurationSeconds ?? 0) * 1000,
+        remainingMs: tenure.kind === 'held' ? tenure.expiresAt - at.monotonic : 0,
+      };
+      const candidates = standings
         .toSorted((a, b) => compareForElection(a.candidate, b.candidate))
-        .map((standing) => candidateRow(standing, this.#cast.member(standing.candidate.name), lease)),
-      reason: decideElection(input, now).reason,
-      events: this.#events,
-    };
-  }
-
-  #now(): Now {
-    return { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
-  }
+        .map((standing) => candidateRow(standing, cast.member(standing.candidate.name), lease));
+      return { leaseKey: LEASE_KEY, lease, candidates, reason, events };
+    },
+  };
 }
 
-export interface SampleProgram {
-  readonly life: SampleLife;
-  readonly isLeading: boolean;
-}
+export type SampleProgram = Pick<SampleCandidate, 'life' | 'isLeading'>;
 
-/**
- * Describes a candidate.
- * @param program undefined for a candidate that the demo does not run.
- */
+/** Describes a candidate. `program` is undefined for a candidate that the demo does not run. */
 export function candidateRow(
   { candidate, state }: Pick<Standing, 'candidate' | 'state'>,
   program: SampleProgram | undefined,
@@ -138,18 +106,15 @@ export function candidateRow(
 ): CandidateRow {
   const { name, binaryVersion = '', emulationVersion = '', preference } = candidate;
   const strategy = preference.kind === 'strategy' ? preference.strategy : preference.strategies.join(' > ');
-  const byElection = state.toLowerCase() as Lowercase<typeof state>;
-  const condition = conditionOf(name, program, lease) ?? byElection;
+  const condition = conditionOf(name, program, lease) ?? (state.toLowerCase() as Lowercase<typeof state>);
   return { name, binaryVersion, emulationVersion, strategy, condition };
 }
 
 /** Orders candidates: the best first; candidates that can never lead last. */
 export function compareForElection(a: LeaseCandidate, b: LeaseCandidate): number {
-  const order = strategies.get('OldestEmulationVersion');
-  const [isElectableA, isElectableB] = [order?.isElectable(a) ?? false, order?.isElectable(b) ?? false];
-  if (order && isElectableA && isElectableB) return order.compare(a, b);
-  if (isElectableA !== isElectableB) return isElectableA ? -1 : 1;
-  return a.name < b.name ? -1 : 1;
+  const { isElectable, compare } = oldestEmulationVersion;
+  if (isElectable(a) && isElectable(b)) return compare(a, b);
+  return Number(isElectable(b)) - Number(isElectable(a)) || (a.name < b.name ? -1 : 1);
 }
 
 function conditionOf(

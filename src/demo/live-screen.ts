@@ -46,12 +46,10 @@ export async function showLive(
     if (command === 'quit') over.resolve();
     else world.commands[command]().catch(over.reject);
   });
-  let isOpen = true;
   // Synchronous, so that it works during a crash. Runs only once: a second run would move the cursor over an
   // error message.
   const leave = () => {
-    if (!isOpen) return;
-    isOpen = false;
+    forgetExit();
     cancelTimer();
     forgetKeys();
     stdout.write(LEAVE);
@@ -64,7 +62,6 @@ export async function showLive(
     await Promise.race([end, world.start().then(() => end)]);
   } finally {
     leave();
-    forgetExit();
   }
 }
 

@@ -12,69 +12,71 @@ import { type HttpServer, isReading, pathOf, serveAnswers } from '../processes/h
 import type { DemoSettings } from '../settings/demo-settings.ts';
 import { runSettings } from '../settings/run-settings.ts';
 import { resolveSettings } from '../settings/settings-table.ts';
-import { StatusPage } from '../status-page/status-page.ts';
+import { createStatusPage, type StatusPage } from '../status-page/status-page.ts';
 import { hostAndPort, type ListenAddress, listenOn } from '../support/address.ts';
 import type { Clock } from '../support/clock.ts';
 import { withContext } from '../support/files.ts';
 import { type Environment, type Host, untilAborted, version } from '../support/host.ts';
 import { printable, shortened } from '../support/text.ts';
 import { type DemoEvent, timeOfDay } from './demo-state.ts';
-import { DemoWorld, type DemoWorldParts } from './demo-world.ts';
+import { createDemoWorld, type DemoWorld } from './demo-world.ts';
 import { showLive } from './live-screen.ts';
 import type { SampleTiming } from './sample-candidate.ts';
 import { runTour, tourScript } from './tour.ts';
 
-/** Lease duration. Shorter than usual, so that a failover takes seconds. The other durations are derived from it. */
-const LEASE_SECONDS = 4;
-const ELECTION_MS = 1000;
-
+/** Shorter than usual, so that a failover takes seconds. */
 const TIMING: SampleTiming = {
-  leaseDurationMs: LEASE_SECONDS * 1000,
+  leaseDurationMs: 4000,
   renewDeadlineMs: 2000,
   retryPeriodMs: 500,
   stoppingMs: 1000,
 };
 
+/** Address of the demo's API server. */
+const HOST = '127.0.0.1';
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Runs the demo until a signal: an API server, the coordinator and sample candidates. With `tour`, runs the
- * tour instead.
+ * Runs the demo until a signal: an API server, the coordinator and sample candidates. With `once`, runs the tour
+ * instead.
  * @throws {TourError} if the tour fails.
  */
 export async function runDemo(settings: DemoSettings, host: Host): Promise<void> {
-  const { clock, stdout } = host;
+  const { clock, env, stdout } = host;
   const stop = host.stopOn('SIGTERM', 'SIGINT', 'SIGHUP');
   const say = (line: string) => stdout.write(`${line}\n`);
   let world: DemoWorld | undefined;
   const tellError = (who: string) => (error: unknown) => {
     world?.tell(who, `has an internal error: ${String(error)}`, true);
   };
-  const server = await startDemoServer(host, tellError('server'));
+  const server = await startDemoServer(clock, tellError('server'));
   let page: HttpServer | undefined;
   try {
+    const kubeconfig = storeKubeconfig(server.kubeconfig, host);
+    const parts = worldParts(kubeconfig, clock);
     if (settings.once) {
       say(`The API server of the demo listens at ${server.url}.`);
-      const tourWorld = createWorld(server, clock, { onEvent: (one) => say(`    ${lineOf(one)}`) });
-      world = tourWorld;
-      const steps = tourScript(() => tourWorld.start());
-      const { leaseDurationMs } = TIMING;
-      await runTour({ world, clock, steps, leaseDurationMs, say, signal: stop });
+      world = createDemoWorld({ ...parts, onEvent: (event) => say(`    ${lineOf(event)}`) });
+      const steps = tourScript(world.start);
+      await runTour({ world, clock, steps, leaseDurationMs: TIMING.leaseDurationMs, say, signal: stop });
       return;
     }
-    const statusPage = new StatusPage({
+    const statusPage = createStatusPage({
       clock,
       version,
       namespaces: [],
       notServedAdvice: 'The server of the demo should serve LeaseCandidates.',
       onError: tellError('status page'),
     });
-    page = await servePage(statusPage, settings.listen, host);
+    page = await servePage(statusPage, settings.listen, clock);
     const url = `http://${hostAndPort(page.address.host, page.address.port)}/`;
-    const hints = hintsFor(server);
-    if (hasLiveTerminal(host)) {
-      world = createWorld(server, clock, { statusPage });
-      if (settings.open) openBrowser(url, host.env);
+    const hints = [
+      `kubectl --kubeconfig ${kubeconfig} get leases,leasecandidates`,
+      'On your own cluster: npm start -- run --kubeconfig ~/.kube/config --dry-run',
+    ];
+    if (host.stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb') {
+      world = createDemoWorld({ ...parts, statusPage });
+      if (settings.open) openBrowser(url, env);
       await showLive(world, host, { address: url, hints }, stop);
       return;
     }
@@ -82,7 +84,7 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
     say(`Watch it in a browser: ${url}`);
     for (const hint of hints) say(hint);
     say('In a terminal, the demo has a live view with keys, for example to kill the leader.');
-    world = createWorld(server, clock, { statusPage, onEvent: (event) => say(lineOf(event)) });
+    world = createDemoWorld({ ...parts, statusPage, onEvent: (event) => say(lineOf(event)) });
     await world.start();
     await untilAborted(stop);
   } finally {
@@ -92,116 +94,55 @@ export async function runDemo(settings: DemoSettings, host: Host): Promise<void>
   }
 }
 
-function hasLiveTerminal({ stdin, stdout, env }: Host): boolean {
-  return stdin.isTTY && stdout.isTTY && env['TERM'] !== 'dumb';
-}
-
-const OPENERS: Partial<Readonly<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
-  darwin: ['open'],
-  // The empty argument is the window title, which `start` expects first.
-  win32: ['cmd', '/c', 'start', ''],
-  linux: ['xdg-open'],
-};
-
-/** Returns the command that opens `url`; undefined if there is no desktop. */
-export function openerFor(
-  url: string,
-  env: Environment,
-  system: NodeJS.Platform = platform(),
-): readonly [command: string, ...args: string[]] | undefined {
-  const isElsewhere = env['CI'] || env['SSH_CONNECTION'] || env['SSH_TTY'] || env['BROWSER'] === 'none';
-  const hasScreen = system !== 'linux' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];
-  const opener = OPENERS[system];
-  return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
-}
-
-function lineOf({ at, who, text }: DemoEvent): string {
-  return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
-}
-
-function createWorld(
-  server: DemoServer,
-  clock: Clock,
-  observers: Pick<DemoWorldParts, 'statusPage' | 'onEvent'>,
-): DemoWorld {
-  const kubeConfig = loadKubeConfig({ kubeconfig: server.kubeconfig, env: {} });
-  const given = {
-    leaseDurationSeconds: `${LEASE_SECONDS}s`,
-    electionDurationMs: `${ELECTION_MS}ms`,
-    listen: 'off',
-  };
-  const userAgent = `coordinated-leader-election-demo/${version}`;
-  return new DemoWorld({
-    clock,
-    ...observers,
-    timing: TIMING,
-    settings: resolveSettings(runSettings, given, {}),
-    connect: (connections) => createClient({ kubeConfig, clock, userAgent, connections }),
-  });
-}
-
-function hintsFor({ kubeconfig }: DemoServer): readonly string[] {
-  return [
-    `kubectl --kubeconfig ${kubeconfig} get leases,leasecandidates`,
-    'On your own cluster: npm start -- run --kubeconfig ~/.kube/config --dry-run',
-  ];
-}
-
-interface DemoServer {
-  readonly url: string;
-  /** Path of the administrator's kubeconfig. */
-  readonly kubeconfig: string;
-  /** Stops the server and removes its files. */
-  close(): Promise<void>;
-}
-
-const HOST = '127.0.0.1';
-
-/**
- * Starts a coordination API server on a free port. Removes its files when it is closed or when the process
- * ends.
- * @param onError called for internal errors.
- * @throws {Error} that names the temporary directory, if it cannot be used.
- */
-async function startDemoServer(host: Host, onError: (error: unknown) => void): Promise<DemoServer> {
-  const { clock } = host;
-  // mkdtemp makes the directory private.
-  const directory = withContext(`The temporary directory ${tmpdir()}`, () =>
-    mkdtempSync(join(tmpdir(), 'cle-demo-')),
-  );
-  const remove = () => rmSync(directory, { recursive: true, force: true });
-  const forgetExit = host.beforeExit(remove);
+/** Starts a coordination API server on a free port. `onError` gets internal errors. */
+async function startDemoServer(clock: Clock, onError: (error: unknown) => void) {
   const { ca, cert, key } = await generateCertificate([HOST], clock);
   const token = generateToken(randomBytes(16));
-  const server = await startApiServer({
+  const { url, close } = await startApiServer({
     clock,
     listen: { host: HOST, port: 0 },
     tls: { cert, key },
     tokens: [{ token, user: { name: 'demo', groups: [] }, rules: 'admin' }],
     onError,
   });
-  const close = async () => {
-    await server.close();
-    remove();
-    forgetExit();
-  };
-  const kubeconfig = join(directory, 'kubeconfig');
-  try {
-    const text = kubeconfigText({ server: server.url, ca, token });
-    withContext(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
-  } catch (error) {
-    // Close the server: while it listens, the process does not end.
-    await close();
-    throw error;
-  }
-  return { url: server.url, kubeconfig, close };
+  return { url, close, kubeconfig: kubeconfigText({ server: url, ca, token }) };
 }
 
 /**
- * Serves the status page.
- * @throws {Error} with the address and advice, if the server cannot listen on the address.
+ * Stores a kubeconfig until the process ends. Returns its path.
+ * @throws {Error} that names the temporary directory, if it cannot be used.
  */
-function servePage(page: StatusPage, listen: ListenAddress, { clock }: Host): Promise<HttpServer> {
+function storeKubeconfig(text: string, { beforeExit }: Host): string {
+  // mkdtemp makes the directory private.
+  const directory = withContext(`The temporary directory ${tmpdir()}`, () =>
+    mkdtempSync(join(tmpdir(), 'cle-demo-')),
+  );
+  beforeExit(() => rmSync(directory, { recursive: true, force: true }));
+  const kubeconfig = join(directory, 'kubeconfig');
+  withContext(kubeconfig, () => writeFileSync(kubeconfig, text, { mode: 0o600 }));
+  return kubeconfig;
+}
+
+/** Returns the parts of a world on the API server of the demo. */
+function worldParts(kubeconfig: string, clock: Clock) {
+  const kubeConfig = loadKubeConfig({ kubeconfig, env: {} });
+  const userAgent = `coordinated-leader-election-demo/${version}`;
+  const leaseDurationSeconds = `${TIMING.leaseDurationMs}ms`;
+  const given = { leaseDurationSeconds, electionDurationMs: '1s', listen: 'off' };
+  return {
+    clock,
+    timing: TIMING,
+    settings: resolveSettings(runSettings, given, {}),
+    connect: (connections: number) => createClient({ kubeConfig, clock, userAgent, connections }),
+  };
+}
+
+function lineOf({ at, who, text }: DemoEvent): string {
+  return `${timeOfDay(at)}Z ${shortened(printable(`${who} ${text}`), MAX_LINE_LENGTH)}`;
+}
+
+/** Serves the status page. @throws {Error} with the address and advice, if the server cannot listen on it. */
+function servePage(page: StatusPage, listen: ListenAddress, clock: Clock): Promise<HttpServer> {
   return serveAnswers((server) => listenOn(server, listen), {
     clock,
     async answer(request, response) {
@@ -212,6 +153,21 @@ function servePage(page: StatusPage, listen: ListenAddress, { clock }: Host): Pr
     },
     onClose: () => page.close(),
   });
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ['open'],
+  // The empty argument is the window title, which `start` expects first.
+  win32: ['cmd', '/c', 'start', ''],
+  linux: ['xdg-open'],
+};
+
+/** Returns the command that opens `url`; undefined if there is no desktop. */
+export function openerFor(url: string, env: Environment, system = platform()): readonly string[] | undefined {
+  const isElsewhere = env['CI'] || env['SSH_CONNECTION'] || env['SSH_TTY'] || env['BROWSER'] === 'none';
+  const hasScreen = system !== 'linux' || env['DISPLAY'] || env['WAYLAND_DISPLAY'];
+  const opener = OPENERS[system];
+  return isElsewhere || !hasScreen || !opener ? undefined : [...opener, url];
 }
 
 /** Opens `url` in a browser if there is a desktop. Ignores errors, because the URL is also on the screen. */

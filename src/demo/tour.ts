@@ -1,12 +1,10 @@
 import { type Clock, sleep, within } from '../support/clock.ts';
 import { messageOf } from '../support/text.ts';
 import { type DemoState, describeState, seconds } from './demo-state.ts';
+import type { DemoWorld } from './demo-world.ts';
 import type { DemoCommands } from './sample-cast.ts';
 
-export interface TourWorld {
-  readonly commands: DemoCommands;
-  state(): DemoState;
-}
+export type TourWorld = Pick<DemoWorld, 'commands' | 'state'>;
 
 export interface TourStep {
   readonly name: string;
@@ -56,8 +54,7 @@ export async function runTour(parts: TourParts): Promise<void> {
 }
 
 /**
- * The tour: elect, failover, preempt, conflict, recovery. Uses the names of a SampleCast's candidates, in the
- * same order.
+ * The tour: elect, failover, preempt, conflict, recovery. Uses the names of the sample candidates.
  * @param start starts the world with its three candidates.
  */
 export function tourScript(start: () => Promise<void>): readonly TourStep[] {
@@ -122,23 +119,18 @@ export function tourScript(start: () => Promise<void>): readonly TourStep[] {
   ];
 }
 
-async function play(
-  step: TourStep,
-  title: string,
-  { world, clock, leaseDurationMs, say, signal }: TourParts,
-): Promise<void> {
+async function play(step: TourStep, title: string, parts: TourParts): Promise<void> {
+  const { world, clock, leaseDurationMs, say, signal } = parts;
   const startedAt = clock.now();
   const withinMs = leaseDurationMs + SLACK_MS;
   let hasActed = false;
-  const acting = step.act(world.commands).then(
-    () => {
-      hasActed = true;
-    },
-    (cause: unknown) => {
-      throw new TourError(`${title}: ${messageOf(cause)}`, { cause });
-    },
-  );
-  await within(clock, withinMs, acting, signal);
+  const act = async () => {
+    await step.act(world.commands);
+    hasActed = true;
+  };
+  await within(clock, withinMs, act(), signal).catch((cause: unknown) => {
+    throw new TourError(`${title}: ${messageOf(cause)}`, { cause });
+  });
   for (let doneAt: number | undefined; ; await sleep(clock, LOOK_MS, signal)) {
     const now = clock.now();
     const state = world.state();
@@ -148,13 +140,12 @@ async function play(
       return;
     }
     if (signal.aborted) throw new TourError(`${title}: ended by ${String(signal.reason)}`);
-    if (now - startedAt >= withinMs) {
-      const instead = describeState(state);
-      say(`  FAILED:   not within ${seconds(withinMs)}; instead: ${instead}`);
-      throw new TourError(
-        `${title}: expected that ${step.expectation}; after ${seconds(now - startedAt)} instead: ${instead}`,
-      );
-    }
+    if (now - startedAt < withinMs) continue;
+    const instead = describeState(state);
+    say(`  FAILED:   not within ${seconds(withinMs)}; instead: ${instead}`);
+    throw new TourError(
+      `${title}: expected that ${step.expectation}; after ${seconds(now - startedAt)} instead: ${instead}`,
+    );
   }
 }
 

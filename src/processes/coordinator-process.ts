@@ -118,8 +118,8 @@ async function refuseLock(
 
 /** Creates the status page. Loads its code only if the page is enabled. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
-  const { StatusPage } = await import('../status-page/status-page.ts');
-  return new StatusPage({
+  const statusPage = await import('../status-page/status-page.ts');
+  return statusPage.createStatusPage({
     clock,
     version,
     namespaces,

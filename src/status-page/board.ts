@@ -1,7 +1,8 @@
+import type { ElectionController } from '../controller/election-controller.ts';
 import { unledSince } from '../controller/elections-survey.ts';
 import { type LeaseKey, leaseKey } from '../coordination/lease-key.ts';
 import { decideElection } from '../election/decide.ts';
-import type { Decision, Reason } from '../election/decision.ts';
+import type { Reason } from '../election/decision.ts';
 import { earliestAfter, type Instant, type Now } from '../election/model.ts';
 import { livenessExpiry } from '../election/verdict.ts';
 import { type ElectionInput, showsElection, standingsIn, surveyElection } from '../election/view.ts';
@@ -9,78 +10,69 @@ import { assumeAnswers, describeStatus, rank, verdictOn } from '../inspection/le
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 import { isStep, troubleLevel } from '../telemetry/election-result.ts';
-import { type LeaseEntry, pageJson, type Tone } from './wire.ts';
+import { type LeaseEntry, pageJson, type Tone, wallMs } from './wire.ts';
 
-export interface LeaseSource {
-  coordinatedLeases(): Iterable<LeaseKey>;
-  gather(key: LeaseKey): ElectionInput;
-}
+export type LeaseSource = Pick<ElectionController, 'coordinatedLeases' | 'gather'>;
 
-/** The entries of all Leases on the page. Exists while the page has readers. */
-export class Board {
-  readonly rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
-  readonly #clock: Clock;
-  readonly #source: LeaseSource;
-  readonly #stale: Set<LeaseKey>;
-  readonly #deadlines = new DeadlineHeap();
+export type Board = ReturnType<typeof createBoard>;
+
+/** Creates the entries of all Leases on the page. A board exists while the page has readers. */
+export function createBoard(clock: Clock, source: LeaseSource) {
+  const rows = new Map<LeaseKey, { readonly text: string; readonly isHeld: boolean }>();
+  const stale = new Set(source.coordinatedLeases());
+  const deadlines = new DeadlineHeap();
   /** Milliseconds from a monotonic instant to the Unix epoch. Constant, so that an unchanged entry stays equal. */
-  readonly #wallOffsetMs: number;
-  #isLoaded = false;
+  const wallOffsetMs = wallMs(clock) - clock.now();
+  let isLoaded = false;
 
-  constructor(clock: Clock, source: LeaseSource) {
-    this.#clock = clock;
-    this.#source = source;
-    this.#wallOffsetMs = Number(clock.wallTime() / 1000n) - clock.now();
-    this.#stale = new Set(source.coordinatedLeases());
-  }
-
-  /**
-   * Call this when something about the Lease may have changed.
-   * @param isRenewalOnly true for a renewal, which does not change the entry of a held Lease.
-   */
-  touch(key: LeaseKey, isRenewalOnly = false): void {
-    if (!isRenewalOnly || this.rows.get(key)?.isHeld === false) this.#stale.add(key);
-  }
-
-  /** Updates up to `count` Leases that may have changed. Returns those that have changed or are gone. */
-  refresh(count: number): readonly LeaseKey[] {
-    const now = { monotonic: this.#clock.now(), wall: this.#clock.wallTime() };
-    let due = this.#deadlines.popDue(now.monotonic);
-    for (; due !== undefined; due = this.#deadlines.popDue(now.monotonic)) this.#stale.add(due);
-    const changed: LeaseKey[] = [];
-    for (const key of this.#stale.values().take(count)) {
-      this.#stale.delete(key);
-      if (this.#refreshOne(key, now)) changed.push(key);
-    }
-    this.#isLoaded ||= this.#stale.size === 0;
-    return changed;
-  }
-
-  /** Whether any Lease waits for its update. */
-  get isStale(): boolean {
-    return this.#stale.size > 0;
-  }
-
-  /** Whether all Leases that existed at the start have an entry. */
-  get isLoaded(): boolean {
-    return this.#isLoaded;
-  }
-
-  #refreshOne(key: LeaseKey, now: Now): boolean {
-    const input = this.#source.gather(key);
+  /** Updates the entry of a Lease. Returns whether it has changed or is gone. */
+  function update(key: LeaseKey, now: Now): boolean {
+    const input = source.gather(key);
     const isCoordinated = input.candidates.length > 0 || showsElection(input.lease);
     if (!isCoordinated) {
-      this.#deadlines.delete(key);
-      return this.rows.delete(key);
+      deadlines.delete(key);
+      return rows.delete(key);
     }
-    const { entry, until } = describeLease(input, now, this.#wallOffsetMs);
-    if (until === undefined) this.#deadlines.delete(key);
-    else this.#deadlines.set(key, until);
+    const { entry, until } = describeLease(input, now, wallOffsetMs);
+    if (until === undefined) deadlines.delete(key);
+    else deadlines.set(key, until);
     const text = pageJson(entry);
-    if (this.rows.get(key)?.text === text) return false;
-    this.rows.set(key, { text, isHeld: entry.isHeld });
+    if (rows.get(key)?.text === text) return false;
+    rows.set(key, { text, isHeld: entry.isHeld });
     return true;
   }
+
+  return {
+    rows,
+    /**
+     * Call this when something about the Lease may have changed.
+     * @param isRenewalOnly true for a renewal, which does not change the entry of a held Lease.
+     */
+    touch(key: LeaseKey, isRenewalOnly = false): void {
+      if (!isRenewalOnly || rows.get(key)?.isHeld === false) stale.add(key);
+    },
+    /** Updates up to `count` Leases that may have changed. Returns those that have changed or are gone. */
+    refresh(count: number): readonly LeaseKey[] {
+      const now = { monotonic: clock.now(), wall: clock.wallTime() };
+      let due = deadlines.popDue(now.monotonic);
+      for (; due !== undefined; due = deadlines.popDue(now.monotonic)) stale.add(due);
+      const changed: LeaseKey[] = [];
+      for (const key of stale.values().take(count)) {
+        stale.delete(key);
+        if (update(key, now)) changed.push(key);
+      }
+      isLoaded ||= stale.size === 0;
+      return changed;
+    },
+    /** Whether any Lease waits for its update. */
+    get isStale(): boolean {
+      return stale.size > 0;
+    },
+    /** Whether all Leases that existed at the start have an entry. */
+    get isLoaded(): boolean {
+      return isLoaded;
+    },
+  };
 }
 
 /** Reasons whose text contains a countdown in seconds. */
@@ -95,11 +87,7 @@ export const MAX_CANDIDATES = 100;
  * validity if nothing changes.
  * @param wallOffsetMs milliseconds from a monotonic instant to the Unix epoch.
  */
-export function describeLease(
-  input: ElectionInput,
-  now: Now,
-  wallOffsetMs: number,
-): { readonly entry: LeaseEntry; readonly until: Instant | undefined } {
+export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: number) {
   const { namespace, name } = input;
   const decision = decideElection(input, now);
   const view = surveyElection(input, now);
@@ -109,59 +97,53 @@ export function describeLease(
   const ranked = rank(supposed, decision, view, MAX_CANDIDATES);
   const isUnled = view.tenure.kind === 'vacant' && input.candidates.length > 0;
   const since = isUnled ? unledSince(input, view.tenure) : undefined;
+  // The timeout of a ping starts at the answer to the ping, which causes no event of its own.
+  const isPinging = decision.standings.some(
+    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
+  );
   const atWall = (at: Instant) => Math.round(at + wallOffsetMs);
   const ends = [
     decision.requeue.kind === 'at' ? decision.requeue.time : undefined,
     view.tenure.kind === 'held' ? view.tenure.expiresAt : view.tenure.reservation?.until,
     livenessExpiry(view),
-    ...(COUNTING_DOWN.has(reason) || hasPingInFlight(decision) ? [now.monotonic + COUNTDOWN_MS] : []),
+    ...(COUNTING_DOWN.has(reason) || isPinging ? [now.monotonic + COUNTDOWN_MS] : []),
   ];
-  return {
-    entry: {
-      key: leaseKey(namespace, name),
-      holder,
-      isHeld,
-      isUnled,
-      unledSince: since === undefined ? undefined : atWall(since),
-      preferredHolder,
-      strategy,
-      reason,
-      tone: toneOf({ isUnled, isHeld, reason, preferredHolder }),
-      waitingFor,
-      verdict: verdictOn(supposed, decision),
-      transitions: leaseTransitions,
-      candidates: ranked.map(({ binaryVersion, emulationVersion, priorityUntil, ...one }) => ({
-        name: one.name,
-        binary: binaryVersion,
-        emulation: emulationVersion,
-        priority: one.priority,
-        priorityUntil: priorityUntil === undefined ? undefined : Date.parse(priorityUntil),
-        state: one.state,
-        lostBy: one.lostBy,
-        isHolder: one.isHolder,
-        isPreferred: one.isPreferred,
-        renewedAt: atWall(now.monotonic - one.renewedSecondsAgo * 1000),
-      })),
-      total: decision.standings.length,
-      silent: standingsIn(decision.standings, 'Unresponsive', 'Expired').length,
-    },
-    until: earliestAfter(now.monotonic, ends),
+  const entry: LeaseEntry = {
+    key: leaseKey(namespace, name),
+    holder,
+    isHeld,
+    isUnled,
+    unledSince: since === undefined ? undefined : atWall(since),
+    preferredHolder,
+    strategy,
+    reason,
+    tone: toneOf({ isUnled, isHeld, reason, preferredHolder }),
+    waitingFor,
+    verdict: verdictOn(supposed, decision),
+    transitions: leaseTransitions,
+    candidates: ranked.map(({ binaryVersion, emulationVersion, priorityUntil, ...one }) => ({
+      name: one.name,
+      binary: binaryVersion,
+      emulation: emulationVersion,
+      priority: one.priority,
+      priorityUntil: priorityUntil === undefined ? undefined : Date.parse(priorityUntil),
+      state: one.state,
+      lostBy: one.lostBy,
+      isHolder: one.isHolder,
+      isPreferred: one.isPreferred,
+      renewedAt: atWall(now.monotonic - one.renewedSecondsAgo * 1000),
+    })),
+    total: decision.standings.length,
+    silent: standingsIn(decision.standings, 'Unresponsive', 'Expired').length,
   };
+  return { entry, until: earliestAfter(now.monotonic, ends) };
 }
 
-type ToneFacts = Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>;
-
-export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts): Tone {
+export function toneOf(entry: Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>): Tone {
+  const { isUnled, isHeld, reason, preferredHolder } = entry;
   const trouble = troubleLevel(reason);
   if (isUnled) return 'bad';
   if (trouble === 'warn') return 'warn';
   if (isStep(reason) || preferredHolder !== '') return 'busy';
   return isHeld && trouble === undefined ? 'good' : 'quiet';
-}
-
-/** Whether a ping is in flight. The timeout starts at the answer to the ping, which causes no event of its own. */
-function hasPingInFlight({ standings }: Decision): boolean {
-  return standings.some(
-    ({ state, observation: { ping } }) => state === 'Awaiting' && ping?.deliveredAt === undefined,
-  );
 }

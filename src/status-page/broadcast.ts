@@ -1,7 +1,7 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { Board, type LeaseSource } from './board.ts';
-import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
+import { type Board, createBoard, type LeaseSource } from './board.ts';
+import { type HelloMessage, type Messages, pageJson, type StateMessage, wallMs } from './wire.ts';
 
 interface BroadcastParts {
   readonly clock: Clock;
@@ -35,161 +35,138 @@ const MAX_UNSENT_BYTES = 512 * 1024;
 /** A reader that reads nothing for this time is disconnected, in milliseconds. */
 const MAX_STALL_MS = 30_000;
 
+export type Broadcast = ReturnType<typeof createBroadcast>;
+
 /**
  * Sends the board to all readers: first the complete board, then the changes, four times a second. A message contains
  * the current state of a Lease, so a slow reader only misses intermediate states. Without readers, the broadcast does
  * no work.
  */
-export class Broadcast {
-  readonly #parts: BroadcastParts;
-  readonly #readers = new Set<Reader>();
-  #board: Board | undefined;
-  #cancelTurn = () => {};
+export function createBroadcast(parts: BroadcastParts) {
+  const { clock, source, state, onError } = parts;
+  const readers = new Set<Reader>();
+  let board: Board | undefined;
+  let cancelTurn = () => {};
 
-  constructor(parts: BroadcastParts) {
-    this.#parts = parts;
+  function leave(reader: Reader): void {
+    readers.delete(reader);
+    if (readers.size > 0) return;
+    cancelTurn();
+    board = undefined;
   }
 
-  /** See {@link Board.touch}. */
-  touch(key: LeaseKey, isRenewalOnly = false): void {
-    this.#board?.touch(key, isRenewalOnly);
+  function end(reader: Reader): void {
+    reader.end();
+    leave(reader);
   }
 
-  /** Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many streams. */
-  join(sink: Sink): (() => void) | undefined {
-    if (this.#readers.size >= MAX_READERS) return undefined;
-    const { clock, source, hello } = this.#parts;
-    this.#board ??= new Board(clock, source);
-    const reader = new Reader(sink, clock, this.#board.rows.keys());
-    this.#readers.add(reader);
-    reader.send('hello', hello);
-    reader.sendBeat();
-    this.#schedule(0);
-    return () => this.#leave(reader);
-  }
-
-  /** Ends all streams. Destroys the streams of slow readers, which would not end soon. */
-  close(): void {
-    for (const reader of this.#readers) {
-      if (reader.hasRoom) reader.sink.end();
-      else reader.sink.destroy();
-      this.#leave(reader);
+  function turn(current: Board): void {
+    const changed = current.refresh(LEASES_PER_TURN);
+    const stateJson = pageJson(state());
+    for (const reader of readers) {
+      if (!reader.update(current, changed, stateJson)) end(reader);
     }
+    if (readers.size === 0) return;
+    const isBusy = current.isStale || readers.values().some((reader) => reader.isBehind());
+    schedule(isBusy ? PAUSE_MS : TICK_MS);
   }
 
-  #leave(reader: Reader): void {
-    this.#readers.delete(reader);
-    if (this.#readers.size > 0) return;
-    this.#cancelTurn();
-    this.#board = undefined;
-  }
-
-  #schedule(delayMs: number): void {
-    this.#cancelTurn();
-    this.#cancelTurn = this.#parts.clock.setTimer(() => {
+  function schedule(delayMs: number): void {
+    cancelTurn();
+    cancelTurn = clock.setTimer(() => {
       try {
-        if (this.#board) this.#turn(this.#board);
+        if (board) turn(board);
       } catch (error) {
-        this.close();
-        this.#parts.onError(error);
+        readers.forEach(end);
+        onError(error);
       }
     }, delayMs);
   }
 
-  #turn(board: Board): void {
-    const { state, electionsAfter } = this.#parts;
-    const changed = board.refresh(LEASES_PER_TURN);
-    const stateJson = pageJson(state());
-    for (const reader of this.#readers) {
-      reader.note(changed);
-      if (reader.hasRoom) reader.update(board, stateJson, electionsAfter);
-      else if (reader.isStalled) {
-        reader.sink.destroy();
-        this.#leave(reader);
-      }
-    }
-    if (this.#readers.size === 0) return;
-    const isBusy = board.isStale || this.#readers.values().some(({ isBehind }) => isBehind);
-    this.#schedule(isBusy ? PAUSE_MS : TICK_MS);
-  }
+  return {
+    /** Call this when something about the Lease may have changed, see {@link Board}. */
+    touch(key: LeaseKey, isRenewalOnly = false): void {
+      board?.touch(key, isRenewalOnly);
+    },
+    /** Starts a stream to `sink`. The returned function ends it. Returns undefined if there are too many streams. */
+    join(sink: Sink): (() => void) | undefined {
+      if (readers.size >= MAX_READERS) return undefined;
+      board ??= createBoard(clock, source);
+      const reader = startReader(sink, parts, board.rows.keys());
+      readers.add(reader);
+      schedule(0);
+      return () => leave(reader);
+    },
+    /** Ends all streams. */
+    close: () => readers.forEach(end),
+  };
 }
 
-/** A reader of the stream, and the changes that were not sent to it yet. */
-class Reader {
-  readonly sink: Sink;
-  readonly #clock: Clock;
+type Reader = ReturnType<typeof startReader>;
+
+/** Starts a stream to a reader. Keeps track of the changes that were not sent yet. */
+function startReader(sink: Sink, { clock, hello, electionsAfter }: BroadcastParts, keys: Iterable<LeaseKey>) {
   /** Leases that have changed since their last message. For a slow reader, only their keys are stored. */
-  readonly #pending: Set<LeaseKey>;
-  #isComplete = false;
-  #stateJson = '';
-  #lastElection = 0;
-  #wroteAt: Instant = 0;
+  const pending = new Set(keys);
+  let isComplete = false;
+  let sentState = '';
+  let lastElection = 0;
+  let wroteAt: Instant = 0;
   /** When the reader last had room for a message. */
-  #roomAt: Instant;
+  let roomAt = clock.now();
 
-  constructor(sink: Sink, clock: Clock, keys: Iterable<LeaseKey>) {
-    this.sink = sink;
-    this.#clock = clock;
-    this.#pending = new Set(keys);
-    this.#roomAt = clock.now();
+  const hasRoom = () => sink.writableLength <= MAX_UNSENT_BYTES;
+
+  /** This JSON has no line breaks, so it fits into one `data` field. */
+  function write(event: keyof Messages, json: string): void {
+    sink.write(`event: ${event}\ndata: ${json}\n\n`);
+    wroteAt = clock.now();
   }
 
-  /** Whether the first copy is incomplete, or more Leases are pending than fit into one message. */
-  get isBehind(): boolean {
-    return !this.#isComplete || this.#pending.size > LEASES_PER_TURN;
+  function send<E extends keyof Messages>(event: E, message: Messages[E]): void {
+    write(event, pageJson(message));
   }
 
-  get hasRoom(): boolean {
-    const hasRoom = this.sink.writableLength <= MAX_UNSENT_BYTES;
-    if (hasRoom) this.#roomAt = this.#clock.now();
-    return hasRoom;
+  function sendBeat(): void {
+    send('beat', { now: wallMs(clock) });
   }
 
-  get isStalled(): boolean {
-    return this.#clock.now() - this.#roomAt >= MAX_STALL_MS;
-  }
-
-  note(keys: readonly LeaseKey[]): void {
-    for (const key of keys) this.#pending.add(key);
-  }
-
-  send<E extends keyof Messages>(event: E, message: Messages[E]): void {
-    this.#write(event, pageJson(message));
-  }
-
-  sendBeat(): void {
-    this.send('beat', { now: Number(this.#clock.wallTime() / 1000n) });
-  }
-
-  update(board: Board, stateJson: string, electionsAfter: BroadcastParts['electionsAfter']): void {
-    if (stateJson !== this.#stateJson) this.#write('state', stateJson);
-    this.#stateJson = stateJson;
-    const elections = electionsAfter(this.#lastElection);
-    if (elections.length > 0) this.send('elections', elections);
-    this.#lastElection = elections.at(-1)?.id ?? this.#lastElection;
-    if (this.#pending.size > 0) this.#sendLeases(board);
-    if (!this.#isComplete && board.isLoaded && this.#pending.size === 0) {
-      this.#isComplete = true;
-      this.send('complete', { leases: board.rows.size });
-    }
-    if (this.#clock.now() - this.#wroteAt >= BEAT_MS) this.sendBeat();
-  }
-
-  #sendLeases({ rows }: Board): void {
+  function sendLeases({ rows }: Board): void {
     const changed: string[] = [];
     const gone: LeaseKey[] = [];
-    for (const key of this.#pending.values().take(LEASES_PER_TURN)) {
-      this.#pending.delete(key);
+    for (const key of pending.values().take(LEASES_PER_TURN)) {
+      pending.delete(key);
       const row = rows.get(key);
       if (row) changed.push(row.text);
       else gone.push(key);
     }
-    this.#write('leases', `{"changed":[${changed.join()}],"gone":${JSON.stringify(gone)}}`);
+    write('leases', `{"changed":[${changed.join()}],"gone":${JSON.stringify(gone)}}`);
   }
 
-  /** This JSON has no line breaks, so it fits into one `data` field. */
-  #write(event: keyof Messages, json: string): void {
-    this.sink.write(`event: ${event}\ndata: ${json}\n\n`);
-    this.#wroteAt = this.#clock.now();
-  }
+  send('hello', hello);
+  sendBeat();
+  return {
+    /** Whether the first copy is incomplete, or more Leases are pending than fit into one message. */
+    isBehind: () => !isComplete || pending.size > LEASES_PER_TURN,
+    /** Sends what fits. Returns false if the reader has read nothing for too long. */
+    update(board: Board, changed: readonly LeaseKey[], state: string): boolean {
+      for (const key of changed) pending.add(key);
+      if (!hasRoom()) return clock.now() - roomAt < MAX_STALL_MS;
+      roomAt = clock.now();
+      if (state !== sentState) write('state', state);
+      sentState = state;
+      const elections = electionsAfter(lastElection);
+      if (elections.length > 0) send('elections', elections);
+      lastElection = elections.at(-1)?.id ?? lastElection;
+      if (pending.size > 0) sendLeases(board);
+      if (!isComplete && board.isLoaded && pending.size === 0) {
+        isComplete = true;
+        send('complete', { leases: board.rows.size });
+      }
+      if (clock.now() - wroteAt >= BEAT_MS) sendBeat();
+      return true;
+    },
+    /** Ends the stream. Cuts a slow stream, which would not end soon. */
+    end: () => (hasRoom() ? sink.end() : sink.destroy()),
+  };
 }

@@ -3,36 +3,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { pipeline } from 'node:stream';
 import { constants, createGzip, type Gzip } from 'node:zlib';
-import { type ControllerEvent, isApplied, type WatchedResource } from '../controller/controller-event.ts';
+import { type ControllerEvent, isApplied } from '../controller/controller-event.ts';
+import type { ElectionController } from '../controller/election-controller.ts';
 import type { LockState } from '../controller/lock/lock-settings.ts';
 import { reasons } from '../election/decision.ts';
 import { adviceOn, lossTexts, stateTexts } from '../inspection/wording.ts';
 import { isAllowedHost } from '../support/address.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { LeaseSource } from './board.ts';
-import { Broadcast, MAX_READERS } from './broadcast.ts';
-import { Timeline } from './timeline.ts';
-import { type HelloMessage, type Messages, pageJson, type StateMessage } from './wire.ts';
+import { type Broadcast, createBroadcast, MAX_READERS } from './broadcast.ts';
+import { createTimeline } from './timeline.ts';
+import { type HelloMessage, type Messages, pageJson, type StateMessage, wallMs } from './wire.ts';
 
 interface WatchedCoordinator {
-  readonly controller: LeaseSource & {
-    hasSynced(resource: WatchedResource): boolean;
-    unwatchedSince(): Instant | undefined;
-  };
+  readonly controller: LeaseSource & Pick<ElectionController, 'hasSynced' | 'unwatchedSince'>;
   /** Undefined in a dry run. */
   readonly lock: { readonly state: Pick<LockState, 'kind' | 'holder'> } | undefined;
 }
 
-interface StatusPageParts {
+interface StatusPageParts extends Pick<HelloMessage, 'version' | 'namespaces' | 'notServedAdvice'> {
   readonly clock: Clock;
-  readonly version: string;
-  readonly namespaces: readonly string[];
-  readonly notServedAdvice: string;
   readonly onError: (error: unknown) => void;
 }
 
-/** The path of the page. The paths of all its other files begin with `/status/`. */
-const PAGE_PATH = '/';
+/** The paths of all files of the page begin with this, except that of the page itself. */
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
@@ -64,112 +58,34 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 };
 
-const TOO_MANY: Messages['refused'] = { why: `${MAX_READERS} pages are open already` };
 /** Delay before a refused page reconnects, in milliseconds. */
 const REFUSED_RETRY_MS = 10_000;
 
 /** The compression level. Low, for speed: the content is so repetitive that a higher level gains little. */
 const LEVEL = 3;
 
-export class StatusPage {
-  readonly #clock: Clock;
-  readonly #onError: (error: unknown) => void;
-  readonly #timeline: Timeline;
-  readonly #assets = loadAssets();
-  readonly #hello: HelloMessage;
-  #broadcast: Broadcast | undefined;
-  #api: StateMessage['api'] = 'unknown';
+export type StatusPage = ReturnType<typeof createStatusPage>;
+
+export function createStatusPage({ clock, onError, ...about }: StatusPageParts) {
+  const timeline = createTimeline(clock);
+  const assets = loadAssets();
+  let broadcast: Broadcast | undefined;
+  let api: StateMessage['api'] = 'unknown';
   /** When the caches stopped getting changes, on the monotonic clock and in milliseconds since the Unix epoch. */
-  #blind: { readonly since: Instant; readonly at: number } | undefined;
+  let blind: { readonly since: Instant; readonly at: number } | undefined;
 
-  constructor({ clock, version, namespaces, notServedAdvice, onError }: StatusPageParts) {
-    this.#clock = clock;
-    this.#onError = onError;
-    this.#timeline = new Timeline(clock);
-    const startedAt = Number(clock.wallTime() / 1000n);
-    this.#hello = { version, startedAt, namespaces, notServedAdvice, ...catalogue };
-  }
-
-  observe(event: ControllerEvent): void {
-    switch (event.type) {
-      case 'seen':
-        this.#broadcast?.touch(event.key, event.isRenewalOnly);
-        break;
-      case 'decided':
-        this.#timeline.decided(event.key, event.decision, event.input);
-        this.#broadcast?.touch(event.key);
-        break;
-      case 'written':
-        this.#broadcast?.touch(event.key);
-        if (isApplied(event)) this.#timeline.applied(event);
-        break;
-      case 'forgotten':
-        this.#timeline.forgotten(event.key);
-        this.#broadcast?.touch(event.key);
-        break;
-      case 'synced':
-        this.#api = 'served';
-        break;
-      case 'notServed':
-        this.#api = 'notServed';
-        break;
-      default:
-    }
-  }
-
-  /** Sets the coordinator. Before this call, the page is empty. */
-  watch({ controller, lock }: WatchedCoordinator): void {
-    this.#broadcast = new Broadcast({
-      clock: this.#clock,
-      source: controller,
-      onError: this.#onError,
-      electionsAfter: (id) => this.#timeline.after(id),
-      hello: this.#hello,
-      state: () => ({
-        replica: lock?.state.kind ?? 'dryRun',
-        lockHolder: lock?.state.holder,
-        api: this.#api,
-        ...this.#sight(controller),
-      }),
-    });
-  }
-
-  /** Whether the page handles a path (without its query). */
-  has(path: string): boolean {
-    return path === EVENTS_PATH || this.#assets.has(path);
-  }
-
-  answer(request: IncomingMessage, response: ServerResponse): void {
-    response.setHeaders(new Map(Object.entries(HEADERS)));
-    const [path = ''] = (request.url ?? '').split('?', 1);
-    const asset = this.#assets.get(path);
-    if (!isAllowedHost(request.headers.host)) {
-      response.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(NOT_ALLOWED_HOST);
-    } else if (asset) {
-      response.setHeader('Content-Length', asset.body.length);
-      response.writeHead(200, { 'Content-Type': asset.contentType }).end(asset.body);
-    } else {
-      this.#stream(request, response);
-    }
-  }
-
-  close(): void {
-    this.#broadcast?.close();
-  }
-
-  #sight(controller: WatchedCoordinator['controller']): Pick<StateMessage, 'hasSynced' | 'blindSince'> {
+  function sight(controller: WatchedCoordinator['controller']) {
     const hasSynced = controller.hasSynced('leases') && controller.hasSynced('leasecandidates');
     const since = controller.unwatchedSince();
-    const blindMs = since === undefined ? 0 : this.#clock.now() - since;
+    const blindMs = since === undefined ? 0 : clock.now() - since;
     if (!hasSynced || since === undefined || blindMs < WATCH_RESTART_MS) return { hasSynced };
     // Compute this only once. The two clocks drift, so another value would count as a change and be sent again.
-    if (this.#blind?.since !== since) {
-      this.#blind = { since, at: Math.round(Number(this.#clock.wallTime() / 1000n) - blindMs) };
-    }
-    return { hasSynced, blindSince: this.#blind.at };
+    if (blind?.since !== since) blind = { since, at: Math.round(wallMs(clock) - blindMs) };
+    return { hasSynced, blindSince: blind.at };
   }
 
-  #stream(request: IncomingMessage, response: ServerResponse): void {
+  function stream(request: IncomingMessage, response: ServerResponse): void {
+    const isCompressed = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       // Disables the buffering of proxies.
@@ -177,19 +93,77 @@ export class StatusPage {
       // Without this, a closing server would wait for the next request of this connection.
       Connection: 'close',
       Vary: 'Accept-Encoding',
-      ...(acceptsGzip(request) && { 'Content-Encoding': 'gzip' }),
+      ...(isCompressed && { 'Content-Encoding': 'gzip' }),
     });
     if (request.method === 'HEAD') {
       response.end();
       return;
     }
     response.flushHeaders();
-    const sink = acceptsGzip(request) ? compressedTo(response) : response;
-    const leave = this.#broadcast?.join(sink);
+    const sink = isCompressed ? compressedTo(response) : response;
+    const leave = broadcast?.join(sink);
     // An EventSource reconnects on its own after a complete answer, but not after an error.
-    if (!leave) sink.end(`retry: ${REFUSED_RETRY_MS}\nevent: refused\ndata: ${pageJson(TOO_MANY)}\n\n`);
+    const refusal: Messages['refused'] = { why: `${MAX_READERS} pages are open already` };
+    if (!leave) sink.end(`retry: ${REFUSED_RETRY_MS}\nevent: refused\ndata: ${pageJson(refusal)}\n\n`);
     response.once('close', () => leave?.());
   }
+
+  return {
+    observe(event: ControllerEvent): void {
+      switch (event.type) {
+        case 'seen':
+          broadcast?.touch(event.key, event.isRenewalOnly);
+          break;
+        case 'decided':
+          timeline.decided(event.key, event.decision, event.input);
+          broadcast?.touch(event.key);
+          break;
+        case 'written':
+          if (isApplied(event)) timeline.applied(event);
+          broadcast?.touch(event.key);
+          break;
+        case 'forgotten':
+          timeline.forgotten(event.key);
+          broadcast?.touch(event.key);
+          break;
+        case 'synced':
+          api = 'served';
+          break;
+        case 'notServed':
+          api = 'notServed';
+          break;
+        default:
+      }
+    },
+    /** Sets the coordinator. Before this call, the page is empty. */
+    watch({ controller, lock }: WatchedCoordinator): void {
+      broadcast = createBroadcast({
+        clock,
+        source: controller,
+        onError,
+        electionsAfter: timeline.after,
+        hello: { ...about, startedAt: wallMs(clock), ...catalogue },
+        state: () => ({
+          replica: lock?.state.kind ?? 'dryRun',
+          lockHolder: lock?.state.holder,
+          api,
+          ...sight(controller),
+        }),
+      });
+    },
+    /** Whether the page handles a path (without its query). */
+    has: (path: string) => path === EVENTS_PATH || assets.has(path),
+    answer(request: IncomingMessage, response: ServerResponse): void {
+      response.setHeaders(new Map(Object.entries(HEADERS)));
+      const [path = ''] = (request.url ?? '').split('?', 1);
+      const asset = assets.get(path);
+      if (!isAllowedHost(request.headers.host))
+        response.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(NOT_ALLOWED_HOST);
+      else if (asset) response.writeHead(200, asset.headers).end(asset.body);
+      else stream(request, response);
+    },
+    close: () => broadcast?.close(),
+  };
 }
 
 /** The explanations of all words that the page shows. */
@@ -199,20 +173,11 @@ export const catalogue: Pick<HelloMessage, 'advice' | 'states' | 'losses'> = {
   losses: lossTexts,
 };
 
-function acceptsGzip({ headers }: IncomingMessage): boolean {
-  return /\bgzip\b/.test(headers['accept-encoding'] ?? '');
-}
-
 /** Returns a stream that compresses each message separately, so that the page gets it at once. */
 function compressedTo(response: ServerResponse): Gzip {
   const gzip = createGzip({ level: LEVEL, flush: constants.Z_SYNC_FLUSH });
   pipeline(gzip, response, () => {});
   return gzip;
-}
-
-interface Asset {
-  readonly contentType: string;
-  readonly body: Buffer;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -223,14 +188,16 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Reads the files of the page, by their paths. */
-function loadAssets(): ReadonlyMap<string, Asset> {
+function loadAssets() {
   const folder = new URL('./page/', import.meta.url);
   return new Map(
-    readdirSync(folder).flatMap((file): [string, Asset][] => {
+    readdirSync(folder).flatMap((file) => {
       const contentType = CONTENT_TYPES[extname(file)];
       if (contentType === undefined) return [];
-      const path = file === 'index.html' ? PAGE_PATH : `${ASSETS_PATH}${file}`;
-      return [[path, { contentType, body: readFileSync(new URL(file, folder)) }]];
+      const path = file === 'index.html' ? '/' : `${ASSETS_PATH}${file}`;
+      const body = readFileSync(new URL(file, folder));
+      const headers = { 'Content-Type': contentType, 'Content-Length': body.length };
+      return [[path, { headers, body }] as const];
     }),
   );
 }

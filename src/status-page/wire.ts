@@ -1,5 +1,7 @@
 import type { Reason } from '../election/decision.ts';
 import type { CandidateState } from '../election/view.ts';
+import type { LeaseStatus, RankedCandidate } from '../inspection/lease-status.ts';
+import type { Clock } from '../support/clock.ts';
 import { bounded, printable, printableJson } from '../support/text.ts';
 import type { LeaseEvent } from '../telemetry/lease-event.ts';
 
@@ -50,19 +52,13 @@ export interface StateMessage {
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
 /** The state of a Lease. An entry does not change without an event. */
-export interface LeaseEntry {
+export interface LeaseEntry
+  extends Pick<LeaseStatus, 'holder' | 'isHeld' | 'preferredHolder' | 'strategy' | 'reason'> {
   readonly key: string;
-  /** The holderIdentity, valid or not; empty for none. */
-  readonly holder: string;
-  readonly isHeld: boolean;
   /** Whether there are candidates but no valid holder. */
   readonly isUnled: boolean;
   /** When the Lease lost its leader; absent if the replica did not see that. */
   readonly unledSince?: number | undefined;
-  /** Empty for none. */
-  readonly preferredHolder: string;
-  readonly strategy: string;
-  readonly reason: Reason;
   readonly tone: Tone;
   readonly waitingFor?: string | undefined;
   readonly verdict: string;
@@ -75,19 +71,13 @@ export interface LeaseEntry {
   readonly silent: number;
 }
 
-export interface CandidateEntry {
-  readonly name: string;
+export interface CandidateEntry
+  extends Pick<RankedCandidate, 'name' | 'priority' | 'state' | 'isHolder' | 'isPreferred'> {
   readonly binary?: string | undefined;
   readonly emulation?: string | undefined;
-  readonly priority: number;
-  /** The end of the priority; absent if there is none. */
   readonly priorityUntil?: number | undefined;
-  readonly state: CandidateState;
   /** One of the words in `losses`; absent for the best candidate. */
   readonly lostBy?: string | undefined;
-  readonly isHolder: boolean;
-  readonly isPreferred: boolean;
-  /** The last observed renewal. */
   readonly renewedAt: number;
 }
 
@@ -100,13 +90,18 @@ export interface ElectionEntry {
   readonly what: LeaseEvent['reason'];
   readonly isWarning: boolean;
   readonly text: string;
-  /** The candidates that were not chosen, with the reasons. */
   readonly passedOver: readonly PassedOver[];
   /** Number of further candidates that were not chosen. */
   readonly more: number;
 }
 
+/** A candidate that was not chosen, with the reason. */
 export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> & { readonly lostBy: string };
+
+/** Returns the time of a message. */
+export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
+  return Number(clock.wallTime() / 1000n);
+}
 
 /** Characters of JSON above which long texts are searched for. */
 const LARGE = 4 * 1024;

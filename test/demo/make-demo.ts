@@ -1,4 +1,4 @@
-import { DemoWorld } from '../../src/demo/demo-world.ts';
+import { createDemoWorld, type DemoWorld } from '../../src/demo/demo-world.ts';
 import type { SampleTiming } from '../../src/demo/sample-candidate.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';
 import { runSettings } from '../../src/settings/run-settings.ts';
@@ -28,7 +28,7 @@ export class SimDemo {
 
   constructor() {
     const given = { leaseDurationSeconds: '4s', electionDurationMs: '1s', listen: 'off' };
-    this.world = new DemoWorld({
+    this.world = createDemoWorld({
       clock: this.clock,
       timing,
       settings: resolveSettings(runSettings, given, {}),

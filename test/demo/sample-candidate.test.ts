@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { specOf } from '../../src/coordination/raw-object.ts';
-import { SampleCandidate } from '../../src/demo/sample-candidate.ts';
+import { createSampleCandidate, type SampleCandidate } from '../../src/demo/sample-candidate.ts';
 import { ParticipantStage } from '../participant/participant-stage.ts';
 import { timing } from './make-demo.ts';
 
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 async function started(): Promise<SampleCandidate> {
-  const sample = new SampleCandidate({
+  const sample = createSampleCandidate({
     client: stage.connect(),
     clock: stage.clock,
     identity: {

@@ -1,4 +1,9 @@
-import { SampleCandidate, type SampleIdentity, type SampleTiming } from '../../src/demo/sample-candidate.ts';
+import {
+  createSampleCandidate,
+  type SampleCandidate,
+  type SampleIdentity,
+  type SampleTiming,
+} from '../../src/demo/sample-candidate.ts';
 import { createClient } from '../../src/kubernetes/client.ts';
 import { type Leadership, overlapsOf } from '../control-plane/leaderships.ts';
 import { Changes } from './changes.ts';
@@ -72,7 +77,7 @@ export function startParticipants(cluster: EmbeddedCluster): Participants {
         const open = all[index];
         if (open) all[index] = { ...open, until: nowMicros() };
       }
-      const candidate = new SampleCandidate({
+      const candidate = createSampleCandidate({
         client,
         clock: patientClock,
         identity,

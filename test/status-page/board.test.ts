@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { recordPing } from '../../src/election/candidate-observation.ts';
-import { Board, describeLease, MAX_CANDIDATES, toneOf } from '../../src/status-page/board.ts';
+import {
+  type Board,
+  createBoard,
+  describeLease,
+  MAX_CANDIDATES,
+  toneOf,
+} from '../../src/status-page/board.ts';
 import type { LeaseEntry, Tone } from '../../src/status-page/wire.ts';
 import {
   type CandidateBuilder,
@@ -29,7 +35,7 @@ beforeEach(() => {
 
 /** A board with its input of observations. */
 function makeBoard(): Board {
-  const made = new Board(clock, leases);
+  const made = createBoard(clock, leases);
   leases.onSeen = (key, isRenewalOnly) => made.touch(key, isRenewalOnly);
   return made;
 }

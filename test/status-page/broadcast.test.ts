@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Broadcast, MAX_READERS } from '../../src/status-page/broadcast.ts';
+import { type Broadcast, createBroadcast, MAX_READERS } from '../../src/status-page/broadcast.ts';
 import { catalogue } from '../../src/status-page/status-page.ts';
 import type { ElectionEntry, StateMessage } from '../../src/status-page/wire.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -25,7 +25,7 @@ function build(): void {
   elections = [];
   errors = [];
   leases.onSeen = (key, isRenewalOnly) => broadcast.touch(key, isRenewalOnly);
-  broadcast = new Broadcast({
+  broadcast = createBroadcast({
     clock,
     source: leases,
     electionsAfter: (after) => elections.filter(({ id }) => id > after),

@@ -1,5 +1,5 @@
 import { type HttpServer, startHttpServer } from '../../src/processes/http-server.ts';
-import { StatusPage } from '../../src/status-page/status-page.ts';
+import { createStatusPage } from '../../src/status-page/status-page.ts';
 import type { Clock, Instant } from '../../src/support/clock.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { SimLeases } from './make-leases.ts';
@@ -15,7 +15,7 @@ export async function servePage({
   unwatchedSince?: () => Instant | undefined;
 } = {}): Promise<{ leases: SimLeases; server: HttpServer }> {
   const leases = new SimLeases(clock);
-  const page = new StatusPage({
+  const page = createStatusPage({
     clock,
     version: 'test',
     namespaces: [],

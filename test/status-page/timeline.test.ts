@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { decideElection } from '../../src/election/decide.ts';
 import type { Decision } from '../../src/election/decision.ts';
 import type { ElectionInput } from '../../src/election/view.ts';
-import { Timeline } from '../../src/status-page/timeline.ts';
+import { createTimeline } from '../../src/status-page/timeline.ts';
 import {
   type InputBuilder,
   makeCandidate,
@@ -19,11 +19,11 @@ const newer = makeCandidate('newer').versions('1.36.0', '1.35.0');
 const dissenter = makeCandidate('dissenter').versions('1.36.0').wants('example.com/other');
 
 let clock: VirtualClock;
-let timeline: Timeline;
+let timeline: ReturnType<typeof createTimeline>;
 
 beforeEach(() => {
   clock = new VirtualClock();
-  timeline = new Timeline(clock);
+  timeline = createTimeline(clock);
 });
 
 /** A decision is made and its writes succeed. */

@@ -12,7 +12,7 @@ const LOOK_MS = 1000;
  * Keeps a connection to the stream of messages while the page is visible. A hidden page needs no connection, and a
  * browser has at most six connections per server for all tabs.
  * @param {Handlers} handlers
- * @param {(connection: Connection) => void} onChange
+ * @param {(connection: Connection) => void} onChange called for each change and after each message
  */
 export function connect(handlers, onChange) {
   /** @type {EventSource | undefined} */
@@ -33,14 +33,12 @@ export function connect(handlers, onChange) {
     for (const [event, handle] of Object.entries(handlers)) {
       source?.addEventListener(event, ({ data }) => {
         heardAt = silentSince = Date.now();
+        isLost = false;
+        why = '';
         handle(JSON.parse(data));
+        onChange({ kind: 'live' });
       });
     }
-    source?.addEventListener('hello', () => {
-      isLost = false;
-      why = '';
-      onChange({ kind: 'live' });
-    });
     source?.addEventListener('refused', ({ data }) => {
       ({ why } = JSON.parse(data));
     });

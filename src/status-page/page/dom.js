@@ -1,47 +1,40 @@
 import { clockText, durationText } from './words.js';
 
 /**
- * The content of an element: text, which is never markup, or nodes. `true` shows the element unchanged.
- * Without content, the element is hidden.
- * @typedef {string | boolean | undefined | readonly (Node | string)[]} Content
+ * The content of an element: text, which is never markup, nodes, or the time of a `<time>` element. `true` shows the
+ * element unchanged. Without content, the element is hidden.
+ * @typedef {string | number | boolean | undefined | readonly (Node | string)[]} Content
+ * @typedef {Readonly<Record<string, Content>>} Parts by their selectors
+ * @import { Tone } from '../wire.ts'
  */
 
-/**
- * @template {HTMLElement} T
- * @param {string} id
- * @param {new () => T} type
- * @returns {T}
- */
-export function find(id, type) {
-  const element = document.getElementById(id);
-  if (!(element instanceof type)) throw new Error(`the page has no ${type.name} #${id}`);
-  return element;
+/** @type {(root: ParentNode, selector: string) => HTMLElement} */
+export function partOf(root, selector) {
+  const part = root.querySelector(selector);
+  if (!(part instanceof HTMLElement)) throw new Error(`the page has no ${selector}`);
+  return part;
 }
 
-/** @type {(element: Element, selector: string) => HTMLElement} */
-export function partOf(element, selector) {
-  const part = element.querySelector(selector);
-  if (!(part instanceof HTMLElement)) throw new Error(`#${element.id} has no part ${selector}`);
-  return part;
+/** @type {(id: string) => HTMLElement} */
+export function find(id) {
+  return partOf(document, `#${id}`);
 }
 
 /**
  * Copies a template of index.html, and fills it in.
- *
- * @param {string} id
- * @param {Readonly<Record<string, Content>>} parts by their selectors
+ * @type {(id: string, parts: Parts, tone?: Tone) => HTMLElement}
  */
-export function copy(id, parts) {
-  const copied = find(id, HTMLTemplateElement).content.firstElementChild?.cloneNode(true);
-  if (!(copied instanceof HTMLElement)) throw new Error(`the template #${id} is empty`);
+export function copy(id, parts, tone) {
+  const { content } = /** @type {HTMLTemplateElement} */ (find(id));
+  const copied = partOf(document.importNode(content, true), '*');
+  if (tone) copied.dataset['tone'] = tone;
   fill(copied, parts);
   return copied;
 }
 
 /**
  * Sets the content of parts of an element. If a text is unchanged, the browser does not lay it out or announce it again.
- * @param {Element} element
- * @param {Readonly<Record<string, Content>>} parts by their selectors
+ * @type {(element: Element, parts: Parts) => void}
  */
 export function fill(element, parts) {
   for (const [selector, content] of Object.entries(parts)) {
@@ -49,17 +42,13 @@ export function fill(element, parts) {
     part.hidden = !content;
     if (typeof content === 'string') setText(part, content);
     else if (typeof content === 'object') part.replaceChildren(...content);
+    else if (typeof content === 'number') part.setAttribute('datetime', new Date(content).toISOString());
   }
 }
 
 /** @type {(element: Element, text: string) => void} */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
-}
-
-/** Makes a `<time>` element show a time. @type {(element: Element, at: number) => void} */
-export function setTime(element, at) {
-  if (element instanceof HTMLTimeElement) element.dateTime = new Date(at).toISOString();
 }
 
 /** Makes an element that shows how long ago something was. @param {number} at */

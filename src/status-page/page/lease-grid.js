@@ -9,87 +9,37 @@ const OVERSCAN = 8;
 const MOST_DOTS = 6;
 
 /**
- * The Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. The keys select a row
+ * Shows Leases as a grid. Only the visible rows exist in the document. The focus stays on the grid. The keys select a row
  * and open it.
+ * @param {HTMLElement} root
+ * @param {(key: string, isByKeyboard: boolean) => void} onOpen
  */
-export class LeaseGrid {
-  #root;
-  #head;
-  #body;
-  #onOpen;
+export function leaseGrid(root, onOpen) {
+  const head = partOf(root, '.head');
+  const body = partOf(root, '.body');
   /** @type {readonly LeaseEntry[]} */
-  #entries = [];
+  let entries = [];
   /** The Lease of the active row. @type {string | undefined} */
-  #activeKey;
-  #activeIndex = 0;
+  let activeKey;
+  let activeIndex = 0;
   /** @type {string | undefined} */
-  #openKey;
+  let openKey;
   /** The entry that each row shows. @type {WeakMap<HTMLElement, LeaseEntry>} */
-  #shownEntries = new WeakMap();
+  const shownEntries = new WeakMap();
 
-  /**
-   * @param {HTMLElement} root
-   * @param {(key: string, isByKeyboard: boolean) => void} onOpen
-   */
-  constructor(root, onOpen) {
-    this.#root = root;
-    this.#head = partOf(root, '.head');
-    this.#body = partOf(root, '.body');
-    this.#onOpen = onOpen;
-    root.addEventListener('scroll', () => this.#render(), { passive: true });
-    root.addEventListener('keydown', (event) => this.#onKey(event));
-    this.#body.addEventListener('click', (event) => this.#onClick(event));
-    new ResizeObserver(() => this.#render()).observe(root);
-  }
+  const rowHeight = () => Number.parseFloat(getComputedStyle(root).getPropertyValue('--row-height'));
+  const viewHeight = () => root.clientHeight - head.offsetHeight;
+  const pageRows = () => Math.max(1, Math.floor(viewHeight() / rowHeight()));
 
-  /**
-   * @param {readonly LeaseEntry[]} entries
-   * @param {string | undefined} openKey
-   */
-  show(entries, openKey) {
-    this.#entries = entries;
-    this.#openKey = openKey;
-    // Keep the active Lease when its position changes.
-    const index = entries.findIndex(({ key }) => key === this.#activeKey);
-    this.#activate(index < 0 ? this.#activeIndex : index);
-    this.#root.setAttribute('aria-rowcount', String(entries.length + 1));
-    this.#render();
-  }
-
-  /** Activates a Lease and scrolls it into view. @param {string} key */
-  reveal(key) {
-    const index = this.#entries.findIndex((entry) => entry.key === key);
-    if (index >= 0) this.#moveTo(index);
-  }
-
-  /** Scrolls to the first Lease at the next rendering. */
-  toTop() {
-    this.#root.scrollTop = 0;
-    this.#activeIndex = 0;
-    this.#activeKey = undefined;
-  }
-
-  get #rowHeight() {
-    return Number.parseFloat(getComputedStyle(this.#root).getPropertyValue('--row-height'));
-  }
-
-  get #viewHeight() {
-    return this.#root.clientHeight - this.#head.offsetHeight;
-  }
-
-  get #pageRows() {
-    return Math.max(1, Math.floor(this.#viewHeight / this.#rowHeight));
-  }
-
-  #render() {
-    const rowHeight = this.#rowHeight;
-    const first = Math.max(0, Math.floor(this.#root.scrollTop / rowHeight) - OVERSCAN);
-    const shown = this.#entries.slice(first, first + this.#pageRows + 2 * OVERSCAN + 1);
-    const { children, style } = this.#body;
-    style.height = `${this.#entries.length * rowHeight}px`;
-    style.paddingTop = `${first * rowHeight}px`;
-    while (children.length < shown.length) this.#body.append(copy('row', {}));
-    while (children.length > shown.length) this.#body.lastElementChild?.remove();
+  function render() {
+    const height = rowHeight();
+    const first = Math.max(0, Math.floor(root.scrollTop / height) - OVERSCAN);
+    const shown = entries.slice(first, first + pageRows() + 2 * OVERSCAN + 1);
+    const { children, style } = body;
+    style.height = `${entries.length * height}px`;
+    style.paddingTop = `${first * height}px`;
+    while (children.length < shown.length) body.append(copy('row', {}));
+    while (children.length > shown.length) body.lastElementChild?.remove();
     let activeId = '';
     for (const [offset, entry] of shown.entries()) {
       const row = children[offset];
@@ -97,66 +47,84 @@ export class LeaseGrid {
       row.id = `lease-${first + offset}`;
       row.dataset['key'] = entry.key;
       row.setAttribute('aria-rowindex', String(first + offset + 2));
-      row.setAttribute('aria-selected', String(entry.key === this.#openKey));
-      row.classList.toggle('active', entry.key === this.#activeKey);
-      if (entry.key === this.#activeKey) activeId = row.id;
+      row.setAttribute('aria-selected', String(entry.key === openKey));
+      row.classList.toggle('active', entry.key === activeKey);
+      if (entry.key === activeKey) activeId = row.id;
       // Skip an unchanged row: the page renders every second, and most rows stay the same.
-      if (this.#shownEntries.get(row) !== entry) fillRow(row, entry);
-      this.#shownEntries.set(row, entry);
+      if (shownEntries.get(row) !== entry) fillRow(row, entry);
+      shownEntries.set(row, entry);
     }
-    this.#root.setAttribute('aria-activedescendant', activeId);
+    root.setAttribute('aria-activedescendant', activeId);
   }
 
   /** @param {number} index */
-  #activate(index) {
-    this.#activeIndex = Math.max(0, Math.min(this.#entries.length - 1, index));
-    this.#activeKey = this.#entries[this.#activeIndex]?.key;
+  function activate(index) {
+    activeIndex = Math.max(0, Math.min(entries.length - 1, index));
+    activeKey = entries[activeIndex]?.key;
   }
 
   /** @param {number} index */
-  #moveTo(index) {
-    this.#activate(index);
-    const top = this.#activeIndex * this.#rowHeight;
-    const lowest = top + this.#rowHeight - this.#viewHeight;
-    this.#root.scrollTop = Math.min(top, Math.max(lowest, this.#root.scrollTop));
-    this.#render();
+  function moveTo(index) {
+    activate(index);
+    const top = activeIndex * rowHeight();
+    const lowest = top + rowHeight() - viewHeight();
+    root.scrollTop = Math.min(top, Math.max(lowest, root.scrollTop));
+    render();
   }
 
-  /** @param {KeyboardEvent} event */
-  #onKey(event) {
+  root.addEventListener('scroll', render, { passive: true });
+  root.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = this.#activeIndex;
     /** @type {Readonly<Record<string, number>>} */
     const targets = {
-      ArrowDown: at + 1,
-      j: at + 1,
-      ArrowUp: at - 1,
-      k: at - 1,
-      PageDown: at + this.#pageRows,
-      PageUp: at - this.#pageRows,
+      ArrowDown: activeIndex + 1,
+      j: activeIndex + 1,
+      ArrowUp: activeIndex - 1,
+      k: activeIndex - 1,
+      PageDown: activeIndex + pageRows(),
+      PageUp: activeIndex - pageRows(),
       Home: 0,
-      End: this.#entries.length - 1,
+      End: entries.length - 1,
     };
     const target = targets[event.key];
-    if (target !== undefined) this.#moveTo(target);
+    if (target !== undefined) moveTo(target);
     else if (event.key !== 'Enter' && event.key !== ' ') return;
-    else if (this.#activeKey !== undefined) this.#onOpen(this.#activeKey, true);
+    else if (activeKey !== undefined) onOpen(activeKey, true);
     event.preventDefault();
-  }
-
-  /** @param {MouseEvent} event */
-  #onClick({ target }) {
+  });
+  body.addEventListener('click', ({ target }) => {
     const row = target instanceof Element ? target.closest('[data-key]') : null;
     const key = row?.getAttribute('data-key');
-    if (key) this.#onOpen(key, false);
-  }
+    if (key) onOpen(key, false);
+  });
+  new ResizeObserver(render).observe(root);
+
+  return {
+    /** @type {(entries: readonly LeaseEntry[], openKey: string | undefined) => void} */
+    show(nextEntries, nextOpenKey) {
+      entries = nextEntries;
+      openKey = nextOpenKey;
+      // Keep the active Lease when its position changes.
+      const index = entries.findIndex(({ key }) => key === activeKey);
+      activate(index < 0 ? activeIndex : index);
+      root.setAttribute('aria-rowcount', String(entries.length + 1));
+      render();
+    },
+    /** Activates a Lease and scrolls it into view. @param {string} key */
+    reveal(key) {
+      const index = entries.findIndex((entry) => entry.key === key);
+      if (index >= 0) moveTo(index);
+    },
+    /** Scrolls to the first Lease at the next rendering. */
+    toTop() {
+      root.scrollTop = 0;
+      activeIndex = 0;
+      activeKey = undefined;
+    },
+  };
 }
 
-/**
- * Shows a Lease in a row. A row may have shown another Lease before.
- * @param {HTMLElement} row
- * @param {LeaseEntry} entry
- */
+/** Shows a Lease in a row, which may have shown another. @type {(row: HTMLElement, entry: LeaseEntry) => void} */
 function fillRow(row, entry) {
   const { namespace, name } = splitKey(entry.key);
   const { silent, tone, total } = entry;
@@ -172,7 +140,7 @@ function fillRow(row, entry) {
     '.preferred': entry.preferredHolder && ` → ${entry.preferredHolder}`,
     '.since': sinceText(entry),
     '.reason': entry.reason,
-    '.dots': dots.map(dotOf),
+    '.dots': dots.map((candidate) => copy('dot', {}, candidateTone(candidate))),
     '.number': silent > 0 ? `${total}, ${silent} silent` : String(total),
     '.strategy': entry.strategy || 'none',
   });
@@ -182,12 +150,4 @@ function fillRow(row, entry) {
 function sinceText({ holder, unledSince }) {
   if (unledSince === undefined) return undefined;
   return holder === '' ? [' for ', elapsedSince(unledSince)] : [' until ', elapsedSince(unledSince), ' ago'];
-}
-
-/** @param {LeaseEntry['candidates'][number]} candidate */
-function dotOf(candidate) {
-  const dot = document.createElement('i');
-  dot.className = 'dot';
-  dot.dataset['tone'] = candidateTone(candidate);
-  return dot;
 }

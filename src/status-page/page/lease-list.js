@@ -3,16 +3,15 @@
  * @typedef {keyof typeof filters} Filter
  */
 
-/** Whether a Lease matches a filter. The filters have the same names as in index.html. */
+/**
+ * Whether a Lease matches a filter. The filters have the same names as in index.html.
+ * @satisfies {Readonly<Record<string, (entry: LeaseEntry) => boolean>>}
+ */
 export const filters = {
   all: () => true,
-  /** @param {LeaseEntry} entry */
   unled: ({ isUnled }) => isUnled,
-  /** @param {LeaseEntry} entry */
   conflict: ({ reason }) => reason === 'StrategyConflict',
-  /** @param {LeaseEntry} entry */
   changing: ({ preferredHolder }) => preferredHolder !== '',
-  /** @param {LeaseEntry} entry */
   silent: ({ silent }) => silent > 0,
 };
 
@@ -57,9 +56,8 @@ export class LeaseList {
       this.#isSorted = true;
     }
     const words = query.toLowerCase().split(/\s+/);
-    const found = [...this.#rows.values()].filter(({ searched }) =>
-      words.every((word) => searched.includes(word)),
-    );
+    const rows = [...this.#rows.values()];
+    const found = rows.filter(({ searched }) => words.every((word) => searched.includes(word)));
     const entries = found.map(({ entry }) => entry);
     return {
       shown: entries.filter(filters[filter]),

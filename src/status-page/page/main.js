@@ -1,6 +1,6 @@
 import { connect } from './connection.js';
-import { copy, fill, find, partOf, setText, setTime, updateTimes } from './dom.js';
-import { LeaseGrid } from './lease-grid.js';
+import { copy, fill, find, partOf, setText, updateTimes } from './dom.js';
+import { leaseGrid } from './lease-grid.js';
 import { filters, LeaseList } from './lease-list.js';
 import { emptyTexts, noticesFor } from './notices.js';
 import { electionList, showDetail } from './side.js';
@@ -17,20 +17,18 @@ const REMEMBERED = 200;
 /** Time without typing after which a screen reader announces the number of results, in milliseconds. */
 const ANNOUNCE_MS = 800;
 
-let leases = new LeaseList();
-/** The Leases of a new connection. They replace `leases` when the first copy is complete. */
-let arriving = leases;
-/** Newest first. @type {readonly ElectionEntry[]} */
-let elections = [];
-/** Those of a new connection. They replace `elections` at the same time. @type {readonly ElectionEntry[]} */
-let arrivingElections = [];
+/** What one connection has sent. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
+
+/** The shown data, the newest election first. @type {Copy} */
+let known = { leases: new LeaseList(), elections: [], isComplete: false };
+/** The data of the last connection. It replaces `known` when it is complete. */
+let arriving = known;
 /** @type {HelloMessage | undefined} */
 let words;
 /** @type {StateMessage | undefined} */
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-let isComplete = false;
 /** Difference between the clocks of the replica and of this machine, in milliseconds. */
 let clockOffsetMs = 0;
 /** The Lease whose details are shown. */
@@ -41,13 +39,13 @@ let shownNotices = '';
 let announcement;
 
 const { body } = document;
-const search = find('search', HTMLInputElement);
-const filterBox = find('filters', HTMLElement);
-const gridRoot = find('leases', HTMLElement);
-const side = find('side', HTMLElement);
-const timeline = find('elections', HTMLElement);
+const search = /** @type {HTMLInputElement} */ (find('search'));
+const filterBox = find('filters');
+const gridRoot = find('leases');
+const side = find('side');
+const timeline = find('elections');
 const showElections = electionList(timeline);
-const grid = new LeaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
+const grid = leaseGrid(gridRoot, (key, isByKeyboard) => open(key, gridRoot, isByKeyboard));
 /** The element from which the details were opened. It gets the focus back. */
 let opener = gridRoot;
 
@@ -57,31 +55,20 @@ connect(
       // Reload, because this version of the page may not understand the messages of another version.
       if (words && words.version !== message.version) location.reload();
       words = message;
-      isComplete = false;
-      arrivingElections = [];
-      arriving = new LeaseList();
-      if (leases.size === 0) leases = arriving;
-      setTime(partOf(timeline, '.none time'), message.startedAt);
-      plan();
+      arriving = { leases: new LeaseList(), elections: [], isComplete: false };
+      if (known.leases.size === 0 && known.elections.length === 0) known = arriving;
+      fill(timeline, { '.none time': message.startedAt });
     },
     state: (message) => {
       state = message;
-      plan();
     },
-    leases: (message) => {
-      arriving.take(message);
-      plan();
-    },
+    leases: (message) => arriving.leases.take(message),
     elections: (entries) => {
-      arrivingElections = [...entries.toReversed(), ...arrivingElections].slice(0, REMEMBERED);
-      if (isComplete || elections.length === 0) elections = arrivingElections;
-      plan();
+      arriving.elections = [...entries.toReversed(), ...arriving.elections].slice(0, REMEMBERED);
     },
     complete: () => {
-      leases = arriving;
-      elections = arrivingElections;
-      isComplete = true;
-      plan();
+      arriving.isComplete = true;
+      known = arriving;
     },
     beat: ({ now }) => {
       clockOffsetMs = now - Date.now();
@@ -110,7 +97,7 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/' && event.target !== search) {
     event.preventDefault();
     if (isBoardCovered()) close();
-    find('leases-tab', HTMLInputElement).checked = true;
+    find('leases-tab').click();
     search.focus();
     search.select();
   } else if (event.key === 'Escape' && openKey !== undefined) close();
@@ -131,17 +118,13 @@ function searchAnew() {
   grid.toTop();
   plan();
   // A screen reader announces the number only after a search, and not when the cluster changes it.
-  const found = find('found', HTMLElement);
+  const found = find('found');
   setText(found, '');
   clearTimeout(announcement);
-  announcement = setTimeout(() => setText(found, find('count', HTMLElement).textContent), ANNOUNCE_MS);
+  announcement = setTimeout(() => setText(found, find('count').textContent), ANNOUNCE_MS);
 }
 
-/**
- * @param {string} key
- * @param {HTMLElement} from
- * @param {boolean} takesFocus moves the focus to the details
- */
+/** Opens the details. @type {(key: string, from: HTMLElement, takesFocus: boolean) => void} */
 function open(key, from, takesFocus) {
   openKey = key;
   opener = from;
@@ -149,7 +132,7 @@ function open(key, from, takesFocus) {
   grid.reveal(key);
   render();
   side.scrollTop = 0;
-  if (takesFocus || isBoardCovered()) find('detail-title', HTMLElement).focus();
+  if (takesFocus || isBoardCovered()) find('detail-title').focus();
 }
 
 /** Whether the details cover the board, as on a small screen. */
@@ -162,7 +145,7 @@ function close() {
   history.replaceState(null, '', location.pathname + location.search);
   render();
   // The opener may be gone, and a small screen shows either the board or the elections.
-  for (const element of [opener, gridRoot, find('elections-tab', HTMLElement)]) {
+  for (const element of [opener, gridRoot, find('elections-tab')]) {
     element.focus();
     if (document.activeElement === element) break;
   }
@@ -195,11 +178,11 @@ function renderConnection(now) {
   body.dataset['connection'] = kind;
   const texts = {
     connecting: 'Connecting',
-    live: isComplete ? 'Live' : 'Loading',
+    live: arriving.isComplete ? 'Live' : 'Loading',
     blind: 'API server lost',
     lost: 'Connection lost',
   };
-  setText(find('connection-text', HTMLElement), texts[kind]);
+  setText(find('connection-text'), texts[kind]);
   const replicas = {
     active: 'Active: decides elections',
     standby: 'Standby',
@@ -208,7 +191,7 @@ function renderConnection(now) {
     dryRun: 'Dry run',
   };
   const replica = state && words ? `${replicas[state.replica]} · ${words.version}` : '';
-  setText(find('replica', HTMLElement), replica);
+  setText(find('replica'), replica);
   // All times on the page use the replica's clock.
   const told =
     connection.kind === 'lost' ? { ...connection, since: connection.since + clockOffsetMs } : connection;
@@ -216,16 +199,15 @@ function renderConnection(now) {
   // Skip unchanged notices: a screen reader announces each new notice.
   if (JSON.stringify(notices) === shownNotices) return;
   shownNotices = JSON.stringify(notices);
-  const elements = notices.map(({ tone, title, text }) => {
-    const notice = copy('notice', { strong: title, span: text });
-    notice.dataset['tone'] = tone;
-    return notice;
-  });
-  find('notices', HTMLElement).replaceChildren(...elements);
+  const elements = notices.map(({ tone, title, text }) =>
+    copy('notice', { strong: title, span: text }, tone),
+  );
+  find('notices').replaceChildren(...elements);
 }
 
 /** @param {HelloMessage} hello */
 function renderBoard(hello) {
+  const { leases } = known;
   const filter = partOf(filterBox, ':checked').getAttribute('value');
   const { shown, count } = leases.select(search.value, /** @type {Filter} */ (filter));
   for (const name of /** @type {Filter[]} */ (Object.keys(filters))) {
@@ -235,25 +217,23 @@ function renderBoard(hello) {
     number.classList.toggle('some', leasesOfFilter > 0);
   }
   const all = `${leases.size.toLocaleString()} ${leases.size === 1 ? 'Lease' : 'Leases'}`;
-  setText(
-    find('count', HTMLElement),
-    shown.length === leases.size ? all : `${shown.length.toLocaleString()} of ${all}`,
-  );
+  setText(find('count'), shown.length === leases.size ? all : `${shown.length.toLocaleString()} of ${all}`);
   grid.show(shown, openKey);
-  const [title, text] = emptyTexts(state, isComplete, leases.size > 0, hello.namespaces);
-  const empty = find('empty', HTMLElement);
+  const [title, text] = emptyTexts(state, arriving.isComplete, leases.size > 0, hello.namespaces);
+  const empty = find('empty');
   empty.hidden = shown.length > 0;
   fill(empty, { strong: title, p: text });
 }
 
 /** @param {HelloMessage} hello */
 function renderSide(hello) {
+  const { leases, elections } = known;
   body.toggleAttribute('data-open', openKey !== undefined);
-  find('detail', HTMLElement).hidden = openKey === undefined;
+  find('detail').hidden = openKey === undefined;
   timeline.hidden = openKey !== undefined;
   showElections(elections, hello);
   if (openKey === undefined) return;
-  const isAllKnown = isComplete && state?.hasSynced === true;
+  const isAllKnown = arriving.isComplete && state?.hasSynced === true;
   const ofLease = elections.filter(({ key }) => key === openKey);
   showDetail(openKey, leases.get(openKey), isAllKnown, ofLease, hello);
 }

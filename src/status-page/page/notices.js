@@ -3,7 +3,6 @@ import { clockText } from './words.js';
 /**
  * @import { HelloMessage, StateMessage } from '../wire.ts'
  * @import { Connection } from './connection.js'
- * @typedef {{ tone: 'warn' | 'bad' | 'quiet', title: string, text: string }} Notice
  */
 
 /**
@@ -14,7 +13,7 @@ import { clockText } from './words.js';
  * @param {number} now
  */
 export function noticesFor(connection, state, words, now) {
-  /** @type {Notice[]} */
+  /** @type {{ tone: 'warn' | 'bad' | 'quiet', title: string, text: string }[]} */
   const notices = [];
   if (connection.kind === 'lost') {
     const why = connection.why && ` The coordinator says: ${connection.why}.`;
@@ -31,37 +30,36 @@ export function noticesFor(connection, state, words, now) {
     const since = clockText(state.blindSince, now);
     const text = `This replica has seen no changes since ${since}: the page and the shown coordinator may be outdated. It tries again.`;
     notices.push({ tone: 'bad', title: 'The API server is out of reach', text });
-  } else if (state.replica !== 'active') notices.push(lockNotices(state)[state.replica]);
+  } else if (state.replica !== 'active') {
+    const [title, text] = lockTexts(state)[state.replica];
+    notices.push({ tone: state.replica === 'dryRun' ? 'quiet' : 'warn', title, text });
+  }
   return notices;
 }
 
-/** @type {(state: StateMessage) => Readonly<Record<Exclude<StateMessage['replica'], 'active'>, Notice>>} */
-function lockNotices({ lockHolder, api }) {
+/** @type {(state: StateMessage) => Readonly<Record<Exclude<StateMessage['replica'], 'active'>, [string, string]>>} */
+function lockTexts({ lockHolder, api }) {
   const plan =
     api === 'notServed' ? 'leaves the lock to replicas that see LeaseCandidates' : 'tries to take the lock';
   return {
-    standby: {
-      tone: 'warn',
-      title: 'This replica stands by',
-      text: lockHolder
+    standby: [
+      'This replica stands by',
+      lockHolder
         ? `${lockHolder} holds the lock and decides. This page shows what this replica sees. The page of the other replica shows the elections and their reasons.`
         : `No known replica holds the lock, so no replica decides. This replica ${plan}.`,
-    },
-    waiting: {
-      tone: 'warn',
-      title: 'Another coordinator decides',
-      text: `${lockHolder ?? 'Another'} holds the lock and is not one of our replicas. Most likely it is the coordinator built into kube-apiserver. This replica waits for the lock.`,
-    },
-    settling: {
-      tone: 'warn',
-      title: 'Taking over',
-      text: 'This replica has the lock. It waits until the former holder can no longer act.',
-    },
-    dryRun: {
-      tone: 'quiet',
-      title: 'Dry run',
-      text: 'This replica decides and logs, and writes nothing. What changes is the work of others.',
-    },
+    ],
+    waiting: [
+      'Another coordinator decides',
+      `${lockHolder ?? 'Another'} holds the lock and is not one of our replicas. Most likely it is the coordinator built into kube-apiserver. This replica waits for the lock.`,
+    ],
+    settling: [
+      'Taking over',
+      'This replica has the lock. It waits until the former holder can no longer act.',
+    ],
+    dryRun: [
+      'Dry run',
+      'This replica decides and logs, and writes nothing. What changes is the work of others.',
+    ],
   };
 }
 

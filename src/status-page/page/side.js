@@ -1,4 +1,4 @@
-import { copy, elapsedSince, fill, find, partOf, setTime } from './dom.js';
+import { copy, elapsedSince, fill, find, partOf } from './dom.js';
 import { candidateTone, electionTone, splitKey, toneTexts, versionText } from './words.js';
 
 /** @import { CandidateEntry, ElectionEntry, HelloMessage, LeaseEntry } from '../wire.ts' */
@@ -6,7 +6,7 @@ import { candidateTone, electionTone, splitKey, toneTexts, versionText } from '.
 /** The kinds of entries in which a candidate was chosen. @type {ReadonlySet<ElectionEntry['what']>} */
 const CHOICES = new Set(['LeaderElected', 'LeaderPreempted', 'PreferredHolderSet']);
 
-const detail = find('detail', HTMLElement);
+const detail = find('detail');
 const showElectionsOfLease = electionList(detail);
 /** @type {LeaseEntry | undefined} */
 let shownEntry;
@@ -69,7 +69,7 @@ function facts({ holder, isHeld, isUnled, unledSince, ...entry }) {
 /** @type {(candidate: CandidateEntry, words: HelloMessage) => HTMLElement} */
 function candidateItem(candidate, { losses, states }) {
   const { state, lostBy, priority, priorityUntil, renewedAt } = candidate;
-  const item = copy('candidate', {
+  const parts = {
     '.candidate': candidate.name,
     '.badge.good': candidate.isHolder,
     '.badge.busy': candidate.isPreferred,
@@ -78,14 +78,13 @@ function candidateItem(candidate, { losses, states }) {
     '.priority': priority !== 0 || priorityUntil !== undefined,
     '.value': String(priority),
     '.end': priorityUntil !== undefined,
+    time: priorityUntil,
     // `lostBy` is the state that excludes the candidate, otherwise the criterion by which the candidate lost.
     '.why': lostBy === undefined ? 'the best candidate' : (losses[lostBy] ?? lostBy),
     '.state': state === lostBy ? `${state}.` : `${state}: ${states[state]}.`,
     '.ago': [elapsedSince(renewedAt)],
-  });
-  if (priorityUntil !== undefined) setTime(partOf(item, 'time'), priorityUntil);
-  item.dataset['tone'] = candidateTone(candidate);
-  return item;
+  };
+  return copy('candidate', parts, candidateTone(candidate));
 }
 
 /**
@@ -125,7 +124,8 @@ function electionItem(entry, { losses }) {
       '.why': losses[lostBy] ?? lostBy,
     }),
   );
-  const item = copy('election', {
+  const parts = {
+    time: entry.at,
     '.what': what,
     '.namespace': namespace,
     '.name': name,
@@ -133,17 +133,16 @@ function electionItem(entry, { losses }) {
     details: count > 0,
     summary: CHOICES.has(what) ? others : isWarning ? 'Why none of them' : 'The candidates then',
     ul: [...losers, ...andMore(more)],
-  });
-  setTime(partOf(item, 'time'), entry.at);
+  };
+  const item = copy('election', parts, electionTone(entry));
   partOf(item, '.lease-link').dataset['key'] = key;
-  item.dataset['tone'] = electionTone(entry);
   return item;
 }
 
 /** @param {number} count */
 function andMore(count) {
   if (count === 0) return [];
-  const item = copy('plain-item', {});
+  const item = document.createElement('li');
   item.textContent = `and ${count} more`;
   return [item];
 }

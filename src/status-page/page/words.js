@@ -1,6 +1,4 @@
-/**
- * @import { CandidateEntry, ElectionEntry, Tone } from '../wire.ts'
- */
+/** @import { CandidateEntry, ElectionEntry, Tone } from '../wire.ts' */
 
 /** @type {ReadonlySet<CandidateEntry['state']>} */
 const OUT_OF_IT = new Set(['Unresponsive', 'Expired', 'Deleting']);

@@ -1,5 +1,6 @@
 import {
-  SampleCandidate,
+  createSampleCandidate,
+  type SampleCandidate,
   type SampleIdentity,
   type SampleTiming,
 } from '../../../src/demo/sample-candidate.ts';
@@ -58,7 +59,7 @@ export async function startCast(site?: CoordinationSite): Promise<Cast> {
       const [namespace = '', leaseName = ''] = lease.split('/');
       await ensureNamespace(plane, namespaces, namespace);
       const identity = { namespace, leaseName, strategy, ...identityOf(program) };
-      const member = new SampleCandidate({
+      const member = createSampleCandidate({
         client,
         clock: systemClock,
         identity,
