@@ -1,4 +1,4 @@
-import { Argument, Command, type Option } from 'commander';
+import { Argument, Command } from 'commander';
 import type { TextOutput } from './output.ts';
 
 /** The `completion` command. It writes a completion script for a shell. */
@@ -20,11 +20,6 @@ export function completionCommand(stdout: TextOutput): Command {
     });
 }
 
-interface Suggestion {
-  readonly word: string;
-  readonly description: string;
-}
-
 /**
  * Returns the completions of `words`; the last word is incomplete. One completion per line, with a description after a
  * tab. The last line follows kubectl's protocol for plugins: `:0` if file names are also possible, else `:4`.
@@ -32,18 +27,26 @@ interface Suggestion {
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';
   const [first, ...rest] = words.slice(0, -1);
-  const command = first === undefined ? undefined : program.commands.find((one) => one.name() === first);
-  if (command === undefined)
-    return first === undefined ? lines(typed, commandsOf(program)) : lines(typed, []);
-  const valued = command.options.find((option) => option.required && isCalled(option, rest.at(-1)));
-  if (valued) return lines(typed, choicesOf(valued), valued.flags.includes('<path>'));
-  if (typed.startsWith('-')) return lines(typed, optionsOf(command));
-  const argument = command.registeredArguments[rest.length];
-  const choices = argument?.argChoices ?? [];
-  return lines(
-    typed,
-    choices.map((word) => ({ word, description: '' })),
+  if (first === undefined)
+    return lines(
+      typed,
+      program.commands.map((one) => `${one.name()}\t${one.summary()}`),
+    );
+  const command = program.commands.find((one) => one.name() === first);
+  if (command === undefined) return lines(typed, []);
+  const last = rest.at(-1) ?? '';
+  const valued = command.options.find(
+    ({ required, long, short }) => required && [long, short].includes(last),
   );
+  if (valued) return lines(typed, valued.argChoices, valued.flags.includes('<path>'));
+  if (typed.startsWith('-')) {
+    const shown = command.options.filter(({ hidden }) => !hidden);
+    return lines(
+      typed,
+      shown.map(({ long, description }) => `${long}\t${description}`),
+    );
+  }
+  return lines(typed, command.registeredArguments[rest.length]?.argChoices);
 }
 
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -57,28 +60,8 @@ export const NAME = 'coordinated-leader-election';
 /** The name of the program as a kubectl plugin: `kubectl cle`. */
 export const PLUGIN = 'kubectl-cle';
 
-function commandsOf({ commands }: Command): readonly Suggestion[] {
-  return commands.map((command) => ({ word: command.name(), description: command.summary() }));
-}
-
-function optionsOf({ options }: Command): readonly Suggestion[] {
-  return options
-    .filter(({ hidden }) => !hidden)
-    .flatMap(({ long, description }) => (long ? [{ word: long, description }] : []));
-}
-
-function choicesOf({ argChoices = [] }: Option): readonly Suggestion[] {
-  return argChoices.map((word) => ({ word, description: '' }));
-}
-
-function isCalled({ long, short }: Option, word: string | undefined): boolean {
-  return word !== undefined && (word === long || word === short);
-}
-
-function lines(typed: string, suggestions: readonly Suggestion[], mayBeFiles = false): string {
-  const fitting = suggestions
-    .filter(({ word }) => word.startsWith(typed))
-    .map(({ word, description }) => (description === '' ? word : `${word}\t${description}`));
+function lines(typed: string, suggestions: readonly string[] = [], mayBeFiles = false): string {
+  const fitting = suggestions.filter((suggestion) => suggestion.startsWith(typed));
   return `${[...fitting, mayBeFiles ? ':0' : ':4'].join('\n')}\n`;
 }
 

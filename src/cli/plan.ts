@@ -13,7 +13,7 @@ import { printable, shortened } from '../support/text.ts';
 import { findElection, warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
-import { layoutFor, print, tableLines } from './output.ts';
+import { type Column, print, rowsFor, tableLines } from './output.ts';
 
 /** Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit code. */
 export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
@@ -30,12 +30,9 @@ export async function showPlan(leaseName: string, settings: PlanSettings, host: 
     }
     const changes = plannedChanges({ add, remove, priority }, input);
     const rehearsal = rehearse(input, now, changes);
-    const { paint } = layoutFor(host);
     const before = input.lease?.holderIdentity || 'no candidate';
     const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
-    print(rehearsal, output, host, () =>
-      [paint('strong', title), ...stepLines(rehearsal, paint), ''].join('\n'),
-    );
+    print(rehearsal, output, host, ({ paint }) => [paint('strong', title), ...stepLines(rehearsal, paint)]);
     return exitCode.ok;
   });
 }
@@ -48,19 +45,19 @@ function showRollout(
   output: PlanSettings['output'],
   host: Host,
 ): void {
-  const { paint } = layoutFor(host);
   const title = `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
-  const rows = forecasts.map((forecast) => [
-    `  ${forecast.strategy}`,
-    handOvers(forecast),
-    forecast.isSettled ? forecast.leader || 'none' : 'not settled',
-  ]);
-  const table = tableLines([['  STRATEGY', 'HAND-OVERS', 'LEADER IN THE END'], ...rows], paint);
+  const columns: readonly Column<RolloutForecast>[] = [
+    ['  STRATEGY', ({ strategy }) => `  ${strategy}`],
+    ['HAND-OVERS', handOvers],
+    ['LEADER IN THE END', ({ isSettled, leader }) => (isSettled ? leader || 'none' : 'not settled')],
+  ];
   const note =
     '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.';
-  print({ candidates: names, strategies: forecasts }, output, host, () =>
-    [paint('strong', title), ...table, note, ''].join('\n'),
-  );
+  print({ candidates: names, strategies: forecasts }, output, host, ({ paint }) => [
+    paint('strong', title),
+    ...tableLines(rowsFor(columns, forecasts), paint),
+    note,
+  ]);
 }
 
 function handOvers({ fewestHandOvers: fewest, mostHandOvers: most }: RolloutForecast): string {
