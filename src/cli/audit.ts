@@ -92,13 +92,10 @@ function fullyWatchedSeconds({ watchedSeconds, unread }: Audit): number {
   return unread.some(({ what }) => what === 'renewals') ? 0 : watchedSeconds;
 }
 
-function columnsFor(
-  { allNamespaces, output }: AuditSettings,
-  watchedSeconds: number,
-): readonly Column<LeaseAudit>[] {
-  const isWide = output === 'wide';
+function columnsFor(settings: AuditSettings, watchedSeconds: number): readonly Column<LeaseAudit>[] {
+  const isWide = settings.output === 'wide';
   return [
-    ['NAMESPACE', ({ namespace }) => namespace, allNamespaces],
+    ['NAMESPACE', ({ namespace }) => namespace, settings.allNamespaces],
     ['NAME', ({ name }) => name],
     ['HOLDER', (lease) => ({ text: holderText(lease), style: styleOf(lease) })],
     ['FOUND BY', ({ foundBy }) => NOT_FOUND[foundBy] ?? foundBy],
@@ -152,15 +149,15 @@ function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: n
 const MAX_LEASES = 5;
 
 function allFindingLines(leases: readonly LeaseAudit[], layout: Layout): readonly string[] {
-  return Object.entries(auditFindings).flatMap(([name, { severity, meaning, advice }]) => {
+  return Object.entries(auditFindings).flatMap(([name, finding]) => {
     const those = leases.flatMap(({ namespace, name: lease, findings }) =>
-      findings.filter(({ finding }) => finding === name).map(({ what }) => `${namespace}/${lease}: ${what}`),
+      findings.filter((one) => one.finding === name).map(({ what }) => `${namespace}/${lease}: ${what}`),
     );
     if (those.length === 0) return [];
     const more = those.length - MAX_LEASES;
-    const rest = more > 0 ? `${counted(more, 'more Lease')}: -o json has all.` : undefined;
-    const sentences = [...those.slice(0, MAX_LEASES), rest, meaning];
-    return ['', ...findingLines({ severity, name, sentences, advice: [advice] }, layout)];
+    const rest = more > 0 ? [`${counted(more, 'more Lease')}: -o json has all.`] : [];
+    const what = [...those.slice(0, MAX_LEASES), ...rest];
+    return ['', ...findingLines({ ...finding, name, what }, layout)];
   });
 }
 

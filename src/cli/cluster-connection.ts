@@ -96,15 +96,10 @@ function adviceOn(error: unknown, server: string): string | undefined {
 }
 
 async function elsewhere(leaseName: string, scope: ClusterScope): Promise<string> {
-  const hint = '; status -A lists all Leases with candidates, and audit -A lists every Lease';
-  try {
-    const { elections } = await observeElections({ ...scope, namespace: '' });
-    const places = elections
-      .filter(({ input }) => input.name === leaseName)
-      .map(({ input }) => input.namespace);
-    return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
-  } catch {
-    // The user may lack the permission to list all namespaces. Then report the first error only.
-    return hint;
-  }
+  // The user may lack the permission to list all namespaces. Then report the first error only.
+  const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
+  const those = everywhere?.elections.filter(({ input }) => input.name === leaseName) ?? [];
+  if (those.length === 0)
+    return '; status -A lists all Leases with candidates, and audit -A lists every Lease';
+  return `; there is one with -n ${those.map(({ input }) => input.namespace).join(', or -n ')}`;
 }

@@ -34,15 +34,9 @@ export interface CommandEntry<S = unknown> {
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */
   contradictions?(input: CommandInput<S>): Contradictions;
-  /**
-   * Imports the code of the command and runs it. Resolves to an exit code, if it can differ from 0. Rejects with an error
-   * to report.
-   */
+  /** Imports and runs the code of the command. Resolves to an exit code; without one, the exit code is 0. */
   run(input: CommandInput<S>, host: Host): Promise<number> | Promise<void>;
-  /**
-   * The process exits soon after the command has ended. It does not wait for a DNS lookup or a credential plugin in
-   * flight.
-   */
+  /** The process exits without waiting for a DNS lookup or a credential plugin in flight. */
   readonly exitsSoon?: true;
 }
 

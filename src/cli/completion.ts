@@ -7,7 +7,7 @@ export function completionCommand(stdout: TextOutput): Command {
     .summary('write a script that completes commands and options in a shell')
     .description('Writes a script that completes commands and options when Tab is pressed.')
     .allowExcessArguments(false)
-    .addArgument(new Argument('<shell>', 'whose script to write').choices(shells))
+    .addArgument(new Argument('<shell>', 'whose script to write').choices(Object.keys(completionScripts)))
     .addHelpText(
       'after',
       '\nExamples:\n' +
@@ -15,7 +15,7 @@ export function completionCommand(stdout: TextOutput): Command {
         '  $ source <(coordinated-leader-election completion zsh)\n' +
         '  $ coordinated-leader-election completion fish > ~/.config/fish/completions/coordinated-leader-election.fish',
     )
-    .action((shell: Shell) => {
+    .action((shell: keyof typeof completionScripts) => {
       stdout.write(completionScripts[shell]);
     });
 }
@@ -27,11 +27,8 @@ export function completionCommand(stdout: TextOutput): Command {
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';
   const [first, ...rest] = words.slice(0, -1);
-  if (first === undefined)
-    return lines(
-      typed,
-      program.commands.map((one) => `${one.name()}\t${one.summary()}`),
-    );
+  const commands = program.commands.map((one) => `${one.name()}\t${one.summary()}`);
+  if (first === undefined) return lines(typed, commands);
   const command = program.commands.find((one) => one.name() === first);
   if (command === undefined) return lines(typed, []);
   const last = rest.at(-1) ?? '';
@@ -41,16 +38,11 @@ export function completionLines(words: readonly string[], program: Command): str
   if (valued) return lines(typed, valued.argChoices, valued.flags.includes('<path>'));
   if (typed.startsWith('-')) {
     const shown = command.options.filter(({ hidden }) => !hidden);
-    return lines(
-      typed,
-      shown.map(({ long, description }) => `${long}\t${description}`),
-    );
+    const options = shown.map(({ long, description }) => `${long}\t${description}`);
+    return lines(typed, options);
   }
   return lines(typed, command.registeredArguments[rest.length]?.argChoices);
 }
-
-const shells = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof shells)[number];
 
 /** The first argument of a completion request from the scripts. kubectl calls its plugins in the same way. */
 export const COMPLETE = '__complete';
@@ -66,7 +58,7 @@ function lines(typed: string, suggestions: readonly string[] = [], mayBeFiles = 
 }
 
 /** The scripts. They request completions from the program, so they are never outdated. */
-const completionScripts: Readonly<Record<Shell, string>> = {
+const completionScripts = {
   bash: `_cle_complete() {
   local line
   COMPREPLY=()

@@ -21,16 +21,8 @@ export function showDiagnosis(settings: DoctorSettings, host: Host): Promise<num
 
 /** Formats the findings with their meaning and advice. Their counts follow at the end. */
 function findingsLines(findings: readonly Finding[], layout: Layout): readonly string[] {
-  const lines = findings.flatMap(({ check, severity, what, meaning, advice, runbook }) =>
-    findingLines(
-      {
-        severity,
-        name: check,
-        sentences: [what, meaning],
-        advice: [advice, runbook === undefined ? undefined : `Runbook: ${runbook}`],
-      },
-      layout,
-    ),
+  const lines = findings.flatMap((finding) =>
+    findingLines({ ...finding, name: finding.check, what: [finding.what] }, layout),
   );
   const passed = findings.filter(({ severity }) => severity === 'ok').length;
   return [...lines, '', `${countedProblems(findings)}, ${counted(passed, 'check')} passed.`];

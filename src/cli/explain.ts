@@ -57,7 +57,7 @@ const INDENT = '  ';
 function accountLines(account: LeaseAccount, layout: Layout): readonly string[] {
   const { status, strategy, coordinator, blockers, candidates, ifLeaderDied, crashEvidence } = account;
   const { paint, columns } = layout;
-  const paragraph = (text: string, bullet = '') => wrapped(text, columns, INDENT, bullet);
+  const paragraph = (text: string) => wrapped(text, columns, INDENT);
   const section = (title: string, lines: readonly string[]) => ['', paint('strong', title), ...lines];
   const facts: readonly (readonly Cell[])[] = [
     ['Lease:', `${status.namespace}/${status.name}`],
@@ -71,13 +71,10 @@ function accountLines(account: LeaseAccount, layout: Layout): readonly string[] 
     ...tableLines(facts, paint),
     ...section('Why', [paragraph(account.verdict)]),
     ...section('Candidates, the best first', candidateLines(candidates, paint)),
-    ...section(
-      'Strategy',
-      strategySentences(strategy).map((sentence) => paragraph(sentence)),
-    ),
+    ...section('Strategy', strategySentences(strategy).map(paragraph)),
     ...(ifLeaderDied
       ? section('If the leader died now', [
-          ...reservation(coordinator, ifLeaderDied).map((sentence) => paragraph(sentence)),
+          ...reservation(coordinator, ifLeaderDied).map(paragraph),
           ...stepLines(ifLeaderDied, paint),
         ])
       : []),
@@ -86,7 +83,7 @@ function accountLines(account: LeaseAccount, layout: Layout): readonly string[] 
       'What stands in the way',
       blockers.length === 0
         ? [paragraph('Nothing.')]
-        : blockers.flatMap(({ what, advice }) => [paragraph(what), paragraph(advice, '-> ')]),
+        : blockers.flatMap(({ what, advice }) => [paragraph(what), wrapped(advice, columns, INDENT, '-> ')]),
     ),
   ];
 }
@@ -105,16 +102,9 @@ function renewedText(secondsAgo: number | undefined): string {
 }
 
 function coordinatorText(lock: LockHolder): string {
-  switch (lock.kind) {
-    case 'ours':
-      return lock.holder;
-    case 'builtIn':
-      return `the one built into kube-apiserver (${lock.holder})`;
-    case 'none':
-      return 'none';
-    case 'unknown':
-      return 'unknown: these credentials may not read the lock';
-  }
+  if (lock.kind === 'unknown') return 'unknown: these credentials may not read the lock';
+  if (lock.kind === 'none') return 'none';
+  return lock.kind === 'ours' ? lock.holder : `the one built into kube-apiserver (${lock.holder})`;
 }
 
 /**
@@ -160,25 +150,17 @@ function stateText({ state, isHolder, isPreferred }: RankedCandidate): string {
 const ASSUMED =
   'The proof also needs a coordinator that has seen the container while it ran and, for a plain elector, has seen the Pod before the holder acquired the Lease.';
 
-function conditionLines(
-  conditions: readonly ConditionAccount[],
-  { paint, columns }: Layout,
-): readonly string[] {
+function conditionLines(conditions: readonly ConditionAccount[], layout: Layout): readonly string[] {
   const rows = conditions.map(({ condition, holds, why }): readonly Cell[] => [
     `${INDENT}${condition}`,
     holds === undefined ? 'unknown' : { text: holds ? 'yes' : 'no', style: holds ? 'good' : 'warning' },
     why,
   ]);
-  return [...tableLines(rows, paint), wrapped(ASSUMED, columns, INDENT)];
+  return [...tableLines(rows, layout.paint), wrapped(ASSUMED, layout.columns, INDENT)];
 }
 
-function strategySentences({
-  resolved,
-  askedBy,
-  others,
-  onLease,
-  writtenBy,
-}: StrategyAccount): readonly string[] {
+function strategySentences(strategy: StrategyAccount): readonly string[] {
+  const { resolved, askedBy, others, onLease, writtenBy } = strategy;
   const by = (what: string, names: readonly string[]) =>
     names.length === 0 ? '' : `, ${what} by ${listed(names)}`;
   // Only candidates that take part ask for a strategy.

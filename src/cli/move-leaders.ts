@@ -3,7 +3,6 @@ import { drainCandidates, undrainCandidates } from '../moving/drain.ts';
 import { transferLease } from '../moving/transfer.ts';
 import type {
   DrainSettings,
-  MovingSettings,
   SelectionSettings,
   TransferSettings,
   UndrainSettings,
@@ -47,13 +46,9 @@ export function runUndrain(settings: UndrainSettings, host: Host): Promise<numbe
 }
 
 /** With JSON or YAML output, only the outcome is printed, and not the progress. */
-function requestOf<Settings extends Pick<MovingSettings, 'output'>>(
-  settings: Settings,
-  connection: ClusterConnection,
-  { stdout }: Host,
-) {
+function requestOf<S extends { output: string }>(settings: S, connection: ClusterConnection, host: Host) {
   const tell = (line: string) => {
-    if (settings.output === 'table') stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);
+    if (settings.output === 'table') host.stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);
   };
   return { ...settings, ...connection, settings, tell };
 }

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { Document, Scalar, visit } from 'yaml';
-import type { Severity } from '../inspection/findings.ts';
+import type { Finding, Severity } from '../inspection/findings.ts';
 import type { LeaseStatus } from '../inspection/lease-status.ts';
 import { counted } from '../inspection/wording.ts';
 import type { Host } from '../support/host.ts';
@@ -131,23 +131,20 @@ export function noneFound(what: string, namespace: string): string {
 export const FINDING_INDENT = ' '.repeat(9);
 
 /** A finding of `audit` or `doctor`. */
-interface PrintedFinding {
-  readonly severity: Severity;
+interface PrintedFinding extends Omit<Finding, 'check' | 'what'> {
   readonly name: string;
-  readonly sentences: readonly (string | undefined)[];
-  /** What the user should do. */
-  readonly advice: readonly (string | undefined)[];
+  readonly what: readonly string[];
 }
 
 /** Formats a finding: a heading, then its sentences and advice. */
 export function findingLines(finding: PrintedFinding, { paint, columns }: Layout): readonly string[] {
-  const { severity, name, sentences, advice } = finding;
-  const lines = (texts: readonly (string | undefined)[], bullet: string) =>
+  const { severity, name, what, meaning, advice, runbook } = finding;
+  const lines = (bullet: string, texts: readonly (string | undefined)[]) =>
     texts.flatMap((text) => (text === undefined ? [] : [wrapped(text, columns, FINDING_INDENT, bullet)]));
   return [
     `${paint(severityStyles[severity], severity.toUpperCase().padEnd(7))}  ${paint('strong', name)}`,
-    ...lines(sentences, ''),
-    ...lines(advice, '-> '),
+    ...lines('', [...what, meaning]),
+    ...lines('-> ', [advice, runbook && `Runbook: ${runbook}`]),
   ];
 }
 

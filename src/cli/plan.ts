@@ -16,49 +16,40 @@ import { stepLines } from './explain.ts';
 import { type Column, print, rowsFor, tableLines } from './output.ts';
 
 /** Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit code. */
-export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
-  const { add, remove, priority, rollout, output } = settings;
-  return await withCluster(settings, host, async (connection) => {
+export function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async (connection) => {
+    const { rollout, output } = settings;
     const { election, now } = await findElection(leaseName, settings, connection);
     warnAboutSkew(connection.clock, host);
     const { input } = election;
+    const lease = `${input.namespace}/${input.name}`;
     if (rollout !== undefined) {
       const planned = plannedRollout(rollout, input);
-      const forecasts = forecastRollout(input, now, planned);
-      showRollout(`${input.namespace}/${input.name}`, planned, forecasts, output, host);
+      const strategies = forecastRollout(input, now, planned);
+      print({ candidates: planned.names, strategies }, output, host, ({ paint }) => [
+        paint('strong', rolloutTitle(lease, planned)),
+        ...tableLines(rowsFor(FORECAST_COLUMNS, strategies), paint),
+        '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.',
+      ]);
       return exitCode.ok;
     }
-    const changes = plannedChanges({ add, remove, priority }, input);
-    const rehearsal = rehearse(input, now, changes);
+    const rehearsal = rehearse(input, now, plannedChanges(settings, input));
     const before = input.lease?.holderIdentity || 'no candidate';
-    const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
+    const title = `${lease}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
     print(rehearsal, output, host, ({ paint }) => [paint('strong', title), ...stepLines(rehearsal, paint)]);
     return exitCode.ok;
   });
 }
 
-/** Prints the cost of a rolling update of a Lease's candidates, for each strategy. */
-function showRollout(
-  lease: string,
-  { names, binaryVersion }: Rollout,
-  forecasts: readonly RolloutForecast[],
-  output: PlanSettings['output'],
-  host: Host,
-): void {
-  const title = `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
-  const columns: readonly Column<RolloutForecast>[] = [
-    ['  STRATEGY', ({ strategy }) => `  ${strategy}`],
-    ['HAND-OVERS', handOvers],
-    ['LEADER IN THE END', ({ isSettled, leader }) => (isSettled ? leader || 'none' : 'not settled')],
-  ];
-  const note =
-    '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.';
-  print({ candidates: names, strategies: forecasts }, output, host, ({ paint }) => [
-    paint('strong', title),
-    ...tableLines(rowsFor(columns, forecasts), paint),
-    note,
-  ]);
+function rolloutTitle(lease: string, { names, binaryVersion }: Rollout): string {
+  return `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
 }
+
+const FORECAST_COLUMNS: readonly Column<RolloutForecast>[] = [
+  ['  STRATEGY', ({ strategy }) => `  ${strategy}`],
+  ['HAND-OVERS', handOvers],
+  ['LEADER IN THE END', ({ isSettled, leader }) => (isSettled ? leader || 'none' : 'not settled')],
+];
 
 function handOvers({ fewestHandOvers: fewest, mostHandOvers: most }: RolloutForecast): string {
   return fewest === most ? String(most) : `${fewest} to ${most}`;

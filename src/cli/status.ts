@@ -1,9 +1,4 @@
-import {
-  type ObservedElections,
-  observeElections,
-  servedCandidateApis,
-  watchElections,
-} from '../inspection/elections.ts';
+import { observeElections, servedCandidateApis, watchElections } from '../inspection/elections.ts';
 import { type LeaseStatus, statusOf } from '../inspection/lease-status.ts';
 import { describePriority } from '../inspection/wording.ts';
 import { hasStatus } from '../kubernetes/errors.ts';
@@ -31,43 +26,38 @@ import {
 export function showStatus(settings: StatusSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     if (settings.watch) return await followStatus(settings, host, connection);
-    const { client, clock, namespace } = connection;
-    const found = await observeElections({ client, clock, settings, namespace });
-    warnAboutSkew(clock, host);
+    const found = await observeElections({ ...connection, settings });
+    warnAboutSkew(connection.clock, host);
     const statuses = found.elections.map((election) => statusOf(election, found.now));
-    const rows = statuses.length > 0 ? statusRows(statuses, columnsOf(settings, statuses)) : [];
+    const rows = statuses.length > 0 ? statusRows(statuses, settings) : [];
     print({ items: statuses }, settings.output, host, ({ paint }) => tableLines(rows, paint));
-    reportMissing(found, statuses, namespace, host);
-    return found.candidateApis.length === 0 ? exitCode.failure : exitCode.ok;
+    for (const apiVersion of found.forbiddenApis) {
+      const missing = `you may not list leasecandidates of ${apiVersion}: its candidates are missing here`;
+      host.stderr.write(`warning: ${missing}\n`);
+    }
+    if (found.candidateApis.length === 0) return failUnserved(host);
+    if (statuses.length === 0)
+      host.stderr.write(`${noneFound('coordinated Leases', connection.namespace)}\n`);
+    return exitCode.ok;
   });
-}
-
-/** The columns of a table of Leases. */
-interface StatusColumns {
-  readonly hasNamespace: boolean;
-  readonly isWide: boolean;
-  /** Whether any candidate has a priority. */
-  readonly hasPriorities: boolean;
 }
 
 /** Maximum number of priorities in one cell. */
 const MAX_PRIORITIES = 3;
 
-/**
- * Returns the header and a row for each Lease. Without times, a row contains no times: equal rows mean that at most
- * times have changed.
- */
+/** Returns the header and a row for each Lease. Without times, equal rows mean that at most times have changed. */
 export function statusRows(
   statuses: readonly LeaseStatus[],
-  { hasNamespace, isWide, hasPriorities }: StatusColumns,
-  hasTimes = true,
+  { allNamespaces, output }: Pick<StatusSettings, 'allNamespaces' | 'output'>,
+  { hasPriorities = statuses.some(hasPriority), hasTimes = true } = {},
 ): readonly (readonly Cell[])[] {
+  const isWide = output === 'wide';
   const seconds = (value: number | undefined) => {
     if (value === undefined) return NONE;
     return hasTimes ? humanDuration(value) : '';
   };
   const columns: readonly Column<LeaseStatus>[] = [
-    ['NAMESPACE', ({ namespace }) => namespace, hasNamespace],
+    ['NAMESPACE', ({ namespace }) => namespace, allNamespaces],
     ['NAME', ({ name }) => name],
     ['HOLDER', (status) => ({ text: holderText(status), style: leaseStyle(status) })],
     ['PREFERRED', ({ preferredHolder }) => preferredHolder || NONE],
@@ -83,18 +73,9 @@ export function statusRows(
   return rowsFor(columns, statuses);
 }
 
-function reportMissing(
-  { candidateApis, forbiddenApis }: ObservedElections,
-  statuses: readonly LeaseStatus[],
-  namespace: string,
-  { stderr }: Host,
-): void {
-  for (const apiVersion of forbiddenApis)
-    stderr.write(
-      `warning: you may not list leasecandidates of ${apiVersion}: its candidates are missing here\n`,
-    );
-  if (candidateApis.length === 0) stderr.write(`error: ${NOT_SERVED}\n`);
-  else if (statuses.length === 0) stderr.write(`${noneFound('coordinated Leases', namespace)}\n`);
+function failUnserved({ stderr }: Host): number {
+  stderr.write(`error: ${NOT_SERVED}\n`);
+  return exitCode.failure;
 }
 
 /**
@@ -104,21 +85,19 @@ function reportMissing(
 async function followStatus(
   settings: StatusSettings,
   host: Host,
-  { client, clock, namespace }: ClusterConnection,
+  connection: ClusterConnection,
 ): Promise<number> {
-  let columns = columnsOf(settings, []);
   const { paint } = layoutFor(host);
   let shown = new Set<string>();
+  let hasPriorities = false;
   let widths: readonly number[] | undefined;
-  if ((await servedCandidateApis(client)).length === 0) {
-    host.stderr.write(`error: ${NOT_SERVED}\n`);
-    return exitCode.failure;
-  }
-  warnAboutSkew(clock, host);
+  if ((await servedCandidateApis(connection.client)).length === 0) return failUnserved(host);
+  warnAboutSkew(connection.clock, host);
   const refused = new AbortController();
   const warn = warningsTo(host);
   const watch = {
-    ...{ client, clock, settings, namespace },
+    ...connection,
+    settings,
     signal: AbortSignal.any([host.stopOn('SIGTERM', 'SIGINT'), refused.signal]),
     onError: (error: unknown) => {
       // After the first table, the credentials are known to be valid. A later refusal comes from a server
@@ -129,19 +108,19 @@ async function followStatus(
   };
   for await (const { elections, now } of watchElections(watch)) {
     const statuses = elections.map((election) => statusOf(election, now));
-    if (!columns.hasPriorities && columnsOf(settings, statuses).hasPriorities) {
+    if (!hasPriorities && statuses.some(hasPriority)) {
       // Print the whole table again with the new column.
-      columns = columnsOf(settings, statuses);
+      hasPriorities = true;
       shown.clear();
       widths = undefined;
     }
-    const lasting = statusRows(statuses, columns, false)
+    const lasting = statusRows(statuses, settings, { hasPriorities, hasTimes: false })
       .slice(1)
       .map((row) => JSON.stringify(row));
     const changed = statuses.filter((_, index) => !shown.has(lasting[index] ?? ''));
     shown = new Set(lasting);
     if (changed.length === 0) continue;
-    const table = statusRows(changed, columns);
+    const table = statusRows(changed, settings, { hasPriorities });
     const rows = widths === undefined ? table : table.slice(1);
     widths ??= widthsOf(table);
     printLines(tableLines(rows, paint, widths), host);
@@ -161,12 +140,8 @@ function warningsTo({ stderr, clock }: Host): (error: unknown) => void {
   };
 }
 
-function columnsOf(
-  { allNamespaces, output }: StatusSettings,
-  statuses: readonly LeaseStatus[],
-): StatusColumns {
-  const hasPriorities = statuses.some(({ priorities }) => priorities.length > 0);
-  return { hasNamespace: allNamespaces, isWide: output === 'wide', hasPriorities };
+function hasPriority({ priorities }: LeaseStatus): boolean {
+  return priorities.length > 0;
 }
 
 /** The holder of an expired Lease does not lead. */

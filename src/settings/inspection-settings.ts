@@ -2,7 +2,7 @@ import { runSettings } from './run-settings.ts';
 import {
   duration,
   inGroup,
-  names,
+  namesIn,
   oneNamespace,
   oneOf,
   option,
@@ -144,8 +144,9 @@ export const planSettings = settingsTable(
 export type PlanSettings = SettingsOf<typeof planSettings.settings>;
 
 function changes(flag: string, placeholder: string, which: string) {
+  const type = { placeholder, parse: (given: string) => ({ value: namesIn(given) }) };
   const description = `a candidate ${which}; may be given several times`;
-  return option(flag, names(placeholder), { description, repeatable: true, default: '' });
+  return option(flag, type, { description, repeatable: true, default: '' });
 }
 
 export const doctorSettings = settingsTable('CLE_DOCTOR', {

@@ -17,8 +17,6 @@ const movingRows = {
   ...outputRow('json', 'yaml'),
 };
 
-export type MovingSettings = SettingsOf<typeof inspectionRows & typeof movingRows>;
-
 const selectionRows = {
   ...allNamespacesRow,
   ...inGroup('Candidates:', {

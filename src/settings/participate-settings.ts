@@ -18,7 +18,6 @@ import {
   toggle,
   type ValueType,
   valueType,
-  wholeSeconds,
 } from './settings-table.ts';
 
 // The Kubernetes syntax of labels. The key may have a domain as prefix. The value may be empty.
@@ -102,7 +101,7 @@ const settings = {
     }),
   }),
   ...inGroup('Time:', {
-    leaseDurationSeconds: option('lease-duration', wholeSeconds('3s', '1h'), {
+    leaseDurationSeconds: option('lease-duration', duration('3s', '1h', 1000), {
       description: 'how long the Lease is valid after its last renewal, in whole seconds',
       default: '15s',
     }),

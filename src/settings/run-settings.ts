@@ -13,7 +13,6 @@ import {
   text,
   toggle,
   wholeNumber,
-  wholeSeconds,
 } from './settings-table.ts';
 
 const settings = {
@@ -64,7 +63,7 @@ const settings = {
     }),
     // A client-go elector polls its Lease about every 2 s. A shorter Lease would expire before the new holder reads it.
     // With a longer Lease, a crash of the holder before its first renewal leaves the Lease without a leader for longer.
-    leaseDurationSeconds: option('lease-duration', wholeSeconds('3s', '1h'), {
+    leaseDurationSeconds: option('lease-duration', duration('3s', '1h', 1000), {
       description: 'duration of a grant until the first renewal by the new leader, in whole seconds',
       default: '10s',
     }),

@@ -1,14 +1,26 @@
-import { servedCandidates } from '../coordination/candidate-sources.ts';
+import { type ServedCandidates, servedCandidates } from '../coordination/candidate-sources.ts';
 import { runSettings } from './run-settings.ts';
 import {
   boundAddress,
   inGroup,
-  noneOrSome,
   option,
   type SettingsOf,
   settingsTable,
   text,
+  type ValueType,
 } from './settings-table.ts';
+
+/** Versions of LeaseCandidate, separated by commas, in the order of `servedCandidates`; or `none`. */
+const versions: ValueType<readonly ServedCandidates[]> = {
+  placeholder: '<versions>',
+  parse(given) {
+    if (given === 'none') return { value: [] };
+    const named = given.split(',').map((word) => word.trim());
+    const wrong = named.find((name) => !servedCandidates.some((version) => version === name));
+    if (wrong === undefined) return { value: servedCandidates.filter((version) => named.includes(version)) };
+    return { problem: `names ${wrong || 'nothing'}; give some of ${servedCandidates.join(',')}, or none` };
+  },
+};
 
 const settings = {
   ...inGroup('Serving:', {
@@ -26,7 +38,7 @@ const settings = {
       defaultNote: 'generated, and kept in the data directory',
     }),
     // Without a version of coordination.k8s.io, Leases have neither strategy nor preferredHolder.
-    leaseCandidateVersions: option('leasecandidate-versions', noneOrSome('<versions>', servedCandidates), {
+    leaseCandidateVersions: option('leasecandidate-versions', versions, {
       description:
         'versions of LeaseCandidate to serve; without a version of coordination.k8s.io, as with the feature gate off; "none" serves none',
       repeatable: true,

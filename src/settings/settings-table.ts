@@ -62,10 +62,7 @@ export function settingsTable<Rows extends Readonly<Record<string, Setting<unkno
 
 type Row<T, Default> = Omit<Setting<T, Default>, 'group'>;
 
-export function inGroup<Rows extends Readonly<Record<string, Row<unknown, unknown>>>>(
-  group: string,
-  rows: Rows,
-) {
+export function inGroup<Rows extends Record<string, Row<unknown, unknown>>>(group: string, rows: Rows) {
   const grouped = Object.entries(rows).map(([key, row]) => [key, { ...row, group }]);
   return Object.fromEntries(grouped) as { readonly [K in keyof Rows]: Rows[K] & { readonly group: string } };
 }
@@ -109,9 +106,7 @@ export function envName(
   return `${envPrefix}_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
 
-export function rowsOf<S>({
-  settings,
-}: Pick<SettingsTable<S>, 'settings'>): readonly (readonly [keyof S, Setting<unknown>])[] {
+export function rowsOf<S>({ settings }: Pick<SettingsTable<S>, 'settings'>) {
   return Object.entries(settings) as [keyof S, Setting<unknown>][];
 }
 
@@ -184,8 +179,8 @@ export function wholeNumber(min: number, max: number): ValueType<number> {
   });
 }
 
-/** A duration within inclusive bounds, in milliseconds. */
-export function duration(min: string, max: string): ValueType<number> {
+/** A duration within inclusive bounds. Its value is in milliseconds, or in whole units of `unitMs`. */
+export function duration(min: string, max: string, unitMs: 1 | 1000 = 1): ValueType<number> {
   const minMs = parseDurationMs(min) ?? 0;
   const maxMs = parseDurationMs(max) ?? 0;
   return {
@@ -195,28 +190,10 @@ export function duration(min: string, max: string): ValueType<number> {
       if (durationMs === undefined) return { problem: 'is not a duration; give e.g. 10s or 1500ms' };
       if (durationMs < minMs) return { problem: `is too short; give at least ${min}` };
       if (durationMs > maxMs) return { problem: `is too long; give at most ${max}` };
-      return { value: durationMs };
+      if (durationMs % unitMs !== 0) return { problem: 'is not a whole number of seconds' };
+      return { value: durationMs / unitMs };
     },
   };
-}
-
-/** A duration of whole seconds within inclusive bounds, in seconds. */
-export function wholeSeconds(min: string, max: string): ValueType<number> {
-  const { parse, ...type } = duration(min, max);
-  return {
-    ...type,
-    parse(given) {
-      const result = parse(given);
-      if ('problem' in result) return result;
-      if (result.value % 1000 !== 0) return { problem: 'is not a whole number of seconds' };
-      return { value: result.value / 1000 };
-    },
-  };
-}
-
-/** Names, separated by commas. */
-export function names(placeholder: string) {
-  return { placeholder, parse: (given: string) => ({ value: namesIn(given) }) };
 }
 
 /** Names of namespaces. An empty text means all namespaces. */
@@ -256,23 +233,6 @@ export const boundAddress = valueType(
 );
 
 export const logLevel = oneOf('<level>', ['debug', 'info', 'warn', 'error']);
-
-/** Some of `words`, separated by commas, in the order of `words`; or `none`. */
-export function noneOrSome<T extends string>(
-  placeholder: string,
-  words: readonly T[],
-): ValueType<readonly T[]> {
-  return {
-    placeholder,
-    parse(given) {
-      if (given === 'none') return { value: [] };
-      const named = given.split(',').map((word) => word.trim());
-      const wrong = named.find((name) => !words.some((word) => word === name));
-      if (wrong === undefined) return { value: words.filter((word) => named.includes(word)) };
-      return { problem: `names ${wrong || 'nothing'}; give some of ${words.join(',')}, or none` };
-    },
-  };
-}
 
 export function oneOf<const T extends string>(placeholder: string, words: readonly T[]): ValueType<T> {
   return valueType(placeholder, `is none of ${words.join(', ')}`, (given) =>

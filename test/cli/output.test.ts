@@ -4,7 +4,7 @@ import { plain, structured, tableLines, wrapped } from '../../src/cli/output.ts'
 import { statusRows } from '../../src/cli/status.ts';
 import type { LeaseStatus } from '../../src/inspection/lease-status.ts';
 
-const columns = { hasNamespace: true, isWide: true, hasPriorities: true };
+const columns = { allNamespaces: true, output: 'wide' } as const;
 
 function status(holder: string): LeaseStatus {
   return {
