@@ -40,8 +40,7 @@ export function showAudit(settings: AuditSettings, host: Host): Promise<number> 
     });
     warnAboutSkew(clock, host);
     const audit = auditOf(seen);
-    const warnings = [...unreadWarnings(audit), ...scopeWarnings(audit, namespace)];
-    for (const warning of warnings) host.stderr.write(`warning: ${warning}\n`);
+    for (const warning of warningsOn(audit, namespace)) host.stderr.write(`warning: ${warning}\n`);
     print(audit, output, host, (layout) => {
       if (audit.leases.length > 0) return auditLines(audit, settings, layout);
       host.stderr.write(`${noneFound('Leases', namespace)}${leftOutText(audit)}\n`);
@@ -59,20 +58,17 @@ const CONSEQUENCES: Readonly<Record<UnreadPart['what'], string>> = {
   renewals: 'renewals were not watched to the end: their intervals may be unknown',
 };
 
-function unreadWarnings({ unread }: Audit): readonly string[] {
-  return [...Map.groupBy(unread, ({ what }) => what)].map(([what, parts]) => {
+function warningsOn({ unread, leases }: Audit, namespace: string): readonly string[] {
+  const warnings = [...Map.groupBy(unread, ({ what }) => what)].map(([what, parts]) => {
     const reasons = [...new Set(parts.map(({ why }) => why))].join(', ');
     const grants = parts.flatMap(({ grant }) => grant ?? []);
     const remedy = grants.length === 0 ? '' : `. Grant: ${grants.join(', ')}`;
     return `${CONSEQUENCES[what]} (${printableLines(reasons, MAX_REASON_LENGTH)})${remedy}`;
   });
-}
-
-/** Warns that a holder's Pod may be in a namespace that the audit did not read. */
-function scopeWarnings({ leases }: Audit, namespace: string): readonly string[] {
-  const isIncomplete =
-    namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none');
-  return isIncomplete ? [`only Pods in ${namespace} namespace were looked at; -A finds those of others`] : [];
+  // The Pod of a holder may be in a namespace that the audit did not read.
+  if (namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none'))
+    warnings.push(`only Pods in ${namespace} namespace were looked at; -A finds those of others`);
+  return warnings;
 }
 
 /** Formats the table, then the findings with their meaning and advice, then the totals. */

@@ -59,6 +59,7 @@ function accountLines(account: LeaseAccount, layout: Layout): readonly string[] 
   const { paint, columns } = layout;
   const paragraph = (text: string) => wrapped(text, columns, INDENT);
   const section = (title: string, lines: readonly string[]) => ['', paint('strong', title), ...lines];
+  const reservation = ifLeaderDied?.holder && RESERVATIONS[coordinator.kind];
   const facts: readonly (readonly Cell[])[] = [
     ['Lease:', `${status.namespace}/${status.name}`],
     ['Holder:', holderText(account)],
@@ -74,7 +75,7 @@ function accountLines(account: LeaseAccount, layout: Layout): readonly string[] 
     ...section('Strategy', strategySentences(strategy).map(paragraph)),
     ...(ifLeaderDied
       ? section('If the leader died now', [
-          ...reservation(coordinator, ifLeaderDied).map(paragraph),
+          ...(reservation ? [paragraph(reservation)] : []),
           ...stepLines(ifLeaderDied, paint),
         ])
       : []),
@@ -107,18 +108,11 @@ function coordinatorText(lock: LockHolder): string {
   return lock.kind === 'ours' ? lock.holder : `the one built into kube-apiserver (${lock.holder})`;
 }
 
-/**
- * Warns if no coordinator runs, or if the built-in coordinator decides: the printed steps assume the coordinator of this
- * project.
- */
-function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
-  if (holder === '') return [];
-  if (kind === 'none') return ['Nothing happens: no coordinator runs. With a coordinator:'];
-  if (kind === 'builtIn') {
-    return ['By the rules of this project; the built-in coordinator, which decides here, takes longer.'];
-  }
-  return [];
-}
+/** The printed steps assume the coordinator of this project. */
+const RESERVATIONS: Readonly<Partial<Record<LockHolder['kind'], string>>> = {
+  none: 'Nothing happens: no coordinator runs. With a coordinator:',
+  builtIn: 'By the rules of this project; the built-in coordinator, which decides here, takes longer.',
+};
 
 function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {
   if (candidates.length === 0) return [`${INDENT}None.`];

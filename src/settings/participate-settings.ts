@@ -144,13 +144,10 @@ export const participateSettings = settingsTable('CLE_PARTICIPATE', settings, co
 
 /** Returns the problems of settings that cannot be used together with a command. */
 export function contradictionsWith(command: readonly string[], given: ParticipateSettings): Contradictions {
+  if (command.length === 0) return [];
   return (['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const).map((key) => {
     const flag = `--${settings[key].flag}`;
-    return (
-      command.length > 0 &&
-      given[key] &&
-      `${flag} is for a program that runs by itself: leave out ${flag}, or the command`
-    );
+    return given[key] && `${flag} is for a program that runs by itself: leave out ${flag}, or the command`;
   });
 }
 
