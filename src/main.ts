@@ -67,11 +67,6 @@ for (const output of [process.stdout, process.stderr]) {
 /** Grace period before the process exits with work in flight, in milliseconds. */
 const EXIT_AFTER_MS = 250;
 
-/** Exits without waiting for a DNS lookup or a credential plugin, which cannot be aborted. */
-function exitSoon(): void {
-  setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
-}
-
 // Loaded after the signal handlers are set, because this import takes most of the start time.
 const { runProgram } = await import('./cli/program.ts');
 
@@ -83,7 +78,8 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   stderr: process.stderr,
   async dispatch(command, input) {
     const code = await command.run(input, host);
-    if (command.exitsSoon) exitSoon();
-    return code;
+    // A DNS lookup or a credential plugin cannot be aborted.
+    if (command.exitsSoon) setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
+    return code ?? exitCode.ok;
   },
 });

@@ -1,15 +1,6 @@
-import {
-  type Audit,
-  type AuditFindingName,
-  auditFindings,
-  auditOf,
-  type Elector,
-  type LeaseAudit,
-  shortSeconds,
-} from '../inspection/audit.ts';
+import { type Audit, auditFindings, auditOf, type LeaseAudit, shortSeconds } from '../inspection/audit.ts';
 import { observeForAudit, type UnreadPart } from '../inspection/audit-observation.ts';
 import { type CrashEvidence, PLAIN_LEASES_ASK, type Sureness } from '../inspection/audit-pods.ts';
-import type { Severity } from '../inspection/findings.ts';
 import { counted, listed } from '../inspection/wording.ts';
 import type { AuditSettings } from '../settings/inspection-settings.ts';
 import type { Host } from '../support/host.ts';
@@ -18,24 +9,28 @@ import { warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCodeOf } from './exit-code.ts';
 import {
   type Cell,
+  type Column,
+  countedProblems,
   FINDING_INDENT,
   findingLines,
   type Layout,
-  layoutFor,
+  NONE,
+  noneFound,
+  print,
+  rowsFor,
+  type Style,
   severityStyles,
-  structured,
   tableLines,
   wrapped,
 } from './output.ts';
 
 /** Watches the Leases of a cluster and prints the audit. Resolves to the exit code of the most severe finding. */
 export function showAudit(settings: AuditSettings, host: Host): Promise<number> {
-  return withCluster(settings, host, async ({ client, clock, namespace }) => {
+  return withCluster(settings, host, async (connection) => {
+    const { clock, namespace } = connection;
     const { forMs, output } = settings;
     const seen = await observeForAudit({
-      client,
-      clock,
-      namespace,
+      ...connection,
       watchMs: forMs,
       signal: host.stopOn('SIGTERM', 'SIGINT'),
       onWatch: (leases) =>
@@ -45,11 +40,12 @@ export function showAudit(settings: AuditSettings, host: Host): Promise<number> 
     });
     warnAboutSkew(clock, host);
     const audit = auditOf(seen);
-    const warnings = [...unreadWarnings(audit), ...scopeWarnings(audit, namespace)];
-    for (const warning of warnings) host.stderr.write(`warning: ${warning}\n`);
-    if (output === 'json' || output === 'yaml') host.stdout.write(structured(audit, output));
-    else if (audit.leases.length > 0) host.stdout.write(auditText(audit, settings, layoutFor(host)));
-    else host.stderr.write(nothingIn(namespace, audit));
+    for (const warning of warningsOn(audit, namespace)) host.stderr.write(`warning: ${warning}\n`);
+    print(audit, output, host, (layout) => {
+      if (audit.leases.length > 0) return auditLines(audit, settings, layout);
+      host.stderr.write(`${noneFound('Leases', namespace)}${leftOutText(audit)}\n`);
+      return [];
+    });
     return exitCodeOf(audit.leases.flatMap(({ findings }) => findings));
   });
 }
@@ -62,39 +58,29 @@ const CONSEQUENCES: Readonly<Record<UnreadPart['what'], string>> = {
   renewals: 'renewals were not watched to the end: their intervals may be unknown',
 };
 
-function unreadWarnings({ unread }: Audit): readonly string[] {
-  return [...Map.groupBy(unread, ({ what }) => what)].map(([what, parts]) => {
+function warningsOn({ unread, leases }: Audit, namespace: string): readonly string[] {
+  const warnings = [...Map.groupBy(unread, ({ what }) => what)].map(([what, parts]) => {
     const reasons = [...new Set(parts.map(({ why }) => why))].join(', ');
     const grants = parts.flatMap(({ grant }) => grant ?? []);
     const remedy = grants.length === 0 ? '' : `. Grant: ${grants.join(', ')}`;
     return `${CONSEQUENCES[what]} (${printableLines(reasons, MAX_REASON_LENGTH)})${remedy}`;
   });
-}
-
-/** Warns that a holder's Pod may be in a namespace that the audit did not read. */
-function scopeWarnings({ leases }: Audit, namespace: string): readonly string[] {
-  const isIncomplete =
-    namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none');
-  return isIncomplete ? [`only Pods in ${namespace} namespace were looked at; -A finds those of others`] : [];
-}
-
-function nothingIn(namespace: string, audit: Audit): string {
-  const leftOut = leftOutText(audit);
-  if (namespace === '') return `No Leases found.${leftOut}\n`;
-  return `No Leases found in ${namespace} namespace; -A looks into all of them.${leftOut}\n`;
+  // The Pod of a holder may be in a namespace that the audit did not read.
+  if (namespace !== '' && leases.some(({ elector, foundBy }) => elector && foundBy === 'none'))
+    warnings.push(`only Pods in ${namespace} namespace were looked at; -A finds those of others`);
+  return warnings;
 }
 
 /** Formats the table, then the findings with their meaning and advice, then the totals. */
-function auditText(audit: Audit, settings: AuditSettings, layout: Layout): string {
-  const rows = audit.leases.map((lease) => rowOf(lease, settings, fullyWatchedSeconds(audit)));
-  const lines = [
-    ...tableLines([headerFor(settings), ...rows], layout.paint),
+function auditLines(audit: Audit, settings: AuditSettings, layout: Layout): readonly string[] {
+  const columns = columnsFor(settings, fullyWatchedSeconds(audit));
+  return [
+    ...tableLines(rowsFor(columns, audit.leases), layout.paint),
     ...allFindingLines(audit.leases, layout),
     ...evidenceLines(audit.leases, layout),
     '',
     ...sums(audit).map((sentence) => wrapped(sentence, layout.columns, '')),
   ];
-  return `${lines.join('\n')}\n`;
 }
 
 /** Returns how long the audit watched renewals; 0 if the watch failed. */
@@ -102,51 +88,34 @@ function fullyWatchedSeconds({ watchedSeconds, unread }: Audit): number {
   return unread.some(({ what }) => what === 'renewals') ? 0 : watchedSeconds;
 }
 
-const NONE = '<none>';
-
-function headerFor({ allNamespaces, output }: AuditSettings): readonly string[] {
+function columnsFor(settings: AuditSettings, watchedSeconds: number): readonly Column<LeaseAudit>[] {
+  const isWide = settings.output === 'wide';
   return [
-    ...(allNamespaces ? ['NAMESPACE'] : []),
-    ...['NAME', 'HOLDER', 'FOUND BY', 'ELECTOR', 'DURATION', 'RENEWS', 'CRASH COSTS'],
-    ...(output === 'wide'
-      ? ['STANDBYS', 'RENEWED', 'TRANSITIONS', 'NODE', 'CRASH EVIDENCE', 'IDENTITY']
-      : []),
-    'FINDINGS',
+    ['NAMESPACE', ({ namespace }) => namespace, settings.allNamespaces],
+    ['NAME', ({ name }) => name],
+    ['HOLDER', (lease) => ({ text: holderText(lease), style: styleOf(lease) })],
+    ['FOUND BY', ({ foundBy }) => NOT_FOUND[foundBy] ?? foundBy],
+    ['ELECTOR', ({ elector }) => elector ?? '-'],
+    ['DURATION', ({ durationSeconds }) => secondsText(durationSeconds)],
+    ['RENEWS', (lease) => renewsText(lease, watchedSeconds)],
+    ['CRASH COSTS', ({ crashCostsSeconds }) => secondsText(crashCostsSeconds)],
+    ['STANDBYS', ({ standbys }) => String(standbys ?? '-'), isWide],
+    ['RENEWED', ({ renewedSecondsAgo: ago }) => (ago === undefined ? NONE : humanDuration(ago)), isWide],
+    ['TRANSITIONS', ({ leaseTransitions }) => String(leaseTransitions), isWide],
+    ['NODE', ({ pod }) => pod?.node || '-', isWide],
+    ['CRASH EVIDENCE', ({ crashEvidence }) => crashEvidence, isWide],
+    ['IDENTITY', ({ holder }) => holder || NONE, isWide],
+    ['FINDINGS', findingsCell],
   ];
 }
 
-function rowOf(
-  lease: LeaseAudit,
-  { allNamespaces, output }: AuditSettings,
-  watchedSeconds: number,
-): readonly Cell[] {
-  const { namespace, name, elector, durationSeconds, crashCostsSeconds } = lease;
-  const style = severityStyles[lease.findings[0]?.severity ?? 'ok'];
-  const findings = lease.findings.map(({ finding }) => finding).join(', ');
-  return [
-    ...(allNamespaces ? [namespace] : []),
-    name,
-    { text: holderText(lease), style },
-    NOT_FOUND[lease.foundBy] ?? lease.foundBy,
-    elector ?? '-',
-    secondsText(durationSeconds),
-    renewsText(lease, watchedSeconds),
-    secondsText(crashCostsSeconds),
-    ...(output === 'wide' ? wideCells(lease) : []),
-    findings === '' ? '-' : { text: findings, style },
-  ];
+function findingsCell(lease: LeaseAudit): Cell {
+  const text = lease.findings.map(({ finding }) => finding).join(', ');
+  return text === '' ? '-' : { text, style: styleOf(lease) };
 }
 
-function wideCells(lease: LeaseAudit): readonly Cell[] {
-  const { standbys, renewedSecondsAgo, leaseTransitions, pod, crashEvidence, holder } = lease;
-  return [
-    standbys === undefined ? '-' : String(standbys),
-    renewedSecondsAgo === undefined ? NONE : humanDuration(renewedSecondsAgo),
-    String(leaseTransitions),
-    pod?.node || '-',
-    crashEvidence,
-    holder || NONE,
-  ];
+function styleOf({ findings: [worst] }: LeaseAudit): Style {
+  return severityStyles[worst?.severity ?? 'ok'];
 }
 
 /** The cell of the table if no Pod was found. */
@@ -176,17 +145,15 @@ function renewsText({ state, renewsEverySeconds }: LeaseAudit, watchedSeconds: n
 const MAX_LEASES = 5;
 
 function allFindingLines(leases: readonly LeaseAudit[], layout: Layout): readonly string[] {
-  const names = Object.keys(auditFindings) as AuditFindingName[];
-  return names.flatMap((name) => {
-    const { severity, meaning, advice } = auditFindings[name];
+  return Object.entries(auditFindings).flatMap(([name, finding]) => {
     const those = leases.flatMap(({ namespace, name: lease, findings }) =>
-      findings.filter(({ finding }) => finding === name).map(({ what }) => `${namespace}/${lease}: ${what}`),
+      findings.filter((one) => one.finding === name).map(({ what }) => `${namespace}/${lease}: ${what}`),
     );
     if (those.length === 0) return [];
     const more = those.length - MAX_LEASES;
-    const rest = more > 0 ? `${counted(more, 'more Lease')}: -o json has all.` : undefined;
-    const sentences = [...those.slice(0, MAX_LEASES), rest, meaning];
-    return ['', ...findingLines({ severity, name, sentences, advice: [advice] }, layout)];
+    const rest = more > 0 ? [`${counted(more, 'more Lease')}: -o json has all.`] : [];
+    const what = [...those.slice(0, MAX_LEASES), ...rest];
+    return ['', ...findingLines({ ...finding, name, what }, layout)];
   });
 }
 
@@ -211,49 +178,39 @@ function evidenceLines(leases: readonly LeaseAudit[], { paint, columns }: Layout
   const held = leases.filter(({ state }) => state === 'held');
   const byEvidence = Map.groupBy(held, ({ crashEvidence }) => crashEvidence);
   const applying = byEvidence.get('Applies') ?? [];
-  const applies = applying.length;
-  const hasPlain = applying.some(({ elector }) => elector === 'plain');
   const obstacles = (Object.keys(OBSTACLES) as CrashEvidence[]).flatMap((evidence) => {
     const those = byEvidence.get(evidence) ?? [];
     const names = listed(those.map(({ namespace, name }) => `${namespace}/${name}`));
     return those.length === 0 ? [] : [`${evidence}: ${names}: ${OBSTACLES[evidence]}`];
   });
-  if (applies === 0 && obstacles.length === 0) return [];
+  if (applying.length === 0 && obstacles.length === 0) return [];
+  const sentences = [
+    `For ${applying.length} of ${counted(held.length, 'held Lease')}, the status of a container would show that the holder has ended, before the Lease expires.`,
+    ...(applying.some(({ elector }) => elector === 'plain') ? [PLAIN_LEASES_ASK] : []),
+    ...obstacles,
+  ];
   return [
     '',
     paint('strong', 'Crash evidence'),
-    wrapped(
-      `For ${applies} of ${counted(held.length, 'held Lease')}, the status of a container would show that the holder has ended, before the Lease expires.`,
-      columns,
-      FINDING_INDENT,
-    ),
-    ...(hasPlain ? [wrapped(PLAIN_LEASES_ASK, columns, FINDING_INDENT)] : []),
-    ...obstacles.map((obstacle) => wrapped(obstacle, columns, FINDING_INDENT)),
+    ...sentences.map((sentence) => wrapped(sentence, columns, FINDING_INDENT)),
   ];
 }
+
+const KINDS = ['plain', 'coordinated', 'participant', 'coordinator', 'without a holder'] as const;
 
 function sums(audit: Audit): readonly string[] {
   const { leases, renewalsPerSecond } = audit;
-  const all = leases.flatMap(({ findings }) => findings);
-  const count = (severity: Severity) => all.filter((finding) => finding.severity === severity).length;
-  const electors = Map.groupBy(leases, ({ elector }) => elector);
-  const kinds = (['plain', 'coordinated', 'participant', 'coordinator'] satisfies Elector[]).flatMap(
-    (kind) => {
-      const those = electors.get(kind)?.length ?? 0;
-      return those === 0 ? [] : [`${those} ${kind}`];
-    },
-  );
+  const byKind = Map.groupBy(leases, ({ elector }) => elector ?? 'without a holder');
+  const kinds = KINDS.flatMap((kind) => {
+    const those = byKind.get(kind) ?? [];
+    return those.length === 0 ? [] : [`${those.length} ${kind}`];
+  });
   const renewals =
     fullyWatchedSeconds(audit) > 0 ? ` ${renewalsPerSecond.toFixed(1)} renewals per second.` : '';
   return [
-    `${counted(leases.length, 'Lease')}: ${[...kinds, ...freeOnes(leases)].join(', ')}.${renewals}${leftOutText(audit)}`,
-    `${counted(count('error'), 'error')}, ${counted(count('warning'), 'warning')}.`,
+    `${counted(leases.length, 'Lease')}: ${kinds.join(', ')}.${renewals}${leftOutText(audit)}`,
+    `${countedProblems(leases.flatMap(({ findings }) => findings))}.`,
   ];
-}
-
-function freeOnes(leases: readonly LeaseAudit[]): readonly string[] {
-  const free = leases.filter(({ elector }) => elector === undefined).length;
-  return free === 0 ? [] : [`${free} without a holder`];
 }
 
 function leftOutText({ heartbeats: { nodes, apiServers } }: Audit): string {

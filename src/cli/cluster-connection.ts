@@ -1,5 +1,6 @@
 import {
   type ClusterClock,
+  type ClusterScope,
   createClusterClock,
   type ObservedElection,
   type ObservedElections,
@@ -8,10 +9,11 @@ import {
 } from '../inspection/elections.ts';
 import { createClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { namespaceOf } from '../kubernetes/cluster-config.ts';
-import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
+import { ConnectionError, hasStatus } from '../kubernetes/errors.ts';
 import { loadKubeConfig } from '../kubernetes/kubeconfig.ts';
 import type { ClusterSettings, InspectionSettings } from '../settings/inspection-settings.ts';
 import { type Host, version } from '../support/host.ts';
+import { messageOf } from '../support/text.ts';
 
 /** A connection to the cluster that a command inspects. */
 export interface ClusterConnection {
@@ -43,7 +45,8 @@ export async function withCluster<T>(
     const chosen = settings.allNamespaces ? '' : (namespace ?? namespaceOf(kubeConfig));
     return await look({ client, clock, namespace: chosen });
   } catch (error) {
-    throw withAdvice(error, client.server);
+    const advice = adviceOn(error, client.server);
+    throw advice === undefined ? error : new Error(`${messageOf(error)}. ${advice}`, { cause: error });
   } finally {
     await client.close();
   }
@@ -59,66 +62,45 @@ export function warnAboutSkew({ serverAheadMs }: ClusterClock, { stderr }: Host)
 export const NOT_SERVED =
   'the server serves no LeaseCandidates, so nothing is coordinated: doctor says how to turn them on';
 
-interface FoundElection {
-  readonly election: ObservedElection;
-  readonly now: ObservedElections['now'];
-}
-
 /**
  * Finds an election by the name of its Lease.
- *
  * @throws {Error} that names the other namespaces with a Lease of that name.
  */
 export async function findElection(
   leaseName: string,
   settings: InspectionSettings,
-  { client, clock, namespace }: ClusterConnection,
-): Promise<FoundElection> {
-  const look = { client, clock, settings, namespace, leaseName };
-  const { candidateApis, elections, now } = await observeElections(look);
+  connection: ClusterConnection,
+): Promise<Pick<ObservedElections, 'now'> & { readonly election: ObservedElection }> {
+  const scope = { ...connection, settings };
+  const { candidateApis, elections, now } = await observeElections({ ...scope, leaseName });
   if (candidateApis.length === 0) throw new Error(NOT_SERVED);
   const election = elections.find(({ input }) => input.lease !== undefined || input.candidates.length > 0);
   if (election) return { election, now };
   throw new Error(
-    `there is no Lease ${leaseName} in namespace ${namespace}, and no candidate for it${await elsewhere(leaseName, settings, client, clock)}`,
+    `there is no Lease ${leaseName} in namespace ${scope.namespace}, and no candidate for it${await elsewhere(leaseName, scope)}`,
   );
 }
 
-function withAdvice(error: unknown, server: string): unknown {
-  const advice = adviceOn(error, server);
-  return error instanceof Error && advice !== undefined ? new Error(`${error.message}. ${advice}`) : error;
-}
-
 function adviceOn(error: unknown, server: string): string | undefined {
-  const status = error instanceof ApiError ? error.status : undefined;
   const code = error instanceof ConnectionError ? error.code : undefined;
-  if (status === 401 || code === 'CREDENTIALS')
+  if (hasStatus(error, 401) || code === 'CREDENTIALS')
     return 'Log in again, or choose another user with --kubeconfig or --context';
-  if (status === 403) {
+  if (hasStatus(error, 403)) {
     return (
       'Ask for the right to list leases and leasecandidates in coordination.k8s.io, or name a namespace that you may ' +
       'read with --namespace; doctor says what a coordinator needs'
     );
   }
-  if (code === undefined) return undefined;
-  return `Is ${server} the right cluster, and does it run? Choose another with --kubeconfig or --context`;
+  return (
+    code && `Is ${server} the right cluster, and does it run? Choose another with --kubeconfig or --context`
+  );
 }
 
-async function elsewhere(
-  leaseName: string,
-  settings: InspectionSettings,
-  client: KubernetesClient,
-  clock: ClusterClock,
-): Promise<string> {
-  const hint = '; status -A lists all Leases with candidates, and audit -A lists every Lease';
-  try {
-    const { elections } = await observeElections({ client, clock, settings, namespace: '' });
-    const places = elections
-      .filter(({ input }) => input.name === leaseName)
-      .map(({ input }) => input.namespace);
-    return places.length === 0 ? hint : `; there is one with -n ${places.join(', or -n ')}`;
-  } catch {
-    // The user may lack the permission to list all namespaces. Then report the first error only.
-    return hint;
-  }
+async function elsewhere(leaseName: string, scope: ClusterScope): Promise<string> {
+  // The user may lack the permission to list all namespaces. Then report the first error only.
+  const everywhere = await observeElections({ ...scope, namespace: '' }).catch(() => undefined);
+  const those = everywhere?.elections.filter(({ input }) => input.name === leaseName) ?? [];
+  if (those.length === 0)
+    return '; status -A lists all Leases with candidates, and audit -A lists every Lease';
+  return `; there is one with -n ${those.map(({ input }) => input.namespace).join(', or -n ')}`;
 }

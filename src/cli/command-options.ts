@@ -23,8 +23,10 @@ export function commandFor(
     .description(description)
     .allowExcessArguments(false)
     .addHelpText('after', `\nExamples:\n${examples}`);
-  for (const option of settingOptions(settings)) command.addOption(option);
-  if (takes !== 'nothing') command.argument('<lease>', 'name of the Lease', leaseName);
+  for (const [, setting] of rowsOf(settings)) {
+    for (const option of optionsFor(setting, envName(settings, setting))) command.addOption(option);
+  }
+  if (takes !== undefined) command.argument('<lease>', 'name of the Lease', leaseName);
   if (takes === 'lease and program')
     command.argument('[command...]', 'after --: what to run while leading, with its arguments');
   return command.action(async () => {
@@ -36,48 +38,28 @@ export function commandFor(
   });
 }
 
-/** Returns the options for the settings of a table. Values stay text, because the table parses and validates them. */
-function settingOptions<S>(table: SettingsTable<S>): Option[] {
-  return rowsOf(table).flatMap(([, setting]) => {
-    const description = describe(setting, envName(table, setting));
-    return setting.placeholder === undefined
-      ? switchOptions(setting, description)
-      : [valueOption(setting, setting.placeholder, description)];
-  });
-}
-
-function describe(setting: Setting<unknown>, variable: string): string {
-  const fallback = setting.defaultNote ?? (setting.default || 'none');
-  const env = setting.default === 'true' ? `${variable}=false` : variable;
-  const isSwitch = setting.placeholder === undefined;
-  return `${setting.description} (${isSwitch ? env : `${env}; default: ${fallback}`})`;
-}
-
 /**
- * A switch has two options, so that each can override the environment. The help shows only the option that changes the
- * default.
+ * Returns the options for a setting. Values stay text, because the table parses and validates them. A switch has two
+ * options, so that each can override the environment. The help shows only the option that changes the default.
  */
-function switchOptions(setting: Setting<unknown>, description: string): Option[] {
-  const isOnByDefault = setting.default === 'true';
-  const on = new Option(`${shortFlag(setting)}--${setting.flag}`, description).helpGroup(setting.group);
-  const off = new Option(`--no-${setting.flag}`, description).helpGroup(setting.group);
-  return [on.hideHelp(isOnByDefault), off.hideHelp(!isOnByDefault)];
-}
-
-function valueOption(setting: Setting<unknown>, placeholder: string, description: string): Option {
-  const option = new Option(`${shortFlag(setting)}--${setting.flag} ${placeholder}`, description).helpGroup(
-    setting.group,
-  );
+function optionsFor(setting: Setting<unknown>, variable: string): readonly Option[] {
+  const { flag, short, placeholder, group, description } = setting;
+  const flags = short === undefined ? `--${flag}` : `-${short}, --${flag}`;
+  if (placeholder === undefined) {
+    const isOnByDefault = setting.default === 'true';
+    const help = `${description} (${variable}${isOnByDefault ? '=false' : ''})`;
+    const on = new Option(flags, help).helpGroup(group).hideHelp(isOnByDefault);
+    return [on, new Option(`--no-${flag}`, help).helpGroup(group).hideHelp(!isOnByDefault)];
+  }
+  const fallback = setting.defaultNote ?? (setting.default || 'none');
+  const help = `${description} (${variable}; default: ${fallback})`;
+  const option = new Option(`${flags} ${placeholder}`, help).helpGroup(group);
   if (setting.repeatable) {
     option.argParser((value: string, previous: string | undefined) =>
       previous === undefined ? value : `${previous},${value}`,
     );
   }
-  return option;
-}
-
-function shortFlag({ short }: Setting<unknown>): string {
-  return short === undefined ? '' : `-${short}, `;
+  return [option];
 }
 
 // kubectl prints names in this form with -o name, and accepts them as arguments.

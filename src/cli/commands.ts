@@ -12,7 +12,6 @@ import { runSettings } from '../settings/run-settings.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
 import type { Contradictions, SettingsTable } from '../settings/settings-table.ts';
 import type { Host } from '../support/host.ts';
-import { exitCode } from './exit-code.ts';
 
 /** The input of a command, read from the command line and the environment. */
 export interface CommandInput<S> {
@@ -30,17 +29,14 @@ export interface CommandEntry<S = unknown> {
   readonly description: string;
   /** Examples and notes at the end of the help. */
   readonly examples: string;
-  /** The positional arguments: none, the name of a Lease, or the name of a Lease and a program after `--`. */
-  readonly takes: 'nothing' | 'lease' | 'lease and program';
+  /** The positional arguments: the name of a Lease, or also a program after `--`; absent for none. */
+  readonly takes?: 'lease' | 'lease and program';
   readonly settings: SettingsTable<S>;
   /** Returns the problems of settings that do not fit the program after `--`. */
   contradictions?(input: CommandInput<S>): Contradictions;
-  /** Imports the code of the command and runs it. Resolves to an exit code. Rejects with an error to report. */
-  run(input: CommandInput<S>, host: Host): Promise<number>;
-  /**
-   * The process exits soon after the command has ended. It does not wait for a DNS lookup or a credential plugin in
-   * flight.
-   */
+  /** Imports and runs the code of the command. Resolves to an exit code; without one, the exit code is 0. */
+  run(input: CommandInput<S>, host: Host): Promise<number> | Promise<void>;
+  /** The process exits without waiting for a DNS lookup or a credential plugin in flight. */
   readonly exitsSoon?: true;
 }
 
@@ -56,13 +52,9 @@ export const commands: readonly CommandEntry[] = [
   $ CLE_LEASE_DURATION=15s npm start -- run --no-take-over
 
 A flag overrules its environment variable, and both overrule the default. Durations: 500ms, 5s, 30m, 1h30m.`,
-    takes: 'nothing',
     settings: runSettings,
-    async run({ settings }, host) {
-      const { runCoordinator } = await import('../processes/coordinator-process.ts');
-      await runCoordinator(settings, host);
-      return exitCode.ok;
-    },
+    run: async ({ settings }, host) =>
+      (await import('../processes/coordinator-process.ts')).runCoordinator(settings, host),
     exitsSoon: true,
   }),
   command({
@@ -76,13 +68,9 @@ A flag overrules its environment variable, and both overrule the default. Durati
   $ npm start -- serve --leasecandidate-versions v1alpha2 --listen 127.0.0.1:0
 
 With kubectl: KUBECONFIG=./kubeconfig kubectl get leases,leasecandidates --all-namespaces`,
-    takes: 'nothing',
     settings: serveSettings,
-    async run({ settings }, host) {
-      const { runServer } = await import('../processes/server-process.ts');
-      await runServer(settings, host);
-      return exitCode.ok;
-    },
+    run: async ({ settings }, host) =>
+      (await import('../processes/server-process.ts')).runServer(settings, host),
   }),
   command({
     name: 'demo',
@@ -96,13 +84,8 @@ With kubectl: KUBECONFIG=./kubeconfig kubectl get leases,leasecandidates --all-n
 
 It connects to no cluster: it starts its own server on a free port of this machine, and keeps no data. It prints how
 to use kubectl with that server.`,
-    takes: 'nothing',
     settings: demoSettings,
-    async run({ settings }, host) {
-      const { runDemo } = await import('../demo/run-demo.ts');
-      await runDemo(settings, host);
-      return exitCode.ok;
-    },
+    run: async ({ settings }, host) => (await import('../demo/run-demo.ts')).runDemo(settings, host),
   }),
   command({
     name: 'audit',
@@ -120,7 +103,6 @@ is unknown, the audit assumes client-go's 2 s. A participant watches the Lease, 
 client-go adds a random time to the polls of standbys: up to three and a half intervals.
 The audit needs list and watch on leases, and list on pods and leasecandidates. It says what is unknown without them.
 Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
-    takes: 'nothing',
     settings: auditSettings,
     run: async ({ settings }, host) => (await import('./audit.ts')).showAudit(settings, host),
   }),
@@ -132,7 +114,6 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       "renewTimes and the server's clock.",
     examples:
       '  $ kubectl cle status -n kube-system\n  $ kubectl cle status -A -o wide\n  $ kubectl cle status -A --watch',
-    takes: 'nothing',
     settings: statusSettings,
     run: async ({ settings }, host) => (await import('./status.ts')).showStatus(settings, host),
   }),
@@ -171,7 +152,6 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       'credentials may do, whether clocks agree, and whether candidates answer. Creates a Lease as a dry run only.',
     examples:
       '  $ kubectl cle doctor\n  $ kubectl cle doctor -o json\n\nExit codes: 0 no problems, 3 errors, 4 warnings only.',
-    takes: 'nothing',
     settings: doctorSettings,
     run: async ({ settings }, host) => (await import('./doctor.ts')).showDiagnosis(settings, host),
   }),
@@ -200,7 +180,6 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       '  $ kubectl cle drain -A --node worker-3 --for 30m\n' +
       '  $ kubectl cle drain --candidate web-0\n\n' +
       'Exit codes: 0 all leaders have moved, 5 some have not.',
-    takes: 'nothing',
     settings: drainSettings,
     run: async ({ settings }, host) => (await import('./move-leaders.ts')).runDrain(settings, host),
   }),
@@ -211,7 +190,6 @@ Exit codes: 0 no problems, 3 errors, 4 warnings only.`,
       'Removes the priorities that drain and transfer have set, and no others. What was set before them counts again.',
     examples:
       '  $ kubectl cle undrain -A --selector topology.kubernetes.io/zone=b\n  $ kubectl cle undrain -A --all',
-    takes: 'nothing',
     settings: undrainSettings,
     run: async ({ settings }, host) => (await import('./move-leaders.ts')).runUndrain(settings, host),
   }),
@@ -231,13 +209,10 @@ not exist; 0 if the candidate was stopped before the command started.`,
     takes: 'lease and program',
     settings: participateSettings,
     contradictions: ({ program, settings }) => contradictionsWith(program, settings),
-    run: async ({ lease, program, settings }, host) =>
-      (await import('../processes/participant/participant-process.ts')).runParticipant(
-        lease,
-        program,
-        settings,
-        host,
-      ),
+    async run({ lease, program, settings }, host) {
+      const { runParticipant } = await import('../processes/participant/participant-process.ts');
+      return await runParticipant(lease, program, settings, host);
+    },
     exitsSoon: true,
   }),
 ];

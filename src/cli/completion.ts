@@ -1,4 +1,4 @@
-import { Argument, Command, type Option } from 'commander';
+import { Argument, Command } from 'commander';
 import type { TextOutput } from './output.ts';
 
 /** The `completion` command. It writes a completion script for a shell. */
@@ -7,7 +7,7 @@ export function completionCommand(stdout: TextOutput): Command {
     .summary('write a script that completes commands and options in a shell')
     .description('Writes a script that completes commands and options when Tab is pressed.')
     .allowExcessArguments(false)
-    .addArgument(new Argument('<shell>', 'whose script to write').choices(shells))
+    .addArgument(new Argument('<shell>', 'whose script to write').choices(Object.keys(completionScripts)))
     .addHelpText(
       'after',
       '\nExamples:\n' +
@@ -15,14 +15,9 @@ export function completionCommand(stdout: TextOutput): Command {
         '  $ source <(coordinated-leader-election completion zsh)\n' +
         '  $ coordinated-leader-election completion fish > ~/.config/fish/completions/coordinated-leader-election.fish',
     )
-    .action((shell: Shell) => {
+    .action((shell: keyof typeof completionScripts) => {
       stdout.write(completionScripts[shell]);
     });
-}
-
-interface Suggestion {
-  readonly word: string;
-  readonly description: string;
 }
 
 /**
@@ -32,22 +27,22 @@ interface Suggestion {
 export function completionLines(words: readonly string[], program: Command): string {
   const typed = words.at(-1) ?? '';
   const [first, ...rest] = words.slice(0, -1);
-  const command = first === undefined ? undefined : program.commands.find((one) => one.name() === first);
-  if (command === undefined)
-    return first === undefined ? lines(typed, commandsOf(program)) : lines(typed, []);
-  const valued = command.options.find((option) => option.required && isCalled(option, rest.at(-1)));
-  if (valued) return lines(typed, choicesOf(valued), valued.flags.includes('<path>'));
-  if (typed.startsWith('-')) return lines(typed, optionsOf(command));
-  const argument = command.registeredArguments[rest.length];
-  const choices = argument?.argChoices ?? [];
-  return lines(
-    typed,
-    choices.map((word) => ({ word, description: '' })),
+  const commands = program.commands.map((one) => `${one.name()}\t${one.summary()}`);
+  if (first === undefined) return lines(typed, commands);
+  const command = program.commands.find((one) => one.name() === first);
+  if (command === undefined) return lines(typed, []);
+  const last = rest.at(-1) ?? '';
+  const valued = command.options.find(
+    ({ required, long, short }) => required && [long, short].includes(last),
   );
+  if (valued) return lines(typed, valued.argChoices, valued.flags.includes('<path>'));
+  if (typed.startsWith('-')) {
+    const shown = command.options.filter(({ hidden }) => !hidden);
+    const options = shown.map(({ long, description }) => `${long}\t${description}`);
+    return lines(typed, options);
+  }
+  return lines(typed, command.registeredArguments[rest.length]?.argChoices);
 }
-
-const shells = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof shells)[number];
 
 /** The first argument of a completion request from the scripts. kubectl calls its plugins in the same way. */
 export const COMPLETE = '__complete';
@@ -57,33 +52,13 @@ export const NAME = 'coordinated-leader-election';
 /** The name of the program as a kubectl plugin: `kubectl cle`. */
 export const PLUGIN = 'kubectl-cle';
 
-function commandsOf({ commands }: Command): readonly Suggestion[] {
-  return commands.map((command) => ({ word: command.name(), description: command.summary() }));
-}
-
-function optionsOf({ options }: Command): readonly Suggestion[] {
-  return options
-    .filter(({ hidden }) => !hidden)
-    .flatMap(({ long, description }) => (long ? [{ word: long, description }] : []));
-}
-
-function choicesOf({ argChoices = [] }: Option): readonly Suggestion[] {
-  return argChoices.map((word) => ({ word, description: '' }));
-}
-
-function isCalled({ long, short }: Option, word: string | undefined): boolean {
-  return word !== undefined && (word === long || word === short);
-}
-
-function lines(typed: string, suggestions: readonly Suggestion[], mayBeFiles = false): string {
-  const fitting = suggestions
-    .filter(({ word }) => word.startsWith(typed))
-    .map(({ word, description }) => (description === '' ? word : `${word}\t${description}`));
+function lines(typed: string, suggestions: readonly string[] = [], mayBeFiles = false): string {
+  const fitting = suggestions.filter((suggestion) => suggestion.startsWith(typed));
   return `${[...fitting, mayBeFiles ? ':0' : ':4'].join('\n')}\n`;
 }
 
 /** The scripts. They request completions from the program, so they are never outdated. */
-const completionScripts: Readonly<Record<Shell, string>> = {
+const completionScripts = {
   bash: `_cle_complete() {
   local line
   COMPREPLY=()

@@ -1,22 +1,28 @@
 import type { Severity } from '../inspection/findings.ts';
 
-/** Exit codes of the program, as `--help` documents them. */
+/** Exit codes of the program. {@link EXIT_CODES} says what they mean. */
 export const exitCode = {
-  /** Done, or stopped by a signal. */
   ok: 0,
-  /** The command failed. The error output says why. */
   failure: 1,
-  /** The command line or the environment is invalid. */
   usage: 2,
-  /** doctor or audit found an error: elections are blocked, or a Lease has no leader. */
   errorsFound: 3,
-  /** doctor or audit found warnings, but no error. */
   warningsFound: 4,
-  /** transfer or drain: a leader has not moved. The output says which one and why. */
   leaderStays: 5,
-  /** The reader has closed the output. Shells report the same code for a program that SIGPIPE ended. */
+  /** Shells report the same code for a program that SIGPIPE ended. */
   outputClosed: 141,
 } as const;
+
+/** The exit codes, as `--help` shows them. */
+export const EXIT_CODES = `
+Exit codes:
+  0  done, or stopped when asked to
+  1  failed; the error output says why
+  2  the command line or the environment is invalid
+  3  doctor, audit: errors were found
+  4  doctor, audit: warnings were found, but no errors
+  5  transfer, drain: a leader has not moved; the output says which one and why
+  participate with a command: the exit codes of the command
+  141  the reader has closed the output`;
 
 /** Returns the exit code of the most severe finding. */
 export function exitCodeOf(findings: readonly { readonly severity: Severity }[]): number {

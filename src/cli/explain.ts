@@ -11,11 +11,13 @@ import { findElection, warnAboutSkew, withCluster } from './cluster-connection.t
 import { exitCode } from './exit-code.ts';
 import {
   type Cell,
+  type Column,
   type Layout,
-  layoutFor,
+  leaseStyle,
+  NONE,
   type Paint,
   print,
-  type Style,
+  rowsFor,
   tableLines,
   wrapped,
 } from './output.ts';
@@ -32,7 +34,7 @@ export function showExplanation(leaseName: string, settings: ExplainSettings, ho
       ? await accountForEvidence(connection.client, election.input, now)
       : undefined;
     const account = accountFor(election, lock, now, evidence);
-    print(account, settings.output, host, () => accountText(account, layoutFor(host)));
+    print(account, settings.output, host, (layout) => accountLines(account, layout));
     return exitCode.ok;
   });
 }
@@ -52,16 +54,17 @@ export function stepLines(rehearsal: Rehearsal, paint: Paint): readonly string[]
 
 const INDENT = '  ';
 
-function accountText(account: LeaseAccount, layout: Layout): string {
+function accountLines(account: LeaseAccount, layout: Layout): readonly string[] {
   const { status, strategy, coordinator, blockers, candidates, ifLeaderDied, crashEvidence } = account;
   const { paint, columns } = layout;
-  const paragraph = (text: string, bullet = '') => wrapped(text, columns, INDENT, bullet);
+  const paragraph = (text: string) => wrapped(text, columns, INDENT);
   const section = (title: string, lines: readonly string[]) => ['', paint('strong', title), ...lines];
+  const reservation = ifLeaderDied?.holder && RESERVATIONS[coordinator.kind];
   const facts: readonly (readonly Cell[])[] = [
     ['Lease:', `${status.namespace}/${status.name}`],
     ['Holder:', holderText(account)],
-    ['Preferred holder:', status.preferredHolder || '<none>'],
-    ['Reason:', { text: account.reason, style: styleOf(account) }],
+    ['Preferred holder:', status.preferredHolder || NONE],
+    ['Reason:', { text: account.reason, style: leaseStyle(status) }],
     ['Waiting for:', status.waitingFor ?? '-'],
     ['Coordinator:', coordinatorText(coordinator)],
   ];
@@ -69,13 +72,10 @@ function accountText(account: LeaseAccount, layout: Layout): string {
     ...tableLines(facts, paint),
     ...section('Why', [paragraph(account.verdict)]),
     ...section('Candidates, the best first', candidateLines(candidates, paint)),
-    ...section(
-      'Strategy',
-      strategySentences(strategy).map((sentence) => paragraph(sentence)),
-    ),
+    ...section('Strategy', strategySentences(strategy).map(paragraph)),
     ...(ifLeaderDied
       ? section('If the leader died now', [
-          ...reservation(coordinator, ifLeaderDied).map((sentence) => paragraph(sentence)),
+          ...(reservation ? [paragraph(reservation)] : []),
           ...stepLines(ifLeaderDied, paint),
         ])
       : []),
@@ -84,115 +84,89 @@ function accountText(account: LeaseAccount, layout: Layout): string {
       'What stands in the way',
       blockers.length === 0
         ? [paragraph('Nothing.')]
-        : blockers.flatMap(({ what, advice }) => [paragraph(what), paragraph(advice, '-> ')]),
+        : blockers.flatMap(({ what, advice }) => [paragraph(what), wrapped(advice, columns, INDENT, '-> ')]),
     ),
-    '',
-  ].join('\n');
-}
-
-function styleOf({ status: { isHeld, waitingFor } }: LeaseAccount): Style {
-  if (!isHeld) return 'bad';
-  return waitingFor === undefined ? 'good' : 'warning';
+  ];
 }
 
 function holderText({ status, expiresInSeconds }: LeaseAccount): string {
   const { holder, renewedSecondsAgo } = status;
-  if (holder === '') return '<none>';
-  const renewed =
-    renewedSecondsAgo === undefined
-      ? 'never renewed'
-      : renewedSecondsAgo < -1
-        ? 'renewed at a time in the future'
-        : `renewed ${humanDuration(renewedSecondsAgo)} ago`;
+  if (holder === '') return NONE;
   const left =
     expiresInSeconds === undefined ? 'expired' : `expires in ${humanDuration(Math.ceil(expiresInSeconds))}`;
-  return `${holder} (${renewed}, ${left})`;
+  return `${holder} (${renewedText(renewedSecondsAgo)}, ${left})`;
+}
+
+function renewedText(secondsAgo: number | undefined): string {
+  if (secondsAgo === undefined) return 'never renewed';
+  return secondsAgo < -1 ? 'renewed at a time in the future' : `renewed ${humanDuration(secondsAgo)} ago`;
 }
 
 function coordinatorText(lock: LockHolder): string {
-  switch (lock.kind) {
-    case 'ours':
-      return lock.holder;
-    case 'builtIn':
-      return `the one built into kube-apiserver (${lock.holder})`;
-    case 'none':
-      return 'none';
-    case 'unknown':
-      return 'unknown: these credentials may not read the lock';
-  }
+  if (lock.kind === 'unknown') return 'unknown: these credentials may not read the lock';
+  if (lock.kind === 'none') return 'none';
+  return lock.kind === 'ours' ? lock.holder : `the one built into kube-apiserver (${lock.holder})`;
 }
 
-/**
- * Warns if no coordinator runs, or if the built-in coordinator decides: the printed steps assume the coordinator of this
- * project.
- */
-function reservation({ kind }: LockHolder, { holder }: Rehearsal): readonly string[] {
-  if (holder === '') return [];
-  if (kind === 'none') return ['Nothing happens: no coordinator runs. With a coordinator:'];
-  if (kind === 'builtIn') {
-    return ['By the rules of this project; the built-in coordinator, which decides here, takes longer.'];
-  }
-  return [];
-}
+/** The printed steps assume the coordinator of this project. */
+const RESERVATIONS: Readonly<Partial<Record<LockHolder['kind'], string>>> = {
+  none: 'Nothing happens: no coordinator runs. With a coordinator:',
+  builtIn: 'By the rules of this project; the built-in coordinator, which decides here, takes longer.',
+};
 
 function candidateLines(candidates: readonly RankedCandidate[], paint: Paint): readonly string[] {
   if (candidates.length === 0) return [`${INDENT}None.`];
   const hasPriorities = candidates.some(
     ({ priority, priorityUntil }) => priority !== 0 || priorityUntil !== undefined,
   );
-  const rows = candidates.map((candidate): readonly Cell[] => {
-    const { name, binaryVersion, emulationVersion, state, renewedSecondsAgo, isHolder, isPreferred, why } =
-      candidate;
-    const priority = describePriority(candidate.priority, candidate.priorityUntil);
-    const mark = isHolder ? ', holder' : isPreferred ? ', preferred' : '';
-    return [
-      isHolder ? { text: `${INDENT}${name}`, style: 'strong' } : `${INDENT}${name}`,
-      binaryVersion ?? '<none>',
-      emulationVersion ?? '<none>',
-      ...(hasPriorities ? [priority] : []),
-      `${state}${mark}`,
-      humanDuration(renewedSecondsAgo),
-      why,
-    ];
-  });
-  const title = [`${INDENT}NAME`, 'BINARY', 'EMULATION', ...(hasPriorities ? ['PRIORITY'] : [])];
-  return tableLines([[...title, 'STATE', 'RENEWED', 'WHY'], ...rows], paint);
+  const columns: readonly Column<RankedCandidate>[] = [
+    [`${INDENT}NAME`, nameCell],
+    ['BINARY', ({ binaryVersion = NONE }) => binaryVersion],
+    ['EMULATION', ({ emulationVersion = NONE }) => emulationVersion],
+    ['PRIORITY', ({ priority, priorityUntil }) => describePriority(priority, priorityUntil), hasPriorities],
+    ['STATE', stateText],
+    ['RENEWED', ({ renewedSecondsAgo }) => humanDuration(renewedSecondsAgo)],
+    ['WHY', ({ why }) => why],
+  ];
+  return tableLines(rowsFor(columns, candidates), paint);
+}
+
+function nameCell({ name, isHolder }: RankedCandidate): Cell {
+  const text = `${INDENT}${name}`;
+  return isHolder ? { text, style: 'strong' } : text;
+}
+
+function stateText({ state, isHolder, isPreferred }: RankedCandidate): string {
+  if (isHolder) return `${state}, holder`;
+  return isPreferred ? `${state}, preferred` : state;
 }
 
 const ASSUMED =
   'The proof also needs a coordinator that has seen the container while it ran and, for a plain elector, has seen the Pod before the holder acquired the Lease.';
 
-function conditionLines(
-  conditions: readonly ConditionAccount[],
-  { paint, columns }: Layout,
-): readonly string[] {
+function conditionLines(conditions: readonly ConditionAccount[], layout: Layout): readonly string[] {
   const rows = conditions.map(({ condition, holds, why }): readonly Cell[] => [
     `${INDENT}${condition}`,
     holds === undefined ? 'unknown' : { text: holds ? 'yes' : 'no', style: holds ? 'good' : 'warning' },
     why,
   ]);
-  return [...tableLines(rows, paint), wrapped(ASSUMED, columns, INDENT)];
+  return [...tableLines(rows, layout.paint), wrapped(ASSUMED, layout.columns, INDENT)];
 }
 
-function strategySentences({
-  resolved,
-  askedBy,
-  others,
-  onLease,
-  writtenBy,
-}: StrategyAccount): readonly string[] {
-  const asked = askedBy.length === 0 ? '' : `, asked for by ${listed(askedBy)}`;
+function strategySentences(strategy: StrategyAccount): readonly string[] {
+  const { resolved, askedBy, others, onLease, writtenBy } = strategy;
+  const by = (what: string, names: readonly string[]) =>
+    names.length === 0 ? '' : `, ${what} by ${listed(names)}`;
   // Only candidates that take part ask for a strategy.
   const unresolved =
     others.length === 0
       ? 'No live candidate asks for a strategy.'
       : 'The candidates do not agree on a strategy.';
   const outvoted = others.map(({ name, asksFor }) => `${name} asks for ${asksFor.join(' > ')}`);
-  const writers = writtenBy.length === 0 ? '' : `, written by ${listed(writtenBy)}`;
   return [
-    resolved === undefined ? unresolved : `${resolved}${asked}.`,
+    resolved === undefined ? unresolved : `${resolved}${by('asked for', askedBy)}.`,
     ...(outvoted.length === 0 ? [] : [`${outvoted.join('; ')}.`]),
-    onLease === '' ? 'The Lease has no strategy.' : `The Lease has ${onLease}${writers}.`,
+    onLease === '' ? 'The Lease has no strategy.' : `The Lease has ${onLease}${by('written', writtenBy)}.`,
   ];
 }
 

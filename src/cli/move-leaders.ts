@@ -1,8 +1,7 @@
 import type { Selection } from '../moving/candidates.ts';
-import { drainCandidates, type MoveRequest, transferLease, undrainCandidates } from '../moving/moves.ts';
+import { drainCandidates, transferLease, undrainCandidates } from '../moving/moves.ts';
 import type {
   DrainSettings,
-  MovingSettings,
   SelectionSettings,
   TransferSettings,
   UndrainSettings,
@@ -20,7 +19,7 @@ export function runTransfer(lease: string, settings: TransferSettings, host: Hos
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, host);
     const outcome = await transferLease(lease, settings.to, request);
-    print(outcome, settings.output, host, () => '');
+    print(outcome, settings.output, host, () => []);
     return outcome.leads ? exitCode.ok : exitCode.leaderStays;
   });
 }
@@ -30,34 +29,31 @@ export function runDrain(settings: DrainSettings, host: Host): Promise<number> {
   return withCluster(settings, host, async (connection) => {
     const request = requestOf(settings, connection, host);
     const outcome = await drainCandidates(selectionOf(settings), request);
-    print(outcome, settings.output, host, () => '');
+    print(outcome, settings.output, host, () => []);
     return outcome.leases.every(({ to }) => to !== undefined) ? exitCode.ok : exitCode.leaderStays;
   });
 }
 
 /** Removes the priorities that `transfer` and `drain` have set. Resolves to an exit code. */
 export function runUndrain(settings: UndrainSettings, host: Host): Promise<number> {
-  return withCluster(settings, host, async ({ client, namespace }) => {
-    const tell = toStdout(settings, host);
-    const candidates = await undrainCandidates(selectionOf(settings), { client, namespace, tell });
-    print({ candidates }, settings.output, host, () => '');
+  return withCluster(settings, host, async (connection) => {
+    const request = requestOf(settings, connection, host);
+    const candidates = await undrainCandidates(selectionOf(settings), request);
+    print({ candidates }, settings.output, host, () => []);
     return exitCode.ok;
   });
 }
 
-function requestOf(settings: MovingSettings, connection: ClusterConnection, host: Host): MoveRequest {
-  const { lockNamespace, forMs, timeoutMs } = settings;
-  return { ...connection, settings, lockNamespace, forMs, timeoutMs, tell: toStdout(settings, host) };
+/** With JSON or YAML output, only the outcome is printed, and not the progress. */
+function requestOf<S extends { output: string }>(settings: S, connection: ClusterConnection, host: Host) {
+  const tell = (line: string) => {
+    if (settings.output === 'table') host.stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);
+  };
+  return { ...settings, ...connection, settings, tell };
 }
 
 function selectionOf({ selector, node, candidate }: SelectionSettings): Selection {
   if (selector !== undefined) return { kind: 'labels', selector };
   if (node !== undefined) return { kind: 'node', node };
   return candidate === undefined ? { kind: 'all' } : { kind: 'candidate', name: candidate };
-}
-
-/** Returns a function that prints progress. With JSON or YAML output, it prints nothing: only the outcome is printed. */
-function toStdout({ output }: Pick<MovingSettings, 'output'>, { stdout }: Host): (line: string) => void {
-  if (output !== 'table') return () => {};
-  return (line) => stdout.write(`${printableLines(line, MAX_LINE_LENGTH)}\n`);
 }

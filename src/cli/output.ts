@@ -1,7 +1,9 @@
 import { styleText } from 'node:util';
-import { Document, isScalar, Scalar, visit } from 'yaml';
-import type { Severity } from '../inspection/findings.ts';
-import type { Environment, Host } from '../support/host.ts';
+import { Document, Scalar, visit } from 'yaml';
+import type { Finding, Severity } from '../inspection/findings.ts';
+import type { LeaseStatus } from '../inspection/lease-status.ts';
+import { counted } from '../inspection/wording.ts';
+import type { Host } from '../support/host.ts';
 import { printable, printableJson, shortened } from '../support/text.ts';
 
 /** An output of the program. A terminal also has a width and colours. */
@@ -11,35 +13,50 @@ export interface TextOutput {
   readonly columns?: number;
 }
 
-/** The role of a piece of text. The colour depends on it. */
-export type Style = 'strong' | 'dim' | 'good' | 'warning' | 'bad';
-
-/** Colours text. Without colours, it returns the text unchanged. */
-export type Paint = (style: Style, text: string) => string;
-
-const FORMATS: Readonly<Record<Style, Parameters<typeof styleText>[0]>> = {
+const FORMATS = {
   strong: 'bold',
   dim: 'dim',
   good: 'green',
   warning: 'yellow',
   bad: 'red',
-};
+} as const;
+
+/** The role of a piece of text. The colour depends on it. */
+export type Style = keyof typeof FORMATS;
+
+/** Colours text. Without colours, it returns the text unchanged. */
+export type Paint = (style: Style, text: string) => string;
 
 export const plain: Paint = (_style, text) => text;
 
-/** Returns the layout of an output. Sentences are wrapped only for a terminal: in a pipe, users search them. */
-export function layoutFor({ stdout, env }: Host): Layout {
-  // An unknown width is reported as 0.
-  return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: paintFor(stdout, env) };
-}
-
-/** A cell of a table: plain or coloured text. */
-export type Cell = string | { readonly text: string; readonly style: Style };
+const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
 
 export interface Layout {
   /** Column at which sentences are wrapped; undefined: no wrapping. Tables are never wrapped, as in kubectl. */
   readonly columns: number | undefined;
   readonly paint: Paint;
+}
+
+/**
+ * Returns the layout of an output. Sentences are wrapped only for a terminal: in a pipe, users search them. Text is
+ * coloured only for a terminal, without NO_COLOR and TERM=dumb.
+ */
+export function layoutFor({ stdout, env }: Host): Layout {
+  const hasColours = stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+  // An unknown width is reported as 0.
+  return { columns: (stdout.isTTY && stdout.columns) || undefined, paint: hasColours ? coloured : plain };
+}
+
+/** A cell of a table: plain or coloured text. */
+export type Cell = string | { readonly text: string; readonly style: Style };
+
+/** A column of a table: its title, the cell of an item, and whether the table has this column. */
+export type Column<T> = readonly [title: string, cell: (item: T) => Cell, isShown?: boolean];
+
+/** Returns the rows of a table: the titles, then one row for each item. */
+export function rowsFor<T>(columns: readonly Column<T>[], items: readonly T[]): readonly (readonly Cell[])[] {
+  const shown = columns.filter(([, , isShown = true]) => isShown);
+  return [shown.map(([title]) => title), ...items.map((item) => shown.map(([, cell]) => cell(item)))];
 }
 
 const GAP = '   ';
@@ -65,11 +82,10 @@ export function tableLines(
         const isLast = index === row.length - 1;
         const text = textOf(cell, isLast ? MAX_SENTENCE_LENGTH : MAX_CELL_LENGTH);
         const painted = typeof cell === 'string' ? text : paint(cell.style, text);
-        return isLast
-          ? painted
-          : `${painted}${' '.repeat(Math.max(0, (widths[index] ?? 0) - text.length))}${GAP}`;
+        const padding = ' '.repeat(Math.max(0, (widths[index] ?? 0) - text.length));
+        return isLast ? painted : `${painted}${padding}`;
       })
-      .join('')
+      .join(GAP)
       .trimEnd(),
   );
 }
@@ -97,27 +113,38 @@ export const severityStyles: Readonly<Record<Severity, Style>> = {
   error: 'bad',
 };
 
+export function leaseStyle({ isHeld, waitingFor }: Pick<LeaseStatus, 'isHeld' | 'waitingFor'>): Style {
+  if (!isHeld) return 'bad';
+  return waitingFor === undefined ? 'good' : 'warning';
+}
+
+/** The text for a value that an object does not have. */
+export const NONE = '<none>';
+
+/** Says that a command has found nothing. */
+export function noneFound(what: string, namespace: string): string {
+  if (namespace === '') return `No ${what} found.`;
+  return `No ${what} found in ${namespace} namespace; -A looks into all of them.`;
+}
+
 /** The indent of the text below the heading of a finding. */
 export const FINDING_INDENT = ' '.repeat(9);
 
 /** A finding of `audit` or `doctor`. */
-interface PrintedFinding {
-  readonly severity: Severity;
+interface PrintedFinding extends Omit<Finding, 'what'> {
   readonly name: string;
-  readonly sentences: readonly (string | undefined)[];
-  /** What the user should do. */
-  readonly advice: readonly (string | undefined)[];
+  readonly what: readonly string[];
 }
 
 /** Formats a finding: a heading, then its sentences and advice. */
 export function findingLines(finding: PrintedFinding, { paint, columns }: Layout): readonly string[] {
-  const { severity, name, sentences, advice } = finding;
-  const lines = (texts: readonly (string | undefined)[], bullet: string) =>
+  const { severity, name, what, meaning, advice, runbook } = finding;
+  const lines = (bullet: string, texts: readonly (string | undefined)[]) =>
     texts.flatMap((text) => (text === undefined ? [] : [wrapped(text, columns, FINDING_INDENT, bullet)]));
   return [
     `${paint(severityStyles[severity], severity.toUpperCase().padEnd(7))}  ${paint('strong', name)}`,
-    ...lines(sentences, ''),
-    ...lines(advice, '-> '),
+    ...lines('', [...what, meaning]),
+    ...lines('-> ', [advice, runbook && `Runbook: ${runbook}`]),
   ];
 }
 
@@ -127,22 +154,25 @@ export function structured(value: object, format: 'json' | 'yaml'): string {
   return format === 'json' ? `${printableJson(json)}\n` : yaml(JSON.parse(json));
 }
 
-/** Prints a value in the format: as JSON, as YAML, or as the given text. */
+/** Prints a value in the format: as JSON, as YAML, or as the given lines. */
 export function print(
   value: object,
   format: 'table' | 'wide' | 'json' | 'yaml',
-  { stdout }: Host,
-  text: () => string,
+  host: Host,
+  lines: (layout: Layout) => readonly string[],
 ): void {
-  stdout.write(format === 'json' || format === 'yaml' ? structured(value, format) : text());
+  if (format === 'json' || format === 'yaml') host.stdout.write(structured(value, format));
+  else printLines(lines(layoutFor(host)), host);
 }
 
-const coloured: Paint = (style, text) => styleText(FORMATS[style], text, { validateStream: false });
+export function printLines(lines: readonly string[], { stdout }: Host): void {
+  stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
 
-/** Returns a function that colours text. It leaves text plain without a terminal, with NO_COLOR, or with TERM=dumb. */
-function paintFor(output: TextOutput, env: Environment): Paint {
-  const hasColours = output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
-  return hasColours ? coloured : plain;
+/** `1 error, 2 warnings` */
+export function countedProblems(findings: readonly { readonly severity: Severity }[]): string {
+  const { error = [], warning = [] } = Object.groupBy(findings, ({ severity }) => severity);
+  return `${counted(error.length, 'error')}, ${counted(warning.length, 'warning')}`;
 }
 
 function textOf(cell: Cell, most: number): string {
@@ -154,7 +184,7 @@ function yaml(value: unknown): string {
   visit(document, {
     Scalar(_, node) {
       // YAML supports JSON's escapes only in double quotes.
-      if (isScalar(node) && typeof node.value === 'string' && printableJson(node.value) !== node.value) {
+      if (typeof node.value === 'string' && printableJson(node.value) !== node.value) {
         node.type = Scalar.QUOTE_DOUBLE;
       }
     },

@@ -13,55 +13,43 @@ import { printable, shortened } from '../support/text.ts';
 import { findElection, warnAboutSkew, withCluster } from './cluster-connection.ts';
 import { exitCode } from './exit-code.ts';
 import { stepLines } from './explain.ts';
-import { layoutFor, print, tableLines } from './output.ts';
+import { type Column, print, rowsFor, tableLines } from './output.ts';
 
 /** Prints the effect of planned changes to the candidates, step by step. Changes nothing. Resolves to an exit code. */
-export async function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
-  const { add, remove, priority, rollout, output } = settings;
-  return await withCluster(settings, host, async (connection) => {
+export function showPlan(leaseName: string, settings: PlanSettings, host: Host): Promise<number> {
+  return withCluster(settings, host, async (connection) => {
+    const { rollout, output } = settings;
     const { election, now } = await findElection(leaseName, settings, connection);
     warnAboutSkew(connection.clock, host);
     const { input } = election;
+    const lease = `${input.namespace}/${input.name}`;
     if (rollout !== undefined) {
       const planned = plannedRollout(rollout, input);
-      const forecasts = forecastRollout(input, now, planned);
-      showRollout(`${input.namespace}/${input.name}`, planned, forecasts, output, host);
+      const strategies = forecastRollout(input, now, planned);
+      print({ candidates: planned.names, strategies }, output, host, ({ paint }) => [
+        paint('strong', rolloutTitle(lease, planned)),
+        ...tableLines(rowsFor(FORECAST_COLUMNS, strategies), paint),
+        '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.',
+      ]);
       return exitCode.ok;
     }
-    const changes = plannedChanges({ add, remove, priority }, input);
-    const rehearsal = rehearse(input, now, changes);
-    const { paint } = layoutFor(host);
+    const rehearsal = rehearse(input, now, plannedChanges(settings, input));
     const before = input.lease?.holderIdentity || 'no candidate';
-    const title = `${input.namespace}/${input.name}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
-    print(rehearsal, output, host, () =>
-      [paint('strong', title), ...stepLines(rehearsal, paint), ''].join('\n'),
-    );
+    const title = `${lease}, held by ${shortened(printable(before), 100)}. Nothing is changed; this is what would happen:`;
+    print(rehearsal, output, host, ({ paint }) => [paint('strong', title), ...stepLines(rehearsal, paint)]);
     return exitCode.ok;
   });
 }
 
-/** Prints the cost of a rolling update of a Lease's candidates, for each strategy. */
-function showRollout(
-  lease: string,
-  { names, binaryVersion }: Rollout,
-  forecasts: readonly RolloutForecast[],
-  output: PlanSettings['output'],
-  host: Host,
-): void {
-  const { paint } = layoutFor(host);
-  const title = `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
-  const rows = forecasts.map((forecast) => [
-    `  ${forecast.strategy}`,
-    handOvers(forecast),
-    forecast.isSettled ? forecast.leader || 'none' : 'not settled',
-  ]);
-  const table = tableLines([['  STRATEGY', 'HAND-OVERS', 'LEADER IN THE END'], ...rows], paint);
-  const note =
-    '  The fewest where the leader is replaced last, the most where it is always the next to be replaced.';
-  print({ candidates: names, strategies: forecasts }, output, host, () =>
-    [paint('strong', title), ...table, note, ''].join('\n'),
-  );
+function rolloutTitle(lease: string, { names, binaryVersion }: Rollout): string {
+  return `A rolling update of ${counted(names.length, 'candidate')} of ${lease} to ${binaryVersion}, one after the other. Nothing is changed; if all asked for the strategy:`;
 }
+
+const FORECAST_COLUMNS: readonly Column<RolloutForecast>[] = [
+  ['  STRATEGY', ({ strategy }) => `  ${strategy}`],
+  ['HAND-OVERS', handOvers],
+  ['LEADER IN THE END', ({ isSettled, leader }) => (isSettled ? leader || 'none' : 'not settled')],
+];
 
 function handOvers({ fewestHandOvers: fewest, mostHandOvers: most }: RolloutForecast): string {
   return fewest === most ? String(most) : `${fewest} to ${most}`;

@@ -7,7 +7,7 @@ import { printableLines } from '../support/text.ts';
 import { commandFor } from './command-options.ts';
 import { type CommandEntry, type CommandInput, commands } from './commands.ts';
 import { COMPLETE, completionCommand, completionLines, NAME, PLUGIN } from './completion.ts';
-import { exitCode } from './exit-code.ts';
+import { EXIT_CODES, exitCode } from './exit-code.ts';
 import type { TextOutput } from './output.ts';
 
 /** The environment of the program, without the process itself. */
@@ -24,17 +24,6 @@ export interface ProgramParts {
 
 const GLOBAL_FLAGS = ['-h', '--help', '-V', '--version'];
 const HELP_WIDTH = 110;
-
-const EXIT_CODES = `
-Exit codes:
-  0  done, or stopped when asked to
-  1  failed; the error output says why
-  2  the command line or the environment is invalid
-  3  doctor, audit: errors were found
-  4  doctor, audit: warnings were found, but no errors
-  5  transfer, drain: a leader has not moved; the output says which one and why
-  participate with a command: the exit codes of the command
-  141  the reader has closed the output`;
 
 const AFTER_PLUGIN_HELP = `
 Examples:
@@ -118,7 +107,6 @@ function commandLine(parts: ProgramParts, onEnd: (code: number) => void): Comman
   const program = new Command(isPlugin ? PLUGIN.replace('-', ' ') : NAME)
     .description('Elects the best LeaseCandidate for every Lease of a Kubernetes cluster, at once.')
     .version(parts.version, '-V, --version', 'show the version')
-    .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', isPlugin ? AFTER_PLUGIN_HELP : AFTER_HELP);
   for (const entry of commands) {

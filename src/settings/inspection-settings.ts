@@ -2,12 +2,12 @@ import { runSettings } from './run-settings.ts';
 import {
   duration,
   inGroup,
-  names,
+  namesIn,
   oneNamespace,
   oneOf,
   option,
   type SettingsOf,
-  type SettingsTable,
+  settingsTable,
   text,
   toggle,
 } from './settings-table.ts';
@@ -19,8 +19,9 @@ const clusterRows = {
   kubeconfig: { ...run.kubeconfig, description: 'kubeconfig of the cluster to inspect' },
   context: run.context,
   ...inGroup('Cluster:', {
-    namespace: option('namespace', oneNamespace, 'the namespace to inspect', {
+    namespace: option('namespace', oneNamespace, {
       short: 'n',
+      description: 'the namespace to inspect',
       defaultNote: "the context's, else default",
     }),
   }),
@@ -28,7 +29,7 @@ const clusterRows = {
 
 export type ClusterSettings = SettingsOf<typeof clusterRows>;
 
-const allNamespacesRow = inGroup('Cluster:', {
+export const allNamespacesRow = inGroup('Cluster:', {
   allNamespaces: { ...toggle('all-namespaces', 'look into every namespace'), short: 'A' },
 });
 
@@ -46,6 +47,9 @@ export const inspectionRows = {
   }),
 };
 
+/** The cluster to inspect, and the durations that its coordinator uses. */
+export type InspectionSettings = SettingsOf<typeof inspectionRows>;
+
 /** The setting for commands that read the lock. */
 export const lockRow = inGroup(JUDGEMENT, {
   lockNamespace: { ...run.lockNamespace, description: "namespace of the coordinator's lock" },
@@ -54,54 +58,49 @@ export const lockRow = inGroup(JUDGEMENT, {
 /** Returns the setting for commands with a table and these output formats. */
 export function outputRow<const Format extends string>(...formats: readonly Format[]) {
   return inGroup('Output:', {
-    output: option('output', oneOf('<format>', ['table', ...formats]), formats.join(', '), {
+    output: option('output', oneOf('<format>', ['table', ...formats]), {
       short: 'o',
+      description: formats.join(', '),
       default: 'table',
       defaultNote: 'for people to read',
     }),
   });
 }
 
-const auditRows = {
+export const auditSettings = settingsTable('CLE_AUDIT', {
   ...clusterRows,
   ...allNamespacesRow,
   ...inGroup('Time:', {
-    forMs: option('for', duration({ min: '0s', max: '1h' }), 'how long to watch renewals; 0s: read once', {
+    forMs: option('for', duration('0s', '1h'), {
+      description: 'how long to watch renewals; 0s: read once',
       default: '30s',
     }),
   }),
   ...outputRow('wide', 'json', 'yaml'),
-};
+});
 
-export type AuditSettings = SettingsOf<typeof auditRows>;
+export type AuditSettings = SettingsOf<typeof auditSettings.settings>;
 
-export const auditSettings = {
-  envPrefix: 'CLE_AUDIT',
-  settings: auditRows,
-} satisfies SettingsTable<AuditSettings>;
-
-const statusRows = {
-  ...inspectionRows,
-  ...allNamespacesRow,
-  ...outputRow('wide', 'json', 'yaml'),
-  ...inGroup('Output:', {
-    watch: { ...toggle('watch', 'go on, and show each Lease again that changes'), short: 'w' },
-  }),
-};
-
-export type StatusSettings = SettingsOf<typeof statusRows>;
-
-export const statusSettings = {
-  envPrefix: 'CLE_STATUS',
-  settings: statusRows,
-  contradictionsIn: ({ watch, output }) => [
+export const statusSettings = settingsTable(
+  'CLE_STATUS',
+  {
+    ...inspectionRows,
+    ...allNamespacesRow,
+    ...outputRow('wide', 'json', 'yaml'),
+    ...inGroup('Output:', {
+      watch: { ...toggle('watch', 'go on, and show each Lease again that changes'), short: 'w' },
+    }),
+  },
+  ({ watch, output }) => [
     watch &&
       (output === 'json' || output === 'yaml') &&
       `--watch shows rows as they change: give no --output, or --output wide, rather than ${output}`,
   ],
-} satisfies SettingsTable<StatusSettings>;
+);
 
-const explainRows = {
+export type StatusSettings = SettingsOf<typeof statusSettings.settings>;
+
+export const explainSettings = settingsTable('CLE_EXPLAIN', {
   ...inspectionRows,
   ...lockRow,
   ...inGroup(JUDGEMENT, {
@@ -112,59 +111,45 @@ const explainRows = {
     },
   }),
   ...outputRow('json', 'yaml'),
-};
+});
 
-export const explainSettings: SettingsTable<SettingsOf<typeof explainRows>> = {
-  envPrefix: 'CLE_EXPLAIN',
-  settings: explainRows,
-};
+export type ExplainSettings = SettingsOf<typeof explainSettings.settings>;
 
 const NOTHING_PLANNED =
   'nothing is planned: give --add name=binary/emulation, --remove name, --priority name=number, or --rollout name=binary/emulation';
 
-const planRows = {
-  ...inspectionRows,
-  ...inGroup('Changes:', {
-    add: changes(
-      'add',
-      '<name=binary/emulation>',
-      'a candidate that appears, or restarts with other versions; may be given several times',
-    ),
-    remove: changes(
-      'remove',
-      '<name>',
-      'a candidate that is stopped and deleted; may be given several times',
-    ),
-    priority: changes(
-      'priority',
-      '<name=number>',
-      'a candidate that gets this priority; may be given several times',
-    ),
-    rollout: option(
-      'rollout',
-      text('<name=binary/emulation>'),
-      'a rolling update of the candidates whose names begin with NAME: how often the leader changes, for each strategy',
-    ),
-  }),
-  ...outputRow('json', 'yaml'),
-};
-
-function changes(flag: string, placeholder: string, description: string) {
-  return option(flag, names(placeholder), description, { repeatable: true, default: '' });
-}
-
-export const planSettings: SettingsTable<SettingsOf<typeof planRows>> = {
-  envPrefix: 'CLE_PLAN',
-  settings: planRows,
-  contradictionsIn: ({ add, remove, priority, rollout }) => {
+export const planSettings = settingsTable(
+  'CLE_PLAN',
+  {
+    ...inspectionRows,
+    ...inGroup('Changes:', {
+      add: changes('add', '<name=binary/emulation>', 'that appears, or restarts with other versions'),
+      remove: changes('remove', '<name>', 'that is stopped and deleted'),
+      priority: changes('priority', '<name=number>', 'that gets this priority'),
+      rollout: option('rollout', text('<name=binary/emulation>'), {
+        description:
+          'a rolling update of the candidates whose names begin with NAME: how often the leader changes, for each strategy',
+      }),
+    }),
+    ...outputRow('json', 'yaml'),
+  },
+  ({ add, remove, priority, rollout }) => {
     const hasChanges = [add, remove, priority].some(({ length }) => length > 0);
     return rollout === undefined
       ? [!hasChanges && NOTHING_PLANNED]
       : [hasChanges && '--rollout is planned by itself: leave out the other changes'];
   },
-};
+);
 
-const doctorRows = {
+export type PlanSettings = SettingsOf<typeof planSettings.settings>;
+
+function changes(flag: string, placeholder: string, which: string) {
+  const type = { placeholder, parse: (given: string) => ({ value: namesIn(given) }) };
+  const description = `a candidate ${which}; may be given several times`;
+  return option(flag, type, { description, repeatable: true, default: '' });
+}
+
+export const doctorSettings = settingsTable('CLE_DOCTOR', {
   ...inspectionRows,
   ...lockRow,
   ...inGroup(JUDGEMENT, {
@@ -178,15 +163,6 @@ const doctorRows = {
     },
   }),
   ...outputRow('json', 'yaml'),
-};
+});
 
-export const doctorSettings: SettingsTable<SettingsOf<typeof doctorRows>> = {
-  envPrefix: 'CLE_DOCTOR',
-  settings: doctorRows,
-};
-
-/** The cluster to inspect, and the durations that its coordinator uses. */
-export type InspectionSettings = SettingsOf<typeof inspectionRows>;
-export type ExplainSettings = SettingsOf<typeof explainRows>;
-export type PlanSettings = SettingsOf<typeof planRows>;
-export type DoctorSettings = SettingsOf<typeof doctorRows>;
+export type DoctorSettings = SettingsOf<typeof doctorSettings.settings>;

@@ -1,94 +1,84 @@
-import { inspectionRows, lockRow, outputRow, statusSettings } from './inspection-settings.ts';
-import {
-  duration,
-  inGroup,
-  option,
-  type SettingsOf,
-  type SettingsTable,
-  text,
-  toggle,
-} from './settings-table.ts';
-
-const output = outputRow('json', 'yaml');
+import { allNamespacesRow, inspectionRows, lockRow, outputRow } from './inspection-settings.ts';
+import { duration, inGroup, option, type SettingsOf, settingsTable, text, toggle } from './settings-table.ts';
 
 /** The settings that `transfer` and `drain` share. */
 const movingRows = {
   ...lockRow,
   ...inGroup('Time:', {
-    forMs: option('for', duration({ min: '1s', max: '24h' }), 'how long the priority lasts, at most 24h', {
+    forMs: option('for', duration('1s', '24h'), {
+      description: 'how long the priority lasts, at most 24h',
       default: '1h',
     }),
-    timeoutMs: option('timeout', duration({ min: '1s', max: '1h' }), 'how long to wait for leaders to move', {
+    timeoutMs: option('timeout', duration('1s', '1h'), {
+      description: 'how long to wait for leaders to move',
       default: '2m',
     }),
   }),
-  ...output,
+  ...outputRow('json', 'yaml'),
 };
 
 const selectionRows = {
-  allNamespaces: statusSettings.settings.allNamespaces,
+  ...allNamespacesRow,
   ...inGroup('Candidates:', {
-    selector: option('selector', text('<labels>'), 'candidates with these labels, as kubectl has them', {
+    selector: option('selector', text('<labels>'), {
       short: 'l',
+      description: 'candidates with these labels, as kubectl has them',
     }),
-    node: option('node', text('<name>'), 'candidates whose ownerReference is a Pod on this node'),
-    candidate: option('candidate', text('<name>'), 'the candidate of this name'),
+    node: option('node', text('<name>'), {
+      description: 'candidates whose ownerReference is a Pod on this node',
+    }),
+    candidate: option('candidate', text('<name>'), { description: 'the candidate of this name' }),
   }),
 };
 
-const candidateName = { placeholder: '<candidate>', parse: (given: string) => ({ value: given }) };
-
-const transferRows = {
-  ...inspectionRows,
-  ...inGroup('Candidates:', {
-    to: option('to', candidateName, 'name of the candidate that should lead', {
-      default: '',
-      defaultNote: 'none; required',
-    }),
-  }),
-  ...movingRows,
-};
-
-export const transferSettings: SettingsTable<SettingsOf<typeof transferRows>> = {
-  envPrefix: 'CLE_TRANSFER',
-  settings: transferRows,
-  contradictionsIn: ({ to }) => [to === '' && 'no candidate is named: give --to candidate'],
-};
-
-const drainRows = { ...inspectionRows, ...selectionRows, ...movingRows };
-
-export const drainSettings: SettingsTable<SettingsOf<typeof drainRows>> = {
-  envPrefix: 'CLE_DRAIN',
-  settings: drainRows,
-  contradictionsIn: (settings) => [
-    selectionsOf(settings) !== 1 && 'give one of --selector, --node or --candidate',
-  ],
-};
-
-const undrainRows = {
-  ...inspectionRows,
-  ...selectionRows,
-  ...inGroup('Candidates:', { all: toggle('all', 'every candidate') }),
-  ...output,
-};
-
-export const undrainSettings: SettingsTable<SettingsOf<typeof undrainRows>> = {
-  envPrefix: 'CLE_UNDRAIN',
-  settings: undrainRows,
-  contradictionsIn: (settings) => [
-    selectionsOf(settings) !== (settings.all ? 0 : 1) &&
-      'give one of --selector, --node, --candidate or --all',
-  ],
-};
-
-export type MovingSettings = SettingsOf<typeof inspectionRows & typeof movingRows>;
 /**
  * The candidates to drain or undrain. Exactly one of `selector`, `node` and `candidate` is set. With --all, none is set.
  */
 export type SelectionSettings = SettingsOf<typeof selectionRows>;
-export type TransferSettings = SettingsOf<typeof transferRows>;
-export type DrainSettings = SettingsOf<typeof drainRows>;
-export type UndrainSettings = SettingsOf<typeof undrainRows>;
+
+const candidateName = { placeholder: '<candidate>', parse: (given: string) => ({ value: given }) };
+
+export const transferSettings = settingsTable(
+  'CLE_TRANSFER',
+  {
+    ...inspectionRows,
+    ...inGroup('Candidates:', {
+      to: option('to', candidateName, {
+        description: 'name of the candidate that should lead',
+        default: '',
+        defaultNote: 'none; required',
+      }),
+    }),
+    ...movingRows,
+  },
+  ({ to }) => [to === '' && 'no candidate is named: give --to candidate'],
+);
+
+export type TransferSettings = SettingsOf<typeof transferSettings.settings>;
+
+export const drainSettings = settingsTable(
+  'CLE_DRAIN',
+  { ...inspectionRows, ...selectionRows, ...movingRows },
+  (settings) => [selectionsOf(settings) !== 1 && 'give one of --selector, --node or --candidate'],
+);
+
+export type DrainSettings = SettingsOf<typeof drainSettings.settings>;
+
+export const undrainSettings = settingsTable(
+  'CLE_UNDRAIN',
+  {
+    ...inspectionRows,
+    ...selectionRows,
+    ...inGroup('Candidates:', { all: toggle('all', 'every candidate') }),
+    ...outputRow('json', 'yaml'),
+  },
+  (settings) => [
+    selectionsOf(settings) !== (settings.all ? 0 : 1) &&
+      'give one of --selector, --node, --candidate or --all',
+  ],
+);
+
+export type UndrainSettings = SettingsOf<typeof undrainSettings.settings>;
 
 function selectionsOf({ selector, node, candidate }: SelectionSettings): number {
   return [selector, node, candidate].filter((given) => given !== undefined).length;

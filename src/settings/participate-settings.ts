@@ -11,14 +11,13 @@ import {
   inGroup,
   listenAddress,
   namesIn,
-  nonEmpty,
   option,
   type SettingsOf,
-  type SettingsTable,
+  settingsTable,
   text,
   toggle,
   type ValueType,
-  wholeSeconds,
+  valueType,
 } from './settings-table.ts';
 
 // The Kubernetes syntax of labels. The key may have a domain as prefix. The value may be empty.
@@ -41,33 +40,26 @@ const candidateLabels: ValueType<Readonly<Record<string, string>>> = {
   },
 };
 
-const version: ValueType<string> = {
-  placeholder: '<version>',
-  parse: (given) =>
-    parseVersion(given) ? { value: given } : { problem: 'is not a semantic version; give e.g. 1.4.2' },
-};
+const version = valueType('<version>', 'is not a semantic version; give e.g. 1.4.2', (given) =>
+  parseVersion(given) ? given : undefined,
+);
 
-const int32: ValueType<number> = {
-  placeholder: '<number>',
-  parse(given) {
-    const number = parseInt32(given);
-    return number === undefined ? { problem: 'is not a whole number of 32 bits' } : { value: number };
+const int32 = valueType('<number>', 'is not a whole number of 32 bits', parseInt32);
+
+const httpUrl = valueType(
+  '<url>',
+  'is not an http:// URL; give e.g. http://127.0.0.1:8080/readyz',
+  (given) => {
+    const url = URL.parse(given);
+    return url?.protocol === 'http:' ? url : undefined;
   },
-};
+);
 
-const httpUrl: ValueType<URL> = {
-  placeholder: '<url>',
-  parse(given) {
-    const url = URL.canParse(given) ? new URL(given) : undefined;
-    if (url?.protocol === 'http:') return { value: url };
-    return { problem: 'is not an http:// URL; give e.g. http://127.0.0.1:8080/readyz' };
-  },
-};
-
+const path = text('<path>');
 const socketPath: ValueType<string> = {
-  placeholder: '<path>',
+  ...path,
   parse(given) {
-    if (Buffer.byteLength(given) <= MAX_SOCKET_PATH_BYTES) return nonEmpty(given);
+    if (Buffer.byteLength(given) <= MAX_SOCKET_PATH_BYTES) return path.parse(given);
     return { problem: `is longer than ${MAX_SOCKET_PATH_BYTES} bytes, the limit of Unix sockets` };
   },
 };
@@ -77,74 +69,67 @@ const settings = {
   context: inspectionRows.context,
   namespace: { ...inspectionRows.namespace, description: 'namespace of the Lease' },
   ...inGroup('Candidate:', {
-    identity: option(
-      'identity',
-      text('<name>'),
-      'name of the candidate and of the holder; must be unique among running programs',
-      {
-        defaultNote:
-          "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
-      },
-    ),
+    identity: option('identity', text('<name>'), {
+      description: 'name of the candidate and of the holder; must be unique among running programs',
+      defaultNote: "$POD_NAME and the first 8 characters of $POD_UID, else the host's name and a random part",
+    }),
     // The default is lower than every later release. kube-apiserver refuses 0.0.0.
-    binaryVersion: option('binary-version', version, "the program's version", { default: '0.0.1' }),
-    emulationVersion: option('emulation-version', version, 'the version that the program emulates', {
+    binaryVersion: option('binary-version', version, {
+      description: "the program's version",
+      default: '0.0.1',
+    }),
+    emulationVersion: option('emulation-version', version, {
+      description: 'the version that the program emulates',
       defaultNote: "the program's version",
     }),
-    strategy: option('strategy', text('<name>'), 'the strategy that chooses the leader', {
+    strategy: option('strategy', text('<name>'), {
+      description: 'the strategy that chooses the leader',
       defaultNote: 'OldestEmulationVersion',
     }),
-    priority: option(
-      'priority',
-      int32,
-      'counts before versions; a leader gives way to a candidate with a higher priority',
-      { default: '0' },
-    ),
-    labels: option('labels', candidateLabels, "the candidate's labels, separated by commas", {
+    priority: option('priority', int32, {
+      description: 'counts before versions; a leader gives way to a candidate with a higher priority',
+      default: '0',
+    }),
+    labels: option('labels', candidateLabels, {
+      description: "the candidate's labels, separated by commas",
       repeatable: true,
       default: '',
     }),
-    healthListen: option(
-      'health-listen',
-      listenAddress,
-      'serve /readyz there, which is 200 once the candidate is published, /livez and /metrics',
-      { default: 'off' },
-    ),
+    healthListen: option('health-listen', listenAddress, {
+      description: 'serve /readyz there, which is 200 once the candidate is published, /livez and /metrics',
+      default: 'off',
+    }),
   }),
   ...inGroup('Time:', {
-    leaseDurationSeconds: option(
-      'lease-duration',
-      wholeSeconds({ min: '3s', max: '1h' }),
-      'how long the Lease is valid after its last renewal, in whole seconds',
-      { default: '15s' },
-    ),
-    renewDeadlineMs: option(
-      'renew-deadline',
-      duration({ min: '1s', max: '1h' }),
-      'how long after its last renewal the leader starts to stop; the rest of the lease duration is for stopping',
-      { default: '10s' },
-    ),
-    retryPeriodMs: option(
-      'retry-period',
-      duration({ min: '100ms', max: '10m' }),
-      'how often the leader renews',
-      { default: '2s' },
-    ),
+    leaseDurationSeconds: option('lease-duration', duration('3s', '1h', 1000), {
+      description: 'how long the Lease is valid after its last renewal, in whole seconds',
+      default: '15s',
+    }),
+    renewDeadlineMs: option('renew-deadline', duration('1s', '1h'), {
+      description:
+        'how long after its last renewal the leader starts to stop; the rest of the lease duration is for stopping',
+      default: '10s',
+    }),
+    retryPeriodMs: option('retry-period', duration('100ms', '10m'), {
+      description: 'how often the leader renews',
+      default: '2s',
+    }),
   }),
   ...inGroup('Sidecar, without a command:', {
-    listen: option('listen', listenAddress, 'serve the name of the leader there; "off" serves nothing', {
+    listen: option('listen', listenAddress, {
+      description: 'serve the name of the leader there; "off" serves nothing',
       default: '127.0.0.1:4040',
     }),
-    socket: option('socket', socketPath, 'also serve the name of the leader on a Unix socket'),
+    socket: option('socket', socketPath, {
+      description: 'also serve the name of the leader on a Unix socket',
+    }),
     leadByConnection: toggle(
       'lead-by-connection',
       'be a candidate while a program keeps a GET /lead open, and release the Lease after it has closed the connection',
     ),
-    readyUrl: option(
-      'ready-url',
-      httpUrl,
-      'yield and do not be a candidate while this URL does not answer 2xx',
-    ),
+    readyUrl: option('ready-url', httpUrl, {
+      description: 'yield and do not be a candidate while this URL does not answer 2xx',
+    }),
     candidateOnly: toggle(
       'candidate-only',
       'only publish the candidate, for a program that has its own coordinated elector',
@@ -155,21 +140,15 @@ const settings = {
 
 export type ParticipateSettings = SettingsOf<typeof settings>;
 
-export const participateSettings: SettingsTable<ParticipateSettings> = {
-  envPrefix: 'CLE_PARTICIPATE',
-  settings,
-  contradictionsIn,
-};
+export const participateSettings = settingsTable('CLE_PARTICIPATE', settings, contradictionsIn);
 
 /** Returns the problems of settings that cannot be used together with a command. */
 export function contradictionsWith(command: readonly string[], given: ParticipateSettings): Contradictions {
   if (command.length === 0) return [];
-  const ofSidecars = (['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const)
-    .filter((key) => Boolean(given[key]))
-    .map((key) => `--${settings[key].flag}`);
-  return ofSidecars.map(
-    (flag) => `${flag} is for a program that runs by itself: leave out ${flag}, or the command`,
-  );
+  return (['socket', 'leadByConnection', 'readyUrl', 'candidateOnly'] as const).map((key) => {
+    const flag = `--${settings[key].flag}`;
+    return given[key] && `${flag} is for a program that runs by itself: leave out ${flag}, or the command`;
+  });
 }
 
 /** The guard kills this much later than the wrapper, in milliseconds, because the wrapper's SIGKILL takes a moment. */
@@ -193,36 +172,34 @@ export function killTimes(leaseDurationMs: number): { readonly wrapperMs: number
 const JITTER = 1.2;
 
 function contradictionsIn(given: ParticipateSettings): Contradictions {
-  const { renewDeadlineMs, retryPeriodMs, binaryVersion, emulationVersion } = given;
-  const { candidateOnly, identity, listen, socket, leadByConnection } = given;
+  const { renewDeadlineMs, retryPeriodMs, binaryVersion, emulationVersion, candidateOnly } = given;
   const leaseDurationMs = given.leaseDurationSeconds * 1000;
   const { wrapperMs } = killTimes(leaseDurationMs);
   const deadline = `--renew-deadline (${formatDurationMs(renewDeadlineMs)})`;
   const binary = parseVersion(binaryVersion);
   const emulation = parseVersion(emulationVersion);
-  const tellers = ['socket', 'leadByConnection'] as const;
   return [
     renewDeadlineMs >= wrapperMs &&
       `${deadline} must be shorter than ${formatDurationMs(wrapperMs)}, as --lease-duration is ${formatDurationMs(leaseDurationMs)}: the command or program must stop before another candidate can lead by a faster clock`,
     retryPeriodMs * JITTER >= renewDeadlineMs &&
       `--retry-period (${formatDurationMs(retryPeriodMs)}) must be shorter than ${deadline}, by at least a sixth: otherwise there is no second attempt`,
-    binary !== undefined &&
-      emulation !== undefined &&
+    binary &&
+      emulation &&
       emulation.compare(binary) > 0 &&
       `--emulation-version (${emulationVersion}) must not be above --binary-version (${binaryVersion})`,
-    ...tellers.map(
+    ...(['socket', 'leadByConnection'] as const).map(
       (key) =>
         candidateOnly &&
-        Boolean(given[key]) &&
+        given[key] &&
         `--${settings[key].flag} serves the name of the leader, but with --candidate-only the program has its own elector: leave it out`,
     ),
-    leadByConnection &&
+    given.leadByConnection &&
       !candidateOnly &&
-      !listen &&
-      socket === undefined &&
+      !given.listen &&
+      given.socket === undefined &&
       '--lead-by-connection needs --listen or --socket, where the program asks for the lead',
     candidateOnly &&
-      identity === undefined &&
+      given.identity === undefined &&
       "--candidate-only needs --identity: the identity of the program's elector",
   ];
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { plain, structured, tableLines, wrapped } from '../../src/cli/output.ts';
-import { statusHeader, statusRow } from '../../src/cli/status.ts';
+import { statusRows } from '../../src/cli/status.ts';
 import type { LeaseStatus } from '../../src/inspection/lease-status.ts';
 
-const columns = { hasNamespace: true, isWide: true, hasPriorities: true };
+const columns = { allNamespaces: true, output: 'wide' } as const;
 
 function status(holder: string): LeaseStatus {
   return {
@@ -28,7 +28,7 @@ test.each([
   { what: 'a hundred thousand characters', holder: 'h'.repeat(100_000) },
   { what: 'a hundred thousand marks of direction', holder: '\u202e'.repeat(100_000) },
 ])('a holder with $what leaves room for the other columns', ({ holder }) => {
-  const lines = tableLines([statusHeader(columns), statusRow(status(holder), columns)], plain);
+  const lines = tableLines(statusRows([status(holder)], columns), plain);
   for (const line of lines) expect(line.length).toBeLessThan(3000);
   expect(lines[0]?.indexOf('REASON')).toBeLessThan(500);
   expect(lines.join('')).not.toContain('\u202e');
