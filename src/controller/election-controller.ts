@@ -73,7 +73,12 @@ export class ElectionController {
       lease: (key) => this.#records.lease(key),
       isInOneWatch: (key) =>
         this.#leases.all.length === 1 && this.#leases.knows(splitLeaseKey(key).namespace),
-      onEnd: (mayHaveMissed) => this.#tookOver(mayHaveMissed),
+      onEnd: (mayHaveMissed) => {
+        const now = this.#now();
+        if (mayHaveMissed)
+          for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
+        this.#enqueueAll();
+      },
     });
     this.#candidates = new CandidateSourcesWatch({
       client,
@@ -87,9 +92,8 @@ export class ElectionController {
     });
     this.scheduler = new Scheduler({
       clock,
-      settings,
       records: this.#records,
-      writer: parts.isDryRun
+      write: parts.isDryRun
         ? undefined
         : createActionWriter(client, (source) => this.#candidates.apiVersionOf(source)),
       maxInFlight: parts.workers,
@@ -124,13 +128,6 @@ export class ElectionController {
     this.#takeOver.begin(own);
   }
 
-  #tookOver(mayHaveMissed: boolean): void {
-    const now = this.#now();
-    if (mayHaveMissed)
-      for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
-    this.#enqueueAll();
-  }
-
   /** Infinity while this process is not the coordinator. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
@@ -152,11 +149,7 @@ export class ElectionController {
     return resource === 'leases' ? this.#leases.knowsAll() : this.#candidates.hasSynced();
   }
 
-  /**
-   * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves the lock to
-   * other replicas. A replica that has just lost a source of candidates also leaves the lock to them for some time
-   * (rule 10).
-   */
+  /** Whether it can elect somewhere and has not just lost a source. If not, it leaves the lock to others (rule 10). */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
     return knowsAny && !this.#candidates.hasJustLostSource;
@@ -192,24 +185,21 @@ export class ElectionController {
     ).filter(({ input }) => this.knows(input.namespace));
   }
 
-  /** See {@link ElectionRecords.coordinatedLeases}. */
   coordinatedLeases(): Iterable<LeaseKey> {
     return this.#records.coordinatedLeases();
   }
 
-  /** See {@link ElectionRecords.gather}. */
   gather(key: LeaseKey): ElectionInput {
     return this.#records.gather(key);
   }
 
-  /** See {@link ElectionRecords.gatherHolder}. */
   gatherHolder(key: LeaseKey): ElectionInput {
     return this.#records.gatherHolder(key);
   }
 
   /**
-   * The last time at which the server sent data about a resource, including bookmarks, on the monotonic clock. With
-   * several namespaces or sources, returns the oldest of their times. Undefined while one of them has sent no data.
+   * When the server last sent data about a resource, including bookmarks. With several namespaces or sources: the oldest
+   * of their times. Undefined while one of them has sent no data.
    */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
@@ -218,10 +208,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /**
-   * Since when this process may miss changes, because a watch is broken, on the monotonic clock; undefined while no watch
-   * is broken.
-   */
+  /** Since when this process may miss changes, because a watch is broken; undefined while no watch is broken. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
@@ -307,9 +294,9 @@ export class ElectionController {
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
-    const hasTwin = this.#records.hasTwin(key, object.name);
     const { observe } = this.#parts;
     const { name } = object;
+    const hasTwin = this.#records.hasTwin(key, name);
     if (hasTwin) observe({ type: 'twinSeen', key, name });
     const annotation = newlyUnreadable(previous, object);
     if (annotation) observe({ type: 'priorityUnreadable', key, name, annotation });
@@ -321,17 +308,16 @@ export class ElectionController {
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // A renewTime before the last ping: the candidate's clock was set back. The candidate needs another ping (rule 2).
     if (pingTime > renewTime) return false;
-    const { observation } = this.#records.observed(key, name) ?? {};
     const { settings, clock } = this.#parts;
-    if (!observation || !this.scheduler.isSettled(key)) return false;
-    return isUnsuspected(observation, clock.now(), settings);
+    const known = this.#records.observed(key, name);
+    if (!known || !this.scheduler.isSettled(key)) return false;
+    return isUnsuspected(known.observation, clock.now(), settings);
   }
 
   #dropCandidate(candidate: LeaseCandidate, isHidden = false): void {
     this.#records.dropCandidate(candidate, this.#now(), isHidden);
     const key = leaseKey(candidate.namespace, candidate.leaseName);
-    if (!this.#records.candidate(key, candidate.name, candidate.uid))
-      this.scheduler.forgetCandidate(key, candidate);
+    this.scheduler.forgetCandidateIfGone(key, candidate);
     this.scheduler.add(key);
     this.#parts.observe({ type: 'seen', key, isRenewalOnly: false });
   }
