@@ -30,10 +30,9 @@ export interface LockStorage {
   watch(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
-/**
- * Stores the lock on an API server. Use `client` for the lock only, so that the load of elections cannot delay renewals
- * (rule 10).
- */
+export type LockCall = 'get' | 'create' | 'update';
+
+/** Use `client` for the lock only, so that the load of elections cannot delay renewals (rule 10). */
 export function createApiLockStorage(
   client: KubernetesClient,
   clock: Clock,
@@ -73,5 +72,3 @@ export function createApiLockStorage(
     },
   };
 }
-
-export type LockCall = 'get' | 'create' | 'update';
