@@ -1,8 +1,4 @@
-import {
-  type CandidateApiVersion,
-  candidateResources,
-  candidateSources,
-} from '../coordination/candidate-sources.ts';
+import { type CandidateApiVersion, candidateResources } from '../coordination/candidate-sources.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { resourcePaths, watchedNamespaces } from '../coordination/resource-paths.ts';
 import type { CandidateSource, LeaseCandidate } from '../election/model.ts';
@@ -15,15 +11,14 @@ import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import type { WatchEvent } from './controller-event.ts';
 
 /** `notServed`: the server serves no version of any source. */
-export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
+interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
   /** Called when all candidates of a source are cached. */
   readonly onRevealed: (source: CandidateSource) => void;
 }
 
 /**
  * After a replica has lost a source, it leaves the lock to other replicas for this time, in ms: a replica at another API
- * server may still have all sources. The replica releases the lock 13.5 s after the loss, and another replica takes it at
- * once.
+ * server may still have all sources. The replica releases the lock 13.5 s after the loss.
  */
 const YIELD_LOCK_MS = 20_000;
 
@@ -36,7 +31,7 @@ export const MISSING_FOR_MS = 86_400_000;
 /** Watches the LeaseCandidates of all sources, each in its served version (rule 13). */
 export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
-  readonly #watches: readonly CandidateWatch[];
+  readonly #watches: Readonly<Record<CandidateSource, CandidateWatch>>;
   /** The time of the loss, for each source that is lost now. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
   /** The lost sources that had candidates. Their candidates take no part in elections. */
@@ -44,18 +39,19 @@ export class CandidateSourcesWatch {
 
   constructor(parts: CandidateSourcesWatchParts) {
     this.#parts = parts;
-    this.#watches = candidateSources.map(
-      (source) =>
-        new CandidateWatch({
-          ...parts,
-          source,
-          observe: (event) => this.#observe(source, event),
-          onHidden: (candidate) => {
-            if (this.#lostAt.has(source)) this.#missing.add(source);
-            parts.onHidden(candidate);
-          },
-        }),
-    );
+    this.#watches = { native: this.#watch('native'), custom: this.#watch('custom') };
+  }
+
+  #watch(source: CandidateSource): CandidateWatch {
+    return new CandidateWatch({
+      ...this.#parts,
+      source,
+      observe: (event) => this.#observe(source, event),
+      onHidden: (candidate) => {
+        if (this.#lostAt.has(source)) this.#missing.add(source);
+        this.#parts.onHidden(candidate);
+      },
+    });
   }
 
   #observe(source: CandidateSource, event: WatchEvent): void {
@@ -66,18 +62,19 @@ export class CandidateSourcesWatch {
       onRevealed(source);
     } else if (event.type === 'gone') this.#lostAt.set(source, clock.now());
     // Report `notServed` only when no source is served.
-    if (event.type !== 'notServed' || this.#watches.every(({ isNotServed }) => isNotServed)) observe(event);
+    if (event.type !== 'notServed' || this.#all.every(({ isNotServed }) => isNotServed)) observe(event);
+  }
+
+  get #all(): readonly CandidateWatch[] {
+    return Object.values(this.#watches);
   }
 
   /** The watched versions; empty while no source is served. */
   get apiVersions(): readonly CandidateApiVersion[] {
-    return this.#watches.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
+    return this.#all.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }
 
-  /**
-   * Whether this replica has just lost a source. It then leaves the lock to another replica, which may still have the
-   * source.
-   */
+  /** If this replica has just lost a source, it leaves the lock to another replica, which may still have the source. */
   get hasJustLostSource(): boolean {
     const now = this.#parts.clock.now();
     return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);
@@ -92,21 +89,21 @@ export class CandidateSourcesWatch {
 
   /** The served version of `source`; undefined: not served. */
   apiVersionOf(source: CandidateSource): CandidateApiVersion | undefined {
-    return this.#watches.find((watch) => watch.source === source)?.apiVersion;
+    return this.#watches[source].apiVersion;
   }
 
   /** Whether discovery succeeded and found no version of `source`. */
   isNotServed(source: CandidateSource): boolean {
-    return this.#watches.some((watch) => watch.source === source && watch.isNotServed);
+    return this.#watches[source].isNotServed;
   }
 
   get reflectors(): CandidateWatch['reflectors'] {
-    return this.#watches.flatMap(({ reflectors }) => reflectors);
+    return this.#all.flatMap(({ reflectors }) => reflectors);
   }
 
   /** Whether all candidates of `namespace` are cached: at least one source is available, and each available one is synced. */
   knows(namespace: string): boolean {
-    const open = this.#watches.filter((watch) => !watch.isUnavailable(namespace));
+    const open = this.#all.filter((watch) => !watch.isUnavailable(namespace));
     return open.length > 0 && open.every((watch) => watch.knows(namespace));
   }
 
@@ -114,22 +111,21 @@ export class CandidateSourcesWatch {
     return watchedNamespaces(this.#parts.namespaces).every((namespace) => this.knows(namespace));
   }
 
-  /** See {@link Reflector.relist}. */
   relist(): void {
-    for (const watch of this.#watches) watch.relist();
+    for (const watch of this.#all) watch.relist();
   }
 
   start(): void {
-    for (const watch of this.#watches) watch.start();
+    for (const watch of this.#all) watch.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#watches.map((watch) => watch.stop()));
+    await Promise.all(this.#all.map((watch) => watch.stop()));
   }
 }
 
 /** Callbacks must not throw. */
-export interface CandidateWatchParts {
+interface CandidateWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly source: CandidateSource;
@@ -147,10 +143,7 @@ export interface CandidateWatchParts {
 const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
-/**
- * Watches the LeaseCandidates of one source, in the newest version that the server has. Discovers the version at the
- * start, and again when the server no longer has the watched resource (rule 11).
- */
+/** Watches the candidates of one source in the newest served version. Discovers it again after its loss (rule 11). */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
@@ -158,6 +151,8 @@ export class CandidateWatch {
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
+  /** Ends the watch of the current version. */
+  #end = () => {};
   #isNotServed = false;
   /** Whether the watched version is gone and the next discovery has not ended. */
   #isGone = false;
@@ -167,10 +162,6 @@ export class CandidateWatch {
   constructor(parts: CandidateWatchParts) {
     this.#parts = parts;
     this.#backoff = new Backoff(BACKOFF, parts.clock);
-  }
-
-  get source(): CandidateSource {
-    return this.#parts.source;
   }
 
   /** The watched version; undefined while none is served. */
@@ -198,7 +189,6 @@ export class CandidateWatch {
     return this.#isNotServed || this.#isGone || this.#forbidden.has('') || this.#forbidden.has(namespace);
   }
 
-  /** See {@link Reflector.relist}. */
   relist(): void {
     this.#watched?.reflectors.relist();
   }
@@ -209,6 +199,7 @@ export class CandidateWatch {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#end();
     await this.#running;
   }
 
@@ -245,18 +236,16 @@ export class CandidateWatch {
   }
 
   async #watchUntilGone(apiVersion: CandidateApiVersion): Promise<void> {
-    const gone = Promise.withResolvers<void>();
-    const { signal } = this.#stopping;
-    const end = () => gone.resolve();
-    signal.addEventListener('abort', end, { once: true });
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    this.#end = resolve;
     const reflectors = new NamespacedReflectors(this.#parts.namespaces, (namespace) =>
-      this.#reflector(apiVersion, namespace, end),
+      this.#reflector(apiVersion, namespace),
     );
     this.#watched = { apiVersion, reflectors };
     reflectors.start();
-    if (signal.aborted) end();
-    await gone.promise;
-    signal.removeEventListener('abort', end);
+    const { signal } = this.#stopping;
+    if (signal.aborted) this.#end();
+    await ended;
 
     const wasKnown = reflectors.knowsAll();
     this.#watched = undefined;
@@ -268,11 +257,7 @@ export class CandidateWatch {
       for (const candidate of reflector.objects()) this.#parts.onHidden(candidate);
   }
 
-  #reflector(
-    apiVersion: CandidateApiVersion,
-    namespace: string,
-    onNotServed: () => void,
-  ): Reflector<LeaseCandidate> {
+  #reflector(apiVersion: CandidateApiVersion, namespace: string): Reflector<LeaseCandidate> {
     const { client, clock, handler, observe, onSyncChange } = this.#parts;
     return new Reflector({
       client,
@@ -285,7 +270,7 @@ export class CandidateWatch {
         this.#noteRefusal(error, namespace);
       },
       observe: (observation) => observe({ type: 'reflected', resource: 'leasecandidates', observation }),
-      onNotServed,
+      onNotServed: () => this.#end(),
       onSynced: () => {
         this.#forbidden.delete(namespace);
         if (this.#watched?.reflectors.knowsAll()) {
@@ -305,12 +290,11 @@ export class CandidateWatch {
   }
 }
 
-/** One reflector for each watched namespace, or a single one for all namespaces. */
+/** One reflector for each watched namespace, or a single one, with the namespace '', for all namespaces. */
 export class NamespacedReflectors<T> {
-  /** By namespace. '' stands for all namespaces. */
   readonly #byNamespace: ReadonlyMap<string, Reflector<T>>;
 
-  /** If `namespaces` is empty, calls `make` with '' for all namespaces. */
+  /** @param namespaces empty for all namespaces */
   constructor(namespaces: readonly string[], make: (namespace: string) => Reflector<T>) {
     this.#byNamespace = new Map(
       watchedNamespaces(namespaces).map((namespace) => [namespace, make(namespace)]),
