@@ -23,9 +23,7 @@ const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired'])
 /** A loss of redundancy that is older than this does not count. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
-/**
- * If a whole component is stopped, its last pod ends at most this long after its first one. The default of Kubernetes.
- */
+/** If a whole component is stopped, its last pod ends at most this long after its first one: Kubernetes' default. */
 const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
 /** A Lease that has candidates but no valid holder. */
@@ -121,10 +119,7 @@ function canFollow({ state, isHolder }: Standing): boolean {
   return !isHolder && MAY_LEAD.has(state);
 }
 
-/**
- * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy, not even
- * while its old and its new pod overlap in an update.
- */
+/** Returns the redundant candidates that stopped answering. */
 function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Instant): readonly Standing[] {
   return standings.filter(
     (standing) =>
@@ -170,9 +165,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/**
- * When this process saw the Lease lose its holder; undefined while the Lease is held, or if the process did not see it.
- */
+/** When this process saw the Lease lose its holder; undefined if the Lease is held, or if the process did not see it. */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

@@ -1,5 +1,6 @@
 import { type LeaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
-import type { Action, Decision } from '../election/decision.ts';
+import type { PingPurpose } from '../election/candidate-observation.ts';
+import { type Action, type Decision, grantIn, isLeaseWrite } from '../election/decision.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 
@@ -16,36 +17,25 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
 export type Urgency = (typeof URGENCIES)[number];
 
 export function urgencyOf(action: Action, { reason }: Decision): Urgency {
-  switch (action.kind) {
-    case 'CreateLease':
-      return action.grant ? 'grant' : 'preference';
-    case 'UpdateLease':
-      return action.change.kind === 'grant' ? 'grant' : 'preference';
-    case 'DeleteCandidate':
-      return 'housekeeping';
-    case 'PingCandidate':
-      switch (action.purpose) {
-        case 'election':
-        case 'revival':
-          return 'vacant';
-        case 'preemption':
-          return reason === 'PreemptionPending' ? 'preference' : 'expiry';
-        case 'expiry':
-          return 'expiry';
-        case 'validity':
-        case 'collection':
-          return 'housekeeping';
-      }
-  }
+  if (isLeaseWrite(action)) return grantIn(action) ? 'grant' : 'preference';
+  if (action.kind === 'DeleteCandidate') return 'housekeeping';
+  const { purpose } = action;
+  return purpose === 'preemption' && reason === 'PreemptionPending' ? 'preference' : PING_URGENCIES[purpose];
 }
+
+const PING_URGENCIES = {
+  election: 'vacant',
+  revival: 'vacant',
+  preemption: 'expiry',
+  expiry: 'expiry',
+  validity: 'housekeeping',
+  collection: 'housekeeping',
+} as const satisfies Readonly<Record<PingPurpose, Urgency>>;
 
 /** Distance of the sort keys of two levels, in ms. No process runs for so long, so the levels never mix. */
 const LEVEL_MS = 1e13;
 
-/**
- * A queue that is fair to namespaces (rule 9): they take turns. In a namespace, the key with the lowest level comes
- * first. Among keys of one level, the key that has waited longest comes first.
- */
+/** A queue in which namespaces take turns (rule 9). In a namespace: the lowest level, then the longest wait. */
 export class FairKeys {
   /** In the order of their turns. */
   readonly #namespaces = new Map<string, DeadlineHeap>();
@@ -130,10 +120,7 @@ export class RequestLimit {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
 
-  /**
-   * @param sentAt when the request was sent
-   * @param isAnswered false for a timeout or an overloaded server
-   */
+  /** @param isAnswered false for a timeout or an overloaded server */
   answered(sentAt: Instant, isAnswered: boolean): void {
     const now = this.#clock.now();
     const tookMs = now - sentAt;
@@ -160,12 +147,6 @@ export class RequestLimit {
 /** Maximum requests in flight per Lease (rule 9). */
 const MAX_PER_LEASE = 8;
 
-interface Waiting {
-  readonly urgency: Urgency;
-  /** Since when the Lease has needed the write. */
-  readonly since: Instant;
-}
-
 /**
  * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then by turns of
  * namespaces, then by fewest requests in flight, then by how long they have needed the write (rule 9).
@@ -175,7 +156,8 @@ export class RequestRoom {
   readonly #limit: RequestLimit;
   readonly #inFlight = new Map<LeaseKey, number>();
   #total = 0;
-  readonly #waiting = new Map<LeaseKey, Waiting>();
+  /** `since`: since when the Lease has needed the write. */
+  readonly #waiting = new Map<LeaseKey, { readonly urgency: Urgency; readonly since: Instant }>();
   /** The waiting Leases that have not reached their own limit of requests in flight. */
   readonly #order: Readonly<Record<Urgency, FairKeys>> = {
     grant: new FairKeys(),
@@ -215,10 +197,7 @@ export class RequestRoom {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }
 
-  /**
-   * Counts a request that is sent now. Call the returned function when the request ends; for `isAnswered` see
-   * RequestLimit.
-   */
+  /** Counts a request that is sent now. Call the returned function when the request ends. */
   begin(key: LeaseKey): (isAnswered: boolean) => void {
     const sentAt = this.#clock.now();
     this.#total++;

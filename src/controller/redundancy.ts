@@ -7,16 +7,10 @@ import type { Standing } from '../election/view.ts';
  */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
-/**
- * Minimum overlap of two redundant candidates: longer than the overlap of the old and the new pod in a rolling update of
- * a component with one replica.
- */
+/** Minimum overlap of redundant candidates, in ms: longer than in a rolling update of a component with one replica. */
 const OVERLAP_MS = 10 * 60_000;
 
-/**
- * A running candidate renews at least this often, in ms: client-go renews every 5 minutes, and the coordinator pings a
- * candidate that is silent for 6 minutes (rule 1).
- */
+/** A candidate renews within this time, in ms: client-go every 5 minutes, or after a ping at 6 minutes (rule 1). */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
 /** Time of the candidate's last renewal. If this process did not see it, the candidate's renewTime. */
@@ -24,10 +18,7 @@ export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }
 
-/**
- * Adds the redundant candidates of one Lease to `redundancy`: from the last survey (`known`), and those that are
- * redundant now.
- */
+/** Adds the redundant candidates of one Lease: from the last survey (`known`), and those that are redundant now. */
 export function noteRedundancy(
   redundancy: Map<string, Instant>,
   standings: readonly Standing[],
@@ -59,19 +50,16 @@ interface Life {
  * own observations only, this process would have to watch for ten minutes first.
  */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
-  const { candidate } = standing;
-  if (candidate.creationTimestamp === undefined) return undefined;
-  const createdAt = now.monotonic - Number(now.wall - candidate.creationTimestamp) / 1000;
-  const life = { uid: candidate.uid, createdAt, heardAt: heardAt(standing) };
+  const { uid, creationTimestamp } = standing.candidate;
+  if (creationTimestamp === undefined) return undefined;
+  const createdAt = now.monotonic - Number(now.wall - creationTimestamp) / 1000;
+  const life = { uid, createdAt, heardAt: heardAt(standing) };
   return life.heardAt - createdAt >= OVERLAP_MS ? life : undefined;
 }
 
-/**
- * Yields the candidates of `unknown` that overlapped with another candidate for long enough at their last renewal. Visits
- * each candidate once, because there may be thousands.
- */
+/** Yields the `unknown` that overlapped with another candidate. Visits each candidate once: there may be thousands. */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
-  const latestFirst = [...lives].sort((a, b) => b.heardAt - a.heardAt);
+  const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);
   let oldest: Life | undefined;
   let secondOldest: Life | undefined;
   let next = 0;

@@ -17,20 +17,20 @@ import {
   writeLabel,
 } from './pod-labels.ts';
 
+/** `error` is undefined after a success. */
 export type LabelEvent =
-  /** A write of a label ended; `error` is undefined after a success. */
   | {
       readonly type: 'labelWritten';
       readonly key: LeaseKey;
       readonly write: LabelWrite;
       readonly error: unknown;
     }
-  /** The list of labelled Pods ended; `error` is undefined after a success. */
+  /** The list of labelled Pods ended. */
   | { readonly type: 'labelsListed'; readonly error: unknown }
   /** The name of the Lease is not valid in a label key. Sent once for each Lease and term. */
   | { readonly type: 'unlabelable'; readonly key: LeaseKey };
 
-export interface LeaderLabelsParts {
+interface LeaderLabelsParts {
   /** Used for labels only, so that elections never wait for labels. */
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -102,10 +102,7 @@ export class LeaderLabels {
     await Promise.all(this.#busy.values());
   }
 
-  /**
-   * Call this when this process gains or loses the right to write. Another coordinator may have written labels in
-   * between.
-   */
+  /** Call this when this process gains or loses the right to write: another coordinator may have written labels. */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
@@ -156,10 +153,7 @@ export class LeaderLabels {
     const found = new Map<LeaseKey, Entry>();
     const entries = this.#entries;
     if (!this.#isActive) return;
-    if (!mayWrite()) {
-      this.#retryAt(SWEEP, clock.now() + UNREADY_MS);
-      return;
-    }
+    if (!mayWrite()) return this.#retryAt(SWEEP, clock.now() + UNREADY_MS);
     try {
       for (const namespace of watchedNamespaces(namespaces)) {
         const carriers = await findLabelled(client, namespace, this.#stopping.signal);
@@ -187,10 +181,7 @@ export class LeaderLabels {
     const entries = this.#entries;
     const entry = entries.get(key) ?? NOTHING;
     if (!this.#isSwept) return;
-    if (!mayWrite() || !knows(namespace)) {
-      this.#retryAt(key, clock.now() + UNREADY_MS);
-      return;
-    }
+    if (!mayWrite() || !knows(namespace)) return this.#retryAt(key, clock.now() + UNREADY_MS);
     const input = gather(key);
     const leadership = leadershipOf(input, clock.now());
     const labelKey = labelKeyOf(name);
@@ -202,10 +193,9 @@ export class LeaderLabels {
       return;
     }
     const done = await this.#write(key, labelKey, entry, leadership);
-    const isNothing = done.carriers.length === 0 && done.failures === 0 && !done.isSettled;
-    if (isNothing) entries.delete(key);
-    else entries.set(key, done);
-    const { failures } = done;
+    const { carriers, failures, isSettled } = done;
+    if (carriers.length > 0 || failures > 0 || isSettled) entries.set(key, done);
+    else entries.delete(key);
     const backoffMs = backoffDelayMs(failures, BACKOFF, clock.random());
     this.#retryAt(key, failures > 0 ? clock.now() + backoffMs : leadership?.until);
   }

@@ -72,20 +72,19 @@ export async function findLabelled(
     signal,
     begin() {
       found.clear();
-      return (pods) => {
-        for (const pod of pods) take(pod, found);
-      };
+      return (pods) => takeLabelled(pods, found);
     },
   });
   return found;
 }
 
-function take(pod: unknown, found: Map<LeaseKey, PodReference[]>): void {
-  if (!isKubernetesObject(pod)) return;
-  const { name, namespace = '', uid = '', labels } = pod.metadata;
-  for (const lease of leasesLedBy(isJsonObject(labels) ? labels : {})) {
-    const key = leaseKey(namespace, lease);
-    found.set(key, [...(found.get(key) ?? []), { name, uid }]);
+function takeLabelled(pods: readonly unknown[], found: Map<LeaseKey, PodReference[]>): void {
+  for (const { metadata } of pods.filter(isKubernetesObject)) {
+    const { name, namespace = '', uid = '', labels } = metadata;
+    for (const lease of leasesLedBy(isJsonObject(labels) ? labels : {})) {
+      const key = leaseKey(namespace, lease);
+      found.set(key, [...(found.get(key) ?? []), { name, uid }]);
+    }
   }
 }
 
@@ -107,14 +106,10 @@ export async function writeLabel(
     });
     return true;
   } catch (error) {
-    if (isGone(error, uid)) return false;
+    // A wrong uid causes a conflict. The message of this error contains the requested uid.
+    if (hasStatus(error, 404) || (hasStatus(error, 409) && error.message.includes(uid))) return false;
     throw error;
   }
-}
-
-/** A wrong uid causes a conflict. The message of this error contains the requested uid. */
-function isGone(error: unknown, uid: string): boolean {
-  return hasStatus(error, 404) || (hasStatus(error, 409) && error.message.includes(uid));
 }
 
 /** The value of every leader label. */
