@@ -16,10 +16,8 @@ import { HeldLocks, isSeparateLock, lockRefusal } from './other-locks.ts';
 
 /** Maximum connections for election writes and discovery, see ADR 4. Lists and watches do not count. */
 export const CONNECTIONS = 32;
-/** The lock has its own client, so that the load of elections cannot delay it. */
-const LOCK_CONNECTIONS = 2;
-/** Labels have their own client, so that elections never wait for them. */
-const LABEL_CONNECTIONS = 2;
+/** The lock and the labels have their own clients: elections must not delay the lock, and never wait for labels. */
+const OTHER_CONNECTIONS = 2;
 /** Grace period for writes in flight before the coordinator closes their client, in ms. */
 const DRAIN_MS = 1000;
 /** Additional grace period after which the closed client aborts the remaining requests, in ms. */
@@ -29,7 +27,6 @@ const RELEASE_MS = 1500;
 /** All election writes end within this time after `stop()` was called, in ms. */
 export const QUIET_AFTER_MS = DRAIN_MS + ABORT_AFTER_MS;
 
-/** The settings of `run` for the coordination. */
 export interface CoordinatorSettings extends ElectionSettings {
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
@@ -40,7 +37,6 @@ export interface CoordinatorSettings extends ElectionSettings {
   /** Whether to take the lock by force from the controller built into kube-apiserver. */
   readonly takeOver: boolean;
   readonly lockNamespace: string;
-  /** Whether the coordinator labels the Pods of leaders. */
   readonly leaderLabel: boolean;
 }
 
@@ -66,7 +62,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     }
     parts.observe(event);
   };
-  const lockClient = settings.dryRun ? undefined : connect(LOCK_CONNECTIONS);
+  const lockClient = settings.dryRun ? undefined : connect(OTHER_CONNECTIONS);
   // A separate lock is allowed only if it is certain that the built-in controller does not elect. Before discovery has
   // an answer, this is not certain.
   const mayLock = () => !isSeparateLock(settings.lockNamespace) || controller.isBuiltInRuledOut;
@@ -115,7 +111,7 @@ export function assembleCoordinator(parts: CoordinatorParts) {
       lock?.reconsider();
     },
   });
-  const labelClient = lock && settings.leaderLabel ? connect(LABEL_CONNECTIONS) : undefined;
+  const labelClient = lock && settings.leaderLabel ? connect(OTHER_CONNECTIONS) : undefined;
   const labels =
     labelClient &&
     new LeaderLabels({
@@ -130,7 +126,6 @@ export function assembleCoordinator(parts: CoordinatorParts) {
     });
   const stopping = new AbortController();
   return {
-    /** The API server's URL. */
     server: client.server,
     controller,
     /** Undefined in a dry run, which writes nothing. */

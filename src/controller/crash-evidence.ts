@@ -78,7 +78,6 @@ export class EvidenceWatch {
           });
   }
 
-  /** Returns the Pod with this uid, and the observations of this process. */
   find(uid: string): ObservedPod | undefined {
     return this.#byUid.get(uid);
   }
@@ -89,7 +88,6 @@ export class EvidenceWatch {
     return { pods: uids.flatMap((uid) => this.#byUid.get(uid) ?? []), sharedAt };
   }
 
-  /** Whether the Namespace asks for crash evidence about its plain electors. */
   isAskedBy(namespace: string): boolean {
     return this.#asking.has(namespace);
   }

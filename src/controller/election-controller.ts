@@ -45,10 +45,7 @@ export interface ElectionControllerParts {
   readonly onCanElectChange?: () => void;
 }
 
-/**
- * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. A standby watches too, so
- * that it knows the age of each record (rule 8).
- */
+/** Tells the scheduler which Leases may need a decision. A standby watches too, to know the age of records (rule 8). */
 export class ElectionController {
   readonly scheduler: Scheduler;
   readonly #parts: ElectionControllerParts;
@@ -133,7 +130,6 @@ export class ElectionController {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }
 
-  /** Enqueues every Lease of the known namespaces. */
   #enqueueAll(): void {
     const leases = [
       this.#records.contestedLeases(),
@@ -174,7 +170,6 @@ export class ElectionController {
     return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
   }
 
-  /** Each Lease with candidates in the known namespaces. */
   elections(): Iterable<SurveyedElection> {
     // Decisions that were made before the loss of the lock are outdated.
     const isDeciding = this.#parts.mayWrite();
@@ -197,10 +192,7 @@ export class ElectionController {
     return this.#records.gatherHolder(key);
   }
 
-  /**
-   * When the server last sent data about a resource, including bookmarks. With several namespaces or sources: the oldest
-   * of their times. Undefined while one of them has sent no data.
-   */
+  /** When the server last sent data or a bookmark: the oldest of all watches; undefined while one has sent none. */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
     const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);

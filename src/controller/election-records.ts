@@ -20,7 +20,7 @@ import type { EvidenceWatch } from './crash-evidence.ts';
 import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
-/** Leases and candidates, and when this process saw them change. The index by Lease makes decisions fast (rule 1). */
+/** Leases and candidates, and when this process saw them change, by Lease: no decision scans a namespace (rule 1). */
 export class ElectionRecords {
   readonly settings: ElectionSettings;
   readonly #leases = new Map<LeaseKey, Lease>();
@@ -103,7 +103,6 @@ export class ElectionRecords {
     this.#hiddenUntil.delete(source);
   }
 
-  /** Whether two candidates for the Lease have this name. */
   hasTwin(key: LeaseKey, name: string): boolean {
     return this.#twins.get(key)?.has(name) ?? false;
   }
@@ -113,7 +112,6 @@ export class ElectionRecords {
     this.#dropsFields = dropsFields;
   }
 
-  /** Returns the input of a decision about one Lease. */
   gather(key: LeaseKey): ElectionInput {
     return {
       ...this.gatherHolder(key),
@@ -153,7 +151,6 @@ export class ElectionRecords {
     return this.#hosts.has(key);
   }
 
-  /** Call this when a Namespace has begun or stopped to ask for crash evidence. */
   seeNamespace(namespace: string): void {
     for (const [key, lease] of this.#leases) if (lease.namespace === namespace) this.#indexHost(key, lease);
   }
@@ -215,7 +212,6 @@ export class ElectionRecords {
     return this.#candidates.has(key);
   }
 
-  /** The Leases with a preferredHolder from a coordinator. */
   *leasesWithOwnPreference(): IterableIterator<LeaseKey> {
     for (const [key, lease] of this.#leases) if (lease.isPreferredHolderOurs) yield key;
   }
@@ -312,7 +308,6 @@ function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   return Number(b.candidate.source === 'native') - Number(a.candidate.source === 'native');
 }
 
-/** The uids of the Pods of candidates. */
 function podsOf(entries: readonly ObservedCandidate[]): Set<string> {
   return new Set(entries.flatMap(({ candidate }) => candidate.pod?.uid ?? []));
 }

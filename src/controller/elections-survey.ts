@@ -17,7 +17,6 @@ import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './red
 /** States of candidates that can lead now or after a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 
-/** States of candidates that no longer answer. */
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
 /** A loss of redundancy that is older than this does not count. */
@@ -104,7 +103,8 @@ export async function surveyElections(
       if (hasShutDown(left, present, lost, input, now)) continue;
       unled.push({ key, since: unledSince(input, tenure) });
     }
-    if (lost.length > 0 && !present.some(canFollow)) withoutSuccessor++;
+    const hasSuccessor = present.some(({ state, isHolder }) => !isHolder && MAY_LEAD.has(state));
+    if (lost.length > 0 && !hasSuccessor) withoutSuccessor++;
   }
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
@@ -113,10 +113,6 @@ export async function surveyElections(
 function hasReleased({ candidate, observation, isHolder }: Standing, { memory }: ElectionInput): boolean {
   const releasedAt = memory.withdrawals.get(candidate.name);
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;
-}
-
-function canFollow({ state, isHolder }: Standing): boolean {
-  return !isHolder && MAY_LEAD.has(state);
 }
 
 /** Returns the redundant candidates that stopped answering. */

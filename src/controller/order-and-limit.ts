@@ -16,6 +16,10 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
  */
 export type Urgency = (typeof URGENCIES)[number];
 
+function perUrgency<T>(make: () => T): Record<Urgency, T> {
+  return { grant: make(), preference: make(), vacant: make(), expiry: make(), housekeeping: make() };
+}
+
 export function urgencyOf(action: Action, { reason }: Decision): Urgency {
   if (isLeaseWrite(action)) return grantIn(action) ? 'grant' : 'preference';
   if (action.kind === 'DeleteCandidate') return 'housekeeping';
@@ -40,7 +44,6 @@ export class FairKeys {
   /** In the order of their turns. */
   readonly #namespaces = new Map<string, DeadlineHeap>();
 
-  /** Adds or moves a key. */
   set(key: string, namespace: string, level: number, since: Instant): void {
     const keys = this.#namespaces.get(namespace) ?? new DeadlineHeap();
     keys.set(key, level * LEVEL_MS + since);
@@ -53,7 +56,6 @@ export class FairKeys {
     if (keys?.earliest === undefined) this.#namespaces.delete(namespace);
   }
 
-  /** Removes and returns the next key. */
   shift(): string | undefined {
     for (const [namespace, keys] of this.#namespaces) {
       this.#namespaces.delete(namespace);
@@ -102,7 +104,7 @@ export class RequestLimit {
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
   /** The quickest answers of this window and of the previous window, in ms. The first window assumes a quick server. */
-  #quickest = { before: 0, now: Number.POSITIVE_INFINITY, since: Number.NEGATIVE_INFINITY };
+  #quickest = { before: 0, now: 0, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */
   constructor(clock: Pick<Clock, 'now'>, max: number) {
@@ -115,7 +117,6 @@ export class RequestLimit {
     return Math.floor(this.#limit);
   }
 
-  /** Returns the limit of requests in flight for a request of this urgency. */
   limitFor(urgency: Urgency): number {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
@@ -137,8 +138,7 @@ export class RequestLimit {
 
   #quickestMs(now: Instant, tookMs: number): number {
     const { before, now: current, since } = this.#quickest;
-    if (since === Number.NEGATIVE_INFINITY) this.#quickest = { before, now: tookMs, since: now };
-    else if (now - since < WINDOW_MS) this.#quickest = { before, now: Math.min(current, tookMs), since };
+    if (now - since < WINDOW_MS) this.#quickest = { before, now: Math.min(current, tookMs), since };
     else this.#quickest = { before: current, now: tookMs, since: now };
     return Math.min(this.#quickest.before, this.#quickest.now);
   }
@@ -159,21 +159,13 @@ export class RequestRoom {
   /** `since`: since when the Lease has needed the write. */
   readonly #waiting = new Map<LeaseKey, { readonly urgency: Urgency; readonly since: Instant }>();
   /** The waiting Leases that have not reached their own limit of requests in flight. */
-  readonly #order: Readonly<Record<Urgency, FairKeys>> = {
-    grant: new FairKeys(),
-    preference: new FairKeys(),
-    vacant: new FairKeys(),
-    expiry: new FairKeys(),
-    housekeeping: new FairKeys(),
-  };
+  readonly #order = perUrgency(() => new FairKeys());
 
-  /** @param maxInFlight the first and the highest limit, as in {@link RequestLimit} */
   constructor(clock: Pick<Clock, 'now'>, maxInFlight: number) {
     this.#clock = clock;
     this.#limit = new RequestLimit(clock, maxInFlight);
   }
 
-  /** The current limit of requests in flight. */
   get limit(): number {
     return this.#limit.current;
   }
@@ -187,12 +179,11 @@ export class RequestRoom {
   }
 
   waiting(): Readonly<Record<Urgency, number>> {
-    const counts = { grant: 0, preference: 0, vacant: 0, expiry: 0, housekeeping: 0 };
+    const counts = perUrgency(() => 0);
     for (const { urgency } of this.#waiting.values()) counts[urgency]++;
     return counts;
   }
 
-  /** Whether the Lease may send a request of this urgency now. */
   isFree(key: LeaseKey, urgency: Urgency): boolean {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }

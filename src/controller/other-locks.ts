@@ -15,10 +15,7 @@ export function isLock(key: LeaseKey): boolean {
   return key.endsWith(LOCK_SUFFIX);
 }
 
-/**
- * Finds coordinators with a different lock: tracks the Leases with the name of the coordinator's own lock, in every
- * watched namespace (rule 10). This needs no request and no permission.
- */
+/** Finds coordinators with another lock: Leases with its name in the other watched namespaces (rule 10). */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
 
@@ -48,10 +45,7 @@ export class HeldLocks {
   }
 }
 
-/**
- * Whether the lock differs from the lock of the controller built into kube-apiserver. With a different lock, the
- * built-in controller would elect at the same time if the API server serves LeaseCandidates (rule 10).
- */
+/** A separate lock does not keep the built-in controller from electing if the server has LeaseCandidates (rule 10). */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }

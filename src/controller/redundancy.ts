@@ -45,10 +45,7 @@ interface Life {
   readonly heardAt: Instant;
 }
 
-/**
- * Undefined if the life was too short to count. Compares the server's creationTimestamp with our wall clock. With its
- * own observations only, this process would have to watch for ten minutes first.
- */
+/** Undefined if it was too short. Uses the creationTimestamp and our wall clock: our own observations may be young. */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
   const { uid, creationTimestamp } = standing.candidate;
   if (creationTimestamp === undefined) return undefined;

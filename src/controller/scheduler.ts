@@ -46,17 +46,14 @@ interface LastDecision {
   readonly steadyUntil: Instant;
 }
 
-/**
- * A decision and its unsent actions, most urgent first. They stay together: a round of pings to silent candidates counts
- * once, with its decision (rule 3).
- */
+/** A decision and its unsent actions. They stay together: a round of pings counts once, with its decision (rule 3). */
 interface Pending {
   readonly decision: Decision;
   readonly input: ElectionInput;
+  /** Most urgent first. */
   readonly actions: readonly Action[];
   /** After this time, the Lease needs a new decision. */
   readonly validUntil: Instant;
-  readonly isReported: boolean;
 }
 
 /** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
@@ -88,7 +85,6 @@ const LEASE: WrittenObject = { kind: 'lease' };
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
-  /** Undefined in a dry run. */
   readonly #sender: SenderParts | undefined;
   readonly #gate: WriteGate;
   readonly room: RequestRoom;
@@ -158,7 +154,6 @@ export class Scheduler {
     return true;
   }
 
-  /** Forgets the writes to a candidate if it is gone. */
   forgetCandidateIfGone(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
     if (this.#parts.records.observed(key, name, uid)) return;
     this.#gate.forgetObject(key, { kind: 'candidate', name, uid });
@@ -267,9 +262,8 @@ export class Scheduler {
     const restMs = made.actions.length === 0 ? LONGEST_REST_MS : 0;
     entry.last = { reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) };
     this.#due.setDeadline(key, finite(earliest([nextAt, ...opening])));
-    const validUntil = now + PENDING_VALID_MS;
     const decision = { ...made, actions };
-    this.#act(key, entry, { decision, input, actions, validUntil, isReported: false });
+    this.#act(key, entry, { decision, input, actions, validUntil: now + PENDING_VALID_MS });
   }
 
   /** Stops waiting for the result of the last write. The decision then uses the cached object. */
@@ -286,24 +280,21 @@ export class Scheduler {
   #act(key: LeaseKey, entry: Entry, pending: Pending): void {
     const { clock, observe } = this.#parts;
     const { decision, actions } = pending;
-    const [first] = actions;
-    if (!first || !this.#sender) {
+    if (actions.length === 0 || !this.#sender) {
       this.#dropPending(key, entry);
       this.#report(key, pending);
       return;
     }
-    const urgency = urgencyOf(first, decision);
-    if (!this.room.isFree(key, urgency)) {
-      this.#wait(key, entry, pending, first);
-      return;
-    }
-    this.#report(key, pending);
-    observe({ type: 'sending', urgency, waitedMs: clock.now() - (entry.waitsSince ?? clock.now()) });
-    this.#dropPending(key, entry);
     for (const [index, action] of actions.entries()) {
-      if (!this.room.isFree(key, urgencyOf(action, decision))) {
-        this.#wait(key, entry, { ...pending, actions: actions.slice(index), isReported: true }, action);
+      const urgency = urgencyOf(action, decision);
+      if (!this.room.isFree(key, urgency)) {
+        this.#wait(key, entry, { ...pending, actions: actions.slice(index) }, action);
         return;
+      }
+      if (index === 0) {
+        this.#report(key, pending);
+        observe({ type: 'sending', urgency, waitedMs: clock.now() - (entry.waitsSince ?? clock.now()) });
+        this.#dropPending(key, entry);
       }
       void this.#send(this.#sender, key, action, pending);
       // The other actions wait for the result. Then the Lease gets a new decision.
@@ -312,8 +303,8 @@ export class Scheduler {
   }
 
   /** Reports and records a decision when its first action is sent, or when it has no action. */
-  #report(key: LeaseKey, { decision, input, isReported }: Pending): void {
-    if (isReported) return;
+  #report(key: LeaseKey, { decision, input, actions }: Pending): void {
+    if (actions.length < decision.actions.length) return;
     const { observe, records, clock } = this.#parts;
     observe({ type: 'decided', key, decision, input });
     if (this.#sender) recordDecision(records, key, decision, clock.now());

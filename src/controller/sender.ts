@@ -81,7 +81,8 @@ export async function sendAction(
     if (isConflict(error)) gate.expectChange(key, object, awaited, baseVersion);
     else gate.expectNothing(key, object, awaited);
     observe({ ...event, error, lease: undefined });
-    return error instanceof LockLostError || (error instanceof ApiError && !isOverload(error));
+    const isAnswered = error instanceof ApiError && error.status !== 429 && error.status < 500;
+    return isAnswered || error instanceof LockLostError;
   }
 }
 
@@ -100,15 +101,7 @@ function isNeverExecuted(error: unknown): boolean {
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
 }
 
-/** Whether the server is overloaded or broken. */
-function isOverload({ status }: ApiError): boolean {
-  return status === 429 || status >= 500;
-}
-
-/**
- * Sends an action to the server, and resolves to the written object. Rejects as the client does. Every write names the
- * resourceVersion of its decision (rule 8).
- */
+/** Resolves to the written object. Rejects as the client does. Names the resourceVersion of the decision (rule 8). */
 export type WriteAction = (
   namespace: string,
   leaseName: string,

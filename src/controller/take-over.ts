@@ -57,7 +57,6 @@ export class TakeOver {
     this.see(own.key);
   }
 
-  /** Call this when a Lease changes. */
   see(key: LeaseKey): void {
     const own = this.#awaited;
     if (own?.key !== key) return;

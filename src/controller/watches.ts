@@ -22,10 +22,7 @@ interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'>
  */
 const YIELD_LOCK_MS = 20_000;
 
-/**
- * A lost source that had candidates counts as missing for this time, in ms. A day is long enough for an alert, and an
- * administrator may have turned the source off on purpose. A restart of this process also ends this state.
- */
+/** How long a lost source that had candidates counts as missing, in ms: for an alert. It may be off on purpose. */
 export const MISSING_FOR_MS = 86_400_000;
 
 /** Watches the LeaseCandidates of all sources, each in its served version (rule 13). */
@@ -87,7 +84,6 @@ export class CandidateSourcesWatch {
     return lost.filter((at) => now < at + MISSING_FOR_MS);
   }
 
-  /** The served version of `source`; undefined: not served. */
   apiVersionOf(source: CandidateSource): CandidateApiVersion | undefined {
     return this.#watches[source].apiVersion;
   }
@@ -151,11 +147,9 @@ export class CandidateWatch {
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
-  /** Ends the watch of the current version. */
   #end = () => {};
-  #isNotServed = false;
-  /** Whether the watched version is gone and the next discovery has not ended. */
-  #isGone = false;
+  /** `gone`: the server no longer has the watched version, and the next discovery has not ended. */
+  #served: 'unknown' | 'served' | 'notServed' | 'gone' = 'unknown';
   /** The namespaces in which this process has no permission to read candidates. '' stands for all namespaces. */
   readonly #forbidden = new Set<string>();
 
@@ -164,14 +158,12 @@ export class CandidateWatch {
     this.#backoff = new Backoff(BACKOFF, parts.clock);
   }
 
-  /** The watched version; undefined while none is served. */
   get apiVersion(): CandidateApiVersion | undefined {
     return this.#watched?.apiVersion;
   }
 
-  /** Whether discovery succeeded and found no version. */
   get isNotServed(): boolean {
-    return this.#isNotServed;
+    return this.#served === 'notServed';
   }
 
   /** One reflector for each namespace; empty while no version is served. */
@@ -186,7 +178,8 @@ export class CandidateWatch {
 
   /** Whether the candidates of `namespace` are not served, or this process has no permission to read them. */
   isUnavailable(namespace: string): boolean {
-    return this.#isNotServed || this.#isGone || this.#forbidden.has('') || this.#forbidden.has(namespace);
+    const isForbidden = this.#forbidden.has('') || this.#forbidden.has(namespace);
+    return isForbidden || this.#served === 'notServed' || this.#served === 'gone';
   }
 
   relist(): void {
@@ -221,9 +214,8 @@ export class CandidateWatch {
     const { client, source, observe, onSyncChange } = this.#parts;
     try {
       const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
-      const isNew = apiVersion === undefined && !this.#isNotServed;
-      this.#isNotServed = apiVersion === undefined;
-      this.#isGone = false;
+      const isNew = apiVersion === undefined && !this.isNotServed;
+      this.#served = apiVersion === undefined ? 'notServed' : 'served';
       if (isNew) {
         observe({ type: 'notServed' });
         onSyncChange();
@@ -249,7 +241,7 @@ export class CandidateWatch {
 
     const wasKnown = reflectors.knowsAll();
     this.#watched = undefined;
-    this.#isGone = true;
+    this.#served = 'gone';
     this.#forbidden.clear();
     if (wasKnown && !signal.aborted) this.#parts.observe({ type: 'gone', apiVersion });
     await reflectors.stop();
@@ -309,7 +301,6 @@ export class NamespacedReflectors<T> {
     return [...this.#byNamespace.values()];
   }
 
-  /** Whether all objects of `namespace` are cached. */
   knows(namespace: string): boolean {
     const reflector = this.#byNamespace.get('') ?? this.#byNamespace.get(namespace);
     return reflector?.hasSynced() ?? false;

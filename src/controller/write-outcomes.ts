@@ -120,7 +120,6 @@ export class WriteGate {
     return this.#isCached(key, object, awaited.baseVersion) ? awaited.until : undefined;
   }
 
-  /** Call this before a write is sent. */
   expectAnswer(key: LeaseKey, object: WrittenObject): AwaitedAnswer {
     const awaited: AwaitedAnswer = { kind: 'answer' };
     this.#set(key, object, { awaited });
@@ -144,10 +143,7 @@ export class WriteGate {
     if (!this.#isOvertaken(key, object, answered)) this.#set(key, object, { awaited: undefined });
   }
 
-  /**
-   * Ends the wait for a change. Returns whether the cache still has the outdated version. If so, the watch has missed a
-   * change, for example because etcd was restored from a backup. It may never show the change.
-   */
+  /** Ends the wait for a change. Returns whether the watch has missed it, for example because etcd was restored. */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);
     if (awaited?.kind !== 'change') return false;
@@ -209,7 +205,6 @@ export type WrittenObject =
   | { readonly kind: 'lease'; readonly uid?: undefined }
   | { readonly kind: 'candidate'; readonly name: string; readonly uid: string };
 
-/** Returns the Lease or the candidate that an action writes. */
 export function writtenBy(action: Action): WrittenObject {
   return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name, uid: action.uid };
 }

@@ -40,7 +40,6 @@ interface LeaderLabelsParts {
   readonly mayWrite: () => boolean;
   /** Whether all Leases and candidates of a namespace are known. */
   readonly knows: (namespace: string) => boolean;
-  /** Returns a Lease with its holder's candidate. */
   readonly gather: (key: LeaseKey) => ElectionInput;
   readonly leases: () => Iterable<LeaseKey>;
   readonly observe: (event: LabelEvent) => void;
@@ -49,7 +48,7 @@ interface LeaderLabelsParts {
 /** The known labels, and the state that delays repeated failed writes. */
 interface Entry extends KnownLabels {
   /** The uid of the leader's Pod, if that Pod does not exist. */
-  readonly missing: string | undefined;
+  readonly missing?: string | undefined;
   /** Number of consecutive failures. After a failure, the next attempt is scheduled. */
   readonly failures: number;
   /** Whether a renewal needs no work. */
@@ -63,19 +62,9 @@ const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
 const UNREADY_MS = 5000;
 /** Key of the search for leftover labels. No Lease has this key. */
 const SWEEP = '';
-const NOTHING: Entry = {
-  carriers: [],
-  doubtful: [],
-  holder: undefined,
-  missing: undefined,
-  failures: 0,
-  isSettled: false,
-};
+const NOTHING: Entry = { carriers: [], doubtful: [], failures: 0, isSettled: false };
 
-/**
- * Keeps the leader label on the Pod of each Lease's leader, and on no other Pod, while this process is the coordinator. A
- * new coordinator first lists all labelled Pods: a crash may have left labels behind.
- */
+/** Keeps the leader label on the Pod of each leader, and on no other Pod, while this process is the coordinator. */
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
   readonly #due: DueKeys;
@@ -85,9 +74,8 @@ export class LeaderLabels {
   #entries = new Map<LeaseKey, Entry>();
   readonly #stopping = new AbortController();
   #isActive = false;
-  /** Whether the search for leftover labels has succeeded. */
+  /** Whether the search for leftover labels has succeeded: a coordinator that crashed may have left labels. */
   #isSwept = false;
-  /** Number of consecutive failed searches. */
   #failures = 0;
 
   constructor(parts: LeaderLabelsParts) {
@@ -111,7 +99,6 @@ export class LeaderLabels {
     if (isActive) this.#add(SWEEP);
   }
 
-  /** Call this when a Lease or one of its candidates changes. */
   seen(key: LeaseKey, isRenewalOnly: boolean): void {
     const { isSettled = false, failures = 0 } = this.#entries.get(key) ?? {};
     if (this.#isSwept && failures === 0 && !(isRenewalOnly && isSettled)) this.#add(key);

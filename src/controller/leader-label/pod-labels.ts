@@ -10,7 +10,6 @@ import { isKubernetesObject } from '../../kubernetes/objects.ts';
 import { isJsonObject } from '../../support/json.ts';
 import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';
 
-/** The leader of a Lease. */
 export interface Leadership {
   readonly holder: string;
   /** The Pod of the holder's candidate; undefined if there is none, or if the candidate is not visible. */
@@ -23,7 +22,7 @@ export interface KnownLabels {
   /** The Pods that may have the label, because the result of their last write is unknown. */
   readonly doubtful: readonly PodReference[];
   /** The leader when the labels were last written; undefined if this process knows the labels only from a list. */
-  readonly holder: string | undefined;
+  readonly holder?: string | undefined;
 }
 
 export interface LabelWrite {
@@ -44,9 +43,9 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
 
 /** Returns the writes after which only the leader's Pod has the label. Removals come first. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
-  const isOutOfSight = leadership?.pod === undefined && leadership?.holder === known.holder;
-  if (leadership !== undefined && isOutOfSight) return [];
   const pod = leadership?.pod;
+  const isOutOfSight = leadership && !pod && leadership.holder === known.holder;
+  if (isOutOfSight) return [];
   const others = [...known.carriers, ...known.doubtful].filter(({ uid }) => uid !== pod?.uid);
   const removals = others.map((other): LabelWrite => ({ kind: 'remove', pod: other }));
   const isThere = pod === undefined || known.carriers.some(({ uid }) => uid === pod.uid);
@@ -112,7 +111,6 @@ export async function writeLabel(
   }
 }
 
-/** The value of every leader label. */
 export const LEADER = 'leader';
 
 const PREFIX = `${GROUP}/`;
@@ -124,7 +122,6 @@ export function labelKeyOf(leaseName: string): string | undefined {
   return NAME.test(leaseName) ? `${PREFIX}${leaseName}` : undefined;
 }
 
-/** Returns the Leases that have a leader label in `labels`. */
 export function leasesLedBy(labels: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(labels).flatMap(([key, value]) =>
     value === LEADER && key.startsWith(PREFIX) ? [key.slice(PREFIX.length)] : [],

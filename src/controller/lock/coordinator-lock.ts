@@ -58,7 +58,6 @@ export class CoordinatorLock {
   #actFromIfRefused: Instant | undefined;
   /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
   #contested = false;
-  /** Since when `canCoordinate` has been false. */
   #unableSince: Instant | undefined;
   /** A write that began while we were active may be in flight until this time. */
   #writesEndBy: Instant = Number.NEGATIVE_INFINITY;
@@ -103,7 +102,6 @@ export class CoordinatorLock {
     this.#sleep.interrupt();
   }
 
-  /** Does nothing if the lock was started or stopped before. */
   start(): void {
     if (this.#running !== undefined || this.#stopping) return;
     this.#stopWatch = this.#options.storage.watch((lease) => this.#onWatch(lease));
@@ -227,7 +225,6 @@ export class CoordinatorLock {
     this.#observe(await this.#write(release(this.#options.identity, settlingMs)));
   }
 
-  /** Updates the Lease as last seen, or creates it if there is none. */
   #write(change: Omit<RecordChange, 'wallTime'>): Promise<KubernetesObject> {
     const { clock, storage } = this.#options;
     const timed = { ...change, wallTime: clock.wallTime() };

@@ -21,10 +21,7 @@ export type LockDecision =
   | { readonly kind: 'renew' }
   | { readonly kind: 'wait'; readonly until: Instant };
 
-/**
- * Returns the observation after `record` was seen at `now`. The age of a record counts from the first sight of the same
- * holder, renewTime and duration, by the monotonic clock of this process (rule 8).
- */
+/** The age of a record counts from the first sight of its holder, renewTime and duration, by our own clock (rule 8). */
 export function observeLock(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,

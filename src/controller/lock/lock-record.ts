@@ -42,7 +42,6 @@ export interface OwnLock {
   readonly renewTime: bigint;
 }
 
-/** The fields of the Lease that a write changes. */
 export interface RecordChange {
   /** '' releases the lock. */
   readonly holder: string;

@@ -23,10 +23,7 @@ export interface LockStorage {
   create(lease: KubernetesObject): Promise<KubernetesObject>;
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject): Promise<KubernetesObject>;
-  /**
-   * Calls `onChange` with every new state of the Lease (undefined: deleted) until the returned function is called.
-   * Resumes after failures. States may be late or repeated, but are in order.
-   */
+  /** Calls `onChange` with each state (undefined: deleted), in order, perhaps late, until the result is called. */
   watch(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
