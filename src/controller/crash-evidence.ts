@@ -53,28 +53,25 @@ export class EvidenceWatch {
   constructor(parts: EvidenceWatchParts) {
     this.#parts = parts;
     const { client, clock, namespaces, onError } = parts;
+    const shared = { client, clock, onError };
     this.#pods = new NamespacedReflectors(
       namespaces,
       (namespace) =>
         new Reflector({
-          client,
-          clock,
+          ...shared,
           path: resourcePaths.pods(namespace),
           decode: (raw, previous) => observePod(previous, decodePod(raw), clock.now()),
           handler: (event) => this.#onPod(event),
-          onError,
         }),
     );
     this.#namespaces =
       namespaces.length > 0
         ? undefined
         : new Reflector({
-            client,
-            clock,
+            ...shared,
             path: resourcePaths.namespaces,
             decode: (raw) => ({ name: raw.metadata.name, isAsking: asksForEvidence(raw) }),
             handler: (event) => this.#onNamespace(event),
-            onError,
           });
   }
 

@@ -12,9 +12,9 @@ import {
 import type { ElectionInput } from '../election/view.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
-import type { Clock, Instant } from '../support/clock.ts';
+import type { Instant } from '../support/clock.ts';
 import { unhurried } from '../support/event-loop.ts';
-import type { ObserveController, WatchedResource } from './controller-event.ts';
+import type { WatchedResource } from './controller-event.ts';
 import { EvidenceWatch } from './crash-evidence.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
@@ -26,21 +26,18 @@ import {
 import type { OwnLock } from './lock/lock-record.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
 import { Scheduler } from './scheduler.ts';
-import { createActionWriter } from './sender.ts';
+import { createActionWriter, type SenderParts } from './sender.ts';
 import { TakeOver } from './take-over.ts';
 import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
 
-export interface ElectionControllerParts {
+export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'mayWrite' | 'observe'> {
   readonly client: KubernetesClient;
-  readonly clock: Clock;
   readonly settings: ElectionSettings;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** Upper bound of writes in flight. */
   readonly workers: number;
   readonly isDryRun: boolean;
-  readonly mayWrite: () => boolean;
-  readonly observe: ObserveController;
   /** Called when `canElect()` of the controller may have changed. */
   readonly onCanElectChange?: () => void;
 }
@@ -109,13 +106,8 @@ export class ElectionController {
     this.#evidence?.start();
   }
 
-  /** Stops all writes. Resolves when none is in flight. Watching continues until {@link stop}. */
-  drain(): Promise<void> {
-    return this.scheduler.close();
-  }
-
   async stop(): Promise<void> {
-    await this.drain();
+    await this.scheduler.close();
     await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#evidence?.stop()]);
   }
 
@@ -145,7 +137,7 @@ export class ElectionController {
     return resource === 'leases' ? this.#leases.knowsAll() : this.#candidates.hasSynced();
   }
 
-  /** Whether it can elect somewhere and has not just lost a source. If not, it leaves the lock to others (rule 10). */
+  /** Whether this process can elect and has not just lost a source. If not, it leaves the lock to others (rule 10). */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
     return knowsAny && !this.#candidates.hasJustLostSource;

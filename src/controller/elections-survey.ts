@@ -141,10 +141,9 @@ function hasShutDown(
   const releasedAt = releaseOf(input, now);
   if (releasedAt === undefined || !present.every(({ state }) => SILENT.has(state))) return false;
   const { record } = input.memory;
-  const isHeard = present.some((standing) => heardAt(standing) > releasedAt + TERMINATION_GRACE_PERIOD_MS);
-  const isLedSince =
-    record !== undefined && record.holder !== '' && record.since > releasedAt + TERMINATION_GRACE_PERIOD_MS;
-  if (isHeard || isLedSince) return false;
+  const stoppedBy = releasedAt + TERMINATION_GRACE_PERIOD_MS;
+  if (record && record.holder !== '' && record.since > stoppedBy) return false;
+  if (present.some((standing) => heardAt(standing) > stoppedBy)) return false;
   const wasThere = (standing: Standing) => heardAt(standing) >= releasedAt - HEARD_WITHIN_MS;
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }

@@ -147,10 +147,7 @@ export class RequestLimit {
 /** Maximum requests in flight per Lease (rule 9). */
 const MAX_PER_LEASE = 8;
 
-/**
- * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then by turns of
- * namespaces, then by fewest requests in flight, then by how long they have needed the write (rule 9).
- */
+/** Counts requests in flight. Orders waiting Leases by urgency, turns of namespaces, requests and wait (rule 9). */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #limit: RequestLimit;

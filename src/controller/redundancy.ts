@@ -1,10 +1,7 @@
 import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
-/**
- * The redundant candidates by uid, with their last renewal. A candidate is redundant if, at its last renewal, another
- * candidate could have succeeded it. It stays redundant after the other LeaseCandidate is deleted.
- */
+/** By uid: the last renewal of each candidate that another one, perhaps deleted since, could have succeeded then. */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
 /** Minimum overlap of redundant candidates, in ms: longer than in a rolling update of a component with one replica. */
@@ -57,21 +54,17 @@ function lifeOf(standing: Standing, now: Now): Life | undefined {
 /** Yields the `unknown` that overlapped with another candidate. Visits each candidate once: there may be thousands. */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
   const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);
-  let oldest: Life | undefined;
-  let secondOldest: Life | undefined;
+  let oldestAt = Number.POSITIVE_INFINITY;
+  let secondOldestAt = Number.POSITIVE_INFINITY;
   let next = 0;
   for (const life of latestFirst) {
-    for (
-      let other = latestFirst[next];
-      other && other.heardAt >= life.heardAt - HEARD_WITHIN_MS;
-      other = latestFirst[++next]
-    ) {
-      if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
-      else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
+    const since = life.heardAt - HEARD_WITHIN_MS;
+    for (let other = latestFirst[next]; other && other.heardAt >= since; other = latestFirst[++next]) {
+      secondOldestAt = Math.min(secondOldestAt, Math.max(oldestAt, other.createdAt));
+      oldestAt = Math.min(oldestAt, other.createdAt);
     }
     // If `life` is the oldest, the second oldest must have existed for long enough at the last renewal of `life`.
     // Otherwise an older candidate exists, and the check is always true: each life has at least this length.
-    if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
-      yield life;
+    if (unknown.has(life.uid) && secondOldestAt <= life.heardAt - OVERLAP_MS) yield life;
   }
 }

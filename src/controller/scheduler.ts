@@ -159,7 +159,7 @@ export class Scheduler {
     this.#gate.forgetObject(key, { kind: 'candidate', name, uid });
   }
 
-  /** Stops sending. Resolves when no request is in flight. */
+  /** Stops all writes. Resolves when no request is in flight. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#due.clear();

@@ -2,13 +2,7 @@ import { decodeLease, FIELD_MANAGER } from '../coordination/lease.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { leasePatch, newLease, pingPatch, type RequestBody } from '../coordination/lease-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import {
-  type Action,
-  type Decision,
-  type DeleteCandidate,
-  isLeaseWrite,
-  type PingCandidate,
-} from '../election/decision.ts';
+import { type Action, type Decision, isLeaseWrite, type PingCandidate } from '../election/decision.ts';
 import type { ElectionInput } from '../election/view.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError, hasStatus, isConflict } from '../kubernetes/errors.ts';
@@ -125,7 +119,7 @@ function requestFor(
   action: Action,
   apiVersionOf: CandidateSourcesWatch['apiVersionOf'],
 ): ApiRequest {
-  const candidate = ({ source, name }: PingCandidate | DeleteCandidate) => {
+  const candidate = ({ source, name }: Pick<PingCandidate, 'source' | 'name'>) => {
     const apiVersion = apiVersionOf(source);
     if (apiVersion === undefined)
       throw new Error(`no version of ${source} LeaseCandidates is served any more`);

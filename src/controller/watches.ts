@@ -284,21 +284,15 @@ export class CandidateWatch {
 
 /** One reflector for each watched namespace, or a single one, with the namespace '', for all namespaces. */
 export class NamespacedReflectors<T> {
+  readonly namespaces: readonly string[];
+  readonly all: readonly Reflector<T>[];
   readonly #byNamespace: ReadonlyMap<string, Reflector<T>>;
 
   /** @param namespaces empty for all namespaces */
   constructor(namespaces: readonly string[], make: (namespace: string) => Reflector<T>) {
-    this.#byNamespace = new Map(
-      watchedNamespaces(namespaces).map((namespace) => [namespace, make(namespace)]),
-    );
-  }
-
-  get namespaces(): readonly string[] {
-    return [...this.#byNamespace.keys()];
-  }
-
-  get all(): readonly Reflector<T>[] {
-    return [...this.#byNamespace.values()];
+    this.namespaces = watchedNamespaces(namespaces);
+    this.#byNamespace = new Map(this.namespaces.map((namespace) => [namespace, make(namespace)]));
+    this.all = [...this.#byNamespace.values()];
   }
 
   knows(namespace: string): boolean {

@@ -108,10 +108,7 @@ export class CoordinatorLock {
     this.#running = this.#run();
   }
 
-  /**
-   * Makes `isActive` false at once and releases the Lease, so that the next coordinator does not wait until the Lease
-   * expires. Call it only after all writes have ended. Never rejects: if the release fails, the Lease expires.
-   */
+  /** Makes `isActive` false at once, and releases the Lease. Call it after all writes have ended. Never rejects. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -194,10 +191,7 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /**
-   * Whether this replica could not coordinate for so long that it should release the lock. It never releases before
-   * `#actFrom`: otherwise the next holder would have to wait for the former holder, too.
-   */
+  /** Whether it was unable for too long. Not before `#actFrom`: the next holder would have to wait until then, too. */
   #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);

@@ -9,12 +9,7 @@ import type { Clock } from '../../support/clock.ts';
 /** Deadline of each call, in ms. */
 export const CALL_TIMEOUT_MS = 3000;
 
-/**
- * Reads and writes the Lease of the coordinator's lock. Leases keep their unknown fields.
- *
- * A request that the server refuses rejects with an `ApiError`. After any other rejection, also after {@link
- * CALL_TIMEOUT_MS}, the server may have carried out the request.
- */
+/** Keeps unknown fields. After any error but an `ApiError`, the server may have carried out the request. */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Reads the Lease from the server, not from a cache; undefined if there is none. */
