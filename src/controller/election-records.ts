@@ -151,6 +151,7 @@ export class ElectionRecords {
     return this.#hosts.has(key);
   }
 
+  /** Call this when a Namespace has begun or stopped to ask for crash evidence. */
   seeNamespace(namespace: string): void {
     for (const [key, lease] of this.#leases) if (lease.namespace === namespace) this.#indexHost(key, lease);
   }
@@ -167,10 +168,7 @@ export class ElectionRecords {
     addKey(this.#leasesOfHosts, host, key);
   }
 
-  #evidenceOf(
-    key: LeaseKey,
-    holder: ObservedCandidate | undefined,
-  ): Pick<ElectionInput, 'holderPods' | 'isEvidenceAskedByNamespace'> {
+  #evidenceOf(key: LeaseKey, holder: ObservedCandidate | undefined) {
     if (!this.#evidence) return {};
     const host = this.#hosts.get(key);
     const pod = holder?.candidate.pod;

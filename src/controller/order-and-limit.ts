@@ -16,17 +16,6 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
  */
 export type Urgency = (typeof URGENCIES)[number];
 
-function perUrgency<T>(make: () => T): Record<Urgency, T> {
-  return { grant: make(), preference: make(), vacant: make(), expiry: make(), housekeeping: make() };
-}
-
-export function urgencyOf(action: Action, { reason }: Decision): Urgency {
-  if (isLeaseWrite(action)) return grantIn(action) ? 'grant' : 'preference';
-  if (action.kind === 'DeleteCandidate') return 'housekeeping';
-  const { purpose } = action;
-  return purpose === 'preemption' && reason === 'PreemptionPending' ? 'preference' : PING_URGENCIES[purpose];
-}
-
 const PING_URGENCIES = {
   election: 'vacant',
   revival: 'vacant',
@@ -35,6 +24,13 @@ const PING_URGENCIES = {
   validity: 'housekeeping',
   collection: 'housekeeping',
 } as const satisfies Readonly<Record<PingPurpose, Urgency>>;
+
+export function urgencyOf(action: Action, { reason }: Decision): Urgency {
+  if (isLeaseWrite(action)) return grantIn(action) ? 'grant' : 'preference';
+  if (action.kind === 'DeleteCandidate') return 'housekeeping';
+  const { purpose } = action;
+  return purpose === 'preemption' && reason === 'PreemptionPending' ? 'preference' : PING_URGENCIES[purpose];
+}
 
 /** Distance of the sort keys of two levels, in ms. No process runs for so long, so the levels never mix. */
 const LEVEL_MS = 1e13;
@@ -232,4 +228,8 @@ export class RequestRoom {
     if (!waiting || inFlight >= MAX_PER_LEASE) return;
     this.#order[waiting.urgency].set(key, splitLeaseKey(key).namespace, inFlight, waiting.since);
   }
+}
+
+function perUrgency<T>(make: () => T): Record<Urgency, T> {
+  return { grant: make(), preference: make(), vacant: make(), expiry: make(), housekeeping: make() };
 }

@@ -6,7 +6,7 @@ import { type Action, type Decision, isLeaseWrite, type PingCandidate } from '..
 import type { ElectionInput } from '../election/view.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, ConnectionError, hasStatus, isConflict } from '../kubernetes/errors.ts';
-import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
+import { isKubernetesObject } from '../kubernetes/objects.ts';
 import type { Clock } from '../support/clock.ts';
 import type { ObserveController } from './controller-event.ts';
 import type { ElectionRecords } from './election-records.ts';
@@ -25,7 +25,7 @@ export interface SenderParts {
   readonly clock: Clock;
   readonly records: ElectionRecords;
   readonly gate: WriteGate;
-  readonly write: WriteAction;
+  readonly write: ReturnType<typeof createActionWriter>;
   /** Whether this replica may write now (rule 10). */
   readonly mayWrite: () => boolean;
   readonly observe: ObserveController;
@@ -95,18 +95,12 @@ function isNeverExecuted(error: unknown): boolean {
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
 }
 
-/** Resolves to the written object. Rejects as the client does. Names the resourceVersion of the decision (rule 8). */
-export type WriteAction = (
-  namespace: string,
-  leaseName: string,
-  action: Action,
-) => Promise<KubernetesObject | undefined>;
-
 export function createActionWriter(
   client: KubernetesClient,
   apiVersionOf: CandidateSourcesWatch['apiVersionOf'],
-): WriteAction {
-  return async (namespace, leaseName, action) => {
+) {
+  /** Resolves to the written object. Rejects as the client does. Names the resourceVersion of the decision (rule 8). */
+  return async (namespace: string, leaseName: string, action: Action) => {
     const request = requestFor(namespace, leaseName, action, apiVersionOf);
     const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });
     return isKubernetesObject(answer) ? answer : undefined;

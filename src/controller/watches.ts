@@ -29,6 +29,7 @@ export const MISSING_FOR_MS = 86_400_000;
 export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
   readonly #watches: Readonly<Record<CandidateSource, CandidateWatch>>;
+  readonly #all: readonly CandidateWatch[];
   /** The time of the loss, for each source that is lost now. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
   /** The lost sources that had candidates. Their candidates take no part in elections. */
@@ -37,6 +38,7 @@ export class CandidateSourcesWatch {
   constructor(parts: CandidateSourcesWatchParts) {
     this.#parts = parts;
     this.#watches = { native: this.#watch('native'), custom: this.#watch('custom') };
+    this.#all = Object.values(this.#watches);
   }
 
   #watch(source: CandidateSource): CandidateWatch {
@@ -60,10 +62,6 @@ export class CandidateSourcesWatch {
     } else if (event.type === 'gone') this.#lostAt.set(source, clock.now());
     // Report `notServed` only when no source is served.
     if (event.type !== 'notServed' || this.#all.every(({ isNotServed }) => isNotServed)) observe(event);
-  }
-
-  get #all(): readonly CandidateWatch[] {
-    return Object.values(this.#watches);
   }
 
   /** The watched versions; empty while no source is served. */

@@ -127,12 +127,7 @@ export class WriteGate {
   }
 
   /** Call this after a success or a conflict: the object has another version than the base of the write. */
-  expectChange(
-    key: LeaseKey,
-    object: WrittenObject,
-    answered: AwaitedAnswer,
-    baseVersion: string | undefined,
-  ): void {
+  expectChange(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer, baseVersion?: string): void {
     if (this.#isOvertaken(key, object, answered)) return;
     const until = this.#clock.now() + EXPECTATION_MS;
     this.#set(key, object, { awaited: { kind: 'change', baseVersion, until } });

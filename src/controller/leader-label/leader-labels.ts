@@ -40,6 +40,7 @@ interface LeaderLabelsParts {
   readonly mayWrite: () => boolean;
   /** Whether all Leases and candidates of a namespace are known. */
   readonly knows: (namespace: string) => boolean;
+  /** Returns a Lease with its holder's candidate. */
   readonly gather: (key: LeaseKey) => ElectionInput;
   readonly leases: () => Iterable<LeaseKey>;
   readonly observe: (event: LabelEvent) => void;
