@@ -165,8 +165,7 @@ export class CoordinatorLock {
   }
 
   async #refresh(): Promise<void> {
-    if (this.#fresh && this.#observation !== undefined) return;
-    this.#observe(await this.#call('get', this.#options.storage.get()));
+    if (!this.#fresh) this.#observe(await this.#call('get', this.#options.storage.get()));
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
