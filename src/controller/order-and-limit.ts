@@ -19,17 +19,16 @@ export type Urgency = (typeof URGENCIES)[number];
 const PING_URGENCIES = {
   election: 'vacant',
   revival: 'vacant',
-  preemption: 'expiry',
   expiry: 'expiry',
   validity: 'housekeeping',
   collection: 'housekeeping',
-} as const satisfies Readonly<Record<PingPurpose, Urgency>>;
+} as const satisfies Readonly<Record<Exclude<PingPurpose, 'preemption'>, Urgency>>;
 
 export function urgencyOf(action: Action, { reason }: Decision): Urgency {
   if (isLeaseWrite(action)) return grantIn(action) ? 'grant' : 'preference';
   if (action.kind === 'DeleteCandidate') return 'housekeeping';
-  const { purpose } = action;
-  return purpose === 'preemption' && reason === 'PreemptionPending' ? 'preference' : PING_URGENCIES[purpose];
+  if (action.purpose === 'preemption') return reason === 'PreemptionPending' ? 'preference' : 'expiry';
+  return PING_URGENCIES[action.purpose];
 }
 
 /** Distance of the sort keys of two levels, in ms. No process runs for so long, so the levels never mix. */
