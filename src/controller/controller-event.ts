@@ -12,10 +12,7 @@ export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** How long Leases wait for a decision, and for a free slot to write. */
 export type QueueEvent =
-  /**
-   * The scheduler took a due Lease after it was due for `waitedMs`, and worked on it for `workMs`, with or without a
-   * decision.
-   */
+  /** The scheduler took a Lease that was due for `waitedMs`, and worked on it for `workMs`, even without a decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
   /** A Lease got a free slot for its requests after it waited for `waitedMs`. */
   | { readonly type: 'sending'; readonly urgency: Urgency; readonly waitedMs: number }

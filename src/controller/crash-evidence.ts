@@ -14,7 +14,7 @@ import type { Clock, Instant } from '../support/clock.ts';
 import { NamespacedReflectors } from './watches.ts';
 
 /** Callbacks must not throw. */
-export interface EvidenceWatchParts {
+interface EvidenceWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   /** Empty for all namespaces. */
@@ -26,16 +26,6 @@ export interface EvidenceWatchParts {
   readonly onError: (error: unknown, context: ReflectorErrorContext) => void;
 }
 
-/** What an {@link EvidenceWatch} knows. */
-export interface EvidenceSource {
-  /** Returns the Pod with this uid, and the observations of this process. */
-  find(uid: string): ObservedPod | undefined;
-  /** Returns the Pods of all watched namespaces with this hostname or name. */
-  onHost(hostname: string): PossiblePods;
-  /** Whether the Namespace asks for crash evidence about its plain electors. */
-  isAskedBy(namespace: string): boolean;
-}
-
 /** The Pods with one hostname. */
 interface HostEntry {
   readonly uids: readonly string[];
@@ -43,17 +33,16 @@ interface HostEntry {
   readonly sharedAt: Instant | undefined;
 }
 
-interface ObservedNamespace {
-  readonly name: string;
-  readonly isAsking: boolean;
-}
+const NO_PODS: HostEntry = { uids: [], sharedAt: undefined };
+
+type ObservedNamespace = Readonly<{ name: string; isAsking: boolean }>;
 
 /**
  * Watches Pods for proof that a holder has ended, and Namespaces for the annotation that asks for it (rule 17). Elections
  * do not wait for it: without Pods, Leases simply expire. With a limit to some namespaces, only annotations of Leases
  * count: the coordinator then has no permission to watch Namespaces.
  */
-export class EvidenceWatch implements EvidenceSource {
+export class EvidenceWatch {
   readonly #parts: EvidenceWatchParts;
   readonly #pods: NamespacedReflectors<ObservedPod>;
   readonly #namespaces: Reflector<ObservedNamespace> | undefined;
@@ -63,16 +52,36 @@ export class EvidenceWatch implements EvidenceSource {
 
   constructor(parts: EvidenceWatchParts) {
     this.#parts = parts;
-    this.#pods = new NamespacedReflectors(parts.namespaces, (namespace) => this.#podReflector(namespace));
-    this.#namespaces = parts.namespaces.length === 0 ? this.#namespaceReflector() : undefined;
+    const { client, clock, namespaces, onError } = parts;
+    const shared = { client, clock, onError };
+    this.#pods = new NamespacedReflectors(
+      namespaces,
+      (namespace) =>
+        new Reflector({
+          ...shared,
+          path: resourcePaths.pods(namespace),
+          decode: (raw, previous) => observePod(previous, decodePod(raw), clock.now()),
+          handler: (event) => this.#onPod(event),
+        }),
+    );
+    this.#namespaces =
+      namespaces.length > 0
+        ? undefined
+        : new Reflector({
+            ...shared,
+            path: resourcePaths.namespaces,
+            decode: (raw) => ({ name: raw.metadata.name, isAsking: asksForEvidence(raw) }),
+            handler: (event) => this.#onNamespace(event),
+          });
   }
 
   find(uid: string): ObservedPod | undefined {
     return this.#byUid.get(uid);
   }
 
+  /** Returns the Pods of all watched namespaces with this hostname or name. */
   onHost(hostname: string): PossiblePods {
-    const { uids, sharedAt } = this.#hosts.get(hostname) ?? { uids: [], sharedAt: undefined };
+    const { uids, sharedAt } = this.#hosts.get(hostname) ?? NO_PODS;
     return { pods: uids.flatMap((uid) => this.#byUid.get(uid) ?? []), sharedAt };
   }
 
@@ -89,56 +98,31 @@ export class EvidenceWatch implements EvidenceSource {
     await Promise.all([this.#pods.stop(), this.#namespaces?.stop()]);
   }
 
-  #podReflector(namespace: string): Reflector<ObservedPod> {
-    const { client, clock, onError } = this.#parts;
-    return new Reflector({
-      client,
-      clock,
-      path: resourcePaths.pods(namespace),
-      decode: (raw, previous) => observePod(previous, decodePod(raw), clock.now()),
-      handler: (event) => this.#onPod(event),
-      onError,
-    });
-  }
-
   #onPod({ type, object, previous }: ReflectorEvent<ObservedPod>): void {
     const { pod } = object;
     if (previous && previous.pod.uid !== pod.uid) this.#drop(previous.pod);
+    // The deletion of a Pod does not prove that the holder has ended (rule 17).
     if (type === 'deleted') {
-      // The deletion of a Pod does not prove that the holder has ended (rule 17).
       this.#drop(pod);
       return;
     }
-    if (!this.#byUid.has(pod.uid)) for (const host of hostnamesOf(pod)) this.#join(host, pod.uid);
+    const hosts = this.#byUid.has(pod.uid) ? [] : hostnamesOf(pod);
+    for (const host of hosts) {
+      const { uids, sharedAt } = this.#hosts.get(host) ?? NO_PODS;
+      this.#hosts.set(host, { uids: [...uids, pod.uid], sharedAt });
+    }
     this.#byUid.set(pod.uid, object);
     if (!previous || haveChanged(previous, object)) this.#parts.onPodChange(pod);
-  }
-
-  #join(host: string, uid: string): void {
-    const { uids, sharedAt } = this.#hosts.get(host) ?? { uids: [], sharedAt: undefined };
-    this.#hosts.set(host, { uids: [...uids, uid], sharedAt });
   }
 
   #drop(pod: Pod): void {
     this.#byUid.delete(pod.uid);
     for (const host of hostnamesOf(pod)) {
-      const left = this.#hosts.get(host)?.uids.filter((uid) => uid !== pod.uid) ?? [];
+      const left = (this.#hosts.get(host) ?? NO_PODS).uids.filter((uid) => uid !== pod.uid);
       // The process of a deleted Pod may live on, so the hostname counts as shared until now.
       if (left.length > 0) this.#hosts.set(host, { uids: left, sharedAt: this.#parts.clock.now() });
       else this.#hosts.delete(host);
     }
-  }
-
-  #namespaceReflector(): Reflector<ObservedNamespace> {
-    const { client, clock, onError } = this.#parts;
-    return new Reflector({
-      client,
-      clock,
-      path: resourcePaths.namespaces,
-      decode: (raw) => ({ name: raw.metadata.name, isAsking: asksForEvidence(raw) }),
-      handler: (event) => this.#onNamespace(event),
-      onError,
-    });
   }
 
   #onNamespace({ type, object: { name, isAsking } }: ReflectorEvent<ObservedNamespace>): void {
@@ -150,11 +134,11 @@ export class EvidenceWatch implements EvidenceSource {
   }
 }
 
-/** Whether the set of running or ended container instances has changed. Most changes of a Pod are in other fields. */
+/** Whether a container instance has started or ended. Most changes of a Pod are in other fields. */
 function haveChanged(previous: ObservedPod, { pod, seenRunning, endSeenAt }: ObservedPod): boolean {
-  if (previous.pod.uid !== pod.uid) return true;
   return (
-    [...seenRunning].some((id) => !previous.seenRunning.has(id)) ||
-    [...endSeenAt.keys()].some((id) => !previous.endSeenAt.has(id))
+    previous.pod.uid !== pod.uid ||
+    seenRunning.keys().some((id) => !previous.seenRunning.has(id)) ||
+    endSeenAt.keys().some((id) => !previous.endSeenAt.has(id))
   );
 }

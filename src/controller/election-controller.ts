@@ -12,9 +12,9 @@ import {
 import type { ElectionInput } from '../election/view.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { Reflector, type ReflectorEvent } from '../kubernetes/reflector.ts';
-import type { Clock, Instant } from '../support/clock.ts';
+import type { Instant } from '../support/clock.ts';
 import { unhurried } from '../support/event-loop.ts';
-import type { ObserveController, WatchedResource } from './controller-event.ts';
+import type { WatchedResource } from './controller-event.ts';
 import { EvidenceWatch } from './crash-evidence.ts';
 import { ElectionRecords } from './election-records.ts';
 import {
@@ -26,29 +26,23 @@ import {
 import type { OwnLock } from './lock/lock-record.ts';
 import { candidateChange, isRenewalOnly, newlyUnreadable } from './renewal-only.ts';
 import { Scheduler } from './scheduler.ts';
-import { createActionWriter } from './sender.ts';
+import { createActionWriter, type SenderParts } from './sender.ts';
 import { TakeOver } from './take-over.ts';
 import { CandidateSourcesWatch, NamespacedReflectors } from './watches.ts';
 
-export interface ElectionControllerParts {
+export interface ElectionControllerParts extends Pick<SenderParts, 'clock' | 'mayWrite' | 'observe'> {
   readonly client: KubernetesClient;
-  readonly clock: Clock;
   readonly settings: ElectionSettings;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
   /** Upper bound of writes in flight. */
   readonly workers: number;
   readonly isDryRun: boolean;
-  readonly mayWrite: () => boolean;
-  readonly observe: ObserveController;
   /** Called when `canElect()` of the controller may have changed. */
   readonly onCanElectChange?: () => void;
 }
 
-/**
- * Watches Leases and LeaseCandidates, and tells the scheduler which Leases may need a decision. A standby watches too, so
- * that it knows the age of each record (rule 8).
- */
+/** Tells the scheduler which Leases may need a decision. A standby watches too, to know the age of records (rule 8). */
 export class ElectionController {
   readonly scheduler: Scheduler;
   readonly #parts: ElectionControllerParts;
@@ -73,7 +67,12 @@ export class ElectionController {
       lease: (key) => this.#records.lease(key),
       isInOneWatch: (key) =>
         this.#leases.all.length === 1 && this.#leases.knows(splitLeaseKey(key).namespace),
-      onEnd: (mayHaveMissed) => this.#tookOver(mayHaveMissed),
+      onEnd: (mayHaveMissed) => {
+        const now = this.#now();
+        if (mayHaveMissed)
+          for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
+        this.#enqueueAll();
+      },
     });
     this.#candidates = new CandidateSourcesWatch({
       client,
@@ -87,9 +86,8 @@ export class ElectionController {
     });
     this.scheduler = new Scheduler({
       clock,
-      settings,
       records: this.#records,
-      writer: parts.isDryRun
+      write: parts.isDryRun
         ? undefined
         : createActionWriter(client, (source) => this.#candidates.apiVersionOf(source)),
       maxInFlight: parts.workers,
@@ -108,13 +106,8 @@ export class ElectionController {
     this.#evidence?.start();
   }
 
-  /** Stops all writes. Resolves when none is in flight. Watching continues until {@link stop}. */
-  drain(): Promise<void> {
-    return this.scheduler.close();
-  }
-
   async stop(): Promise<void> {
-    await this.drain();
+    await this.scheduler.close();
     await Promise.all([this.#candidates.stop(), this.#leases.stop(), this.#evidence?.stop()]);
   }
 
@@ -124,19 +117,11 @@ export class ElectionController {
     this.#takeOver.begin(own);
   }
 
-  #tookOver(mayHaveMissed: boolean): void {
-    const now = this.#now();
-    if (mayHaveMissed)
-      for (const namespace of this.#known) this.#records.seeBeginning('takeOver', namespace, now);
-    this.#enqueueAll();
-  }
-
   /** Infinity while this process is not the coordinator. */
   #coordinatesSince(): Instant {
     return this.#parts.mayWrite() ? this.#tookOverAt : Number.POSITIVE_INFINITY;
   }
 
-  /** Enqueues every Lease of the known namespaces. */
   #enqueueAll(): void {
     const leases = [
       this.#records.contestedLeases(),
@@ -152,11 +137,7 @@ export class ElectionController {
     return resource === 'leases' ? this.#leases.knowsAll() : this.#candidates.hasSynced();
   }
 
-  /**
-   * Whether this process can elect in at least one namespace. A replica that cannot read candidates leaves the lock to
-   * other replicas. A replica that has just lost a source of candidates also leaves the lock to them for some time
-   * (rule 10).
-   */
+  /** Whether this process can elect and has not just lost a source. If not, it leaves the lock to others (rule 10). */
   canElect(): boolean {
     const knowsAny = this.#leases.namespaces.some((namespace) => this.knows(namespace));
     return knowsAny && !this.#candidates.hasJustLostSource;
@@ -181,7 +162,6 @@ export class ElectionController {
     return surveyElections(unhurried(this.elections(), this.#parts.clock), known);
   }
 
-  /** Each Lease with candidates in the known namespaces. */
   elections(): Iterable<SurveyedElection> {
     // Decisions that were made before the loss of the lock are outdated.
     const isDeciding = this.#parts.mayWrite();
@@ -192,25 +172,19 @@ export class ElectionController {
     ).filter(({ input }) => this.knows(input.namespace));
   }
 
-  /** See {@link ElectionRecords.coordinatedLeases}. */
   coordinatedLeases(): Iterable<LeaseKey> {
     return this.#records.coordinatedLeases();
   }
 
-  /** See {@link ElectionRecords.gather}. */
   gather(key: LeaseKey): ElectionInput {
     return this.#records.gather(key);
   }
 
-  /** See {@link ElectionRecords.gatherHolder}. */
   gatherHolder(key: LeaseKey): ElectionInput {
     return this.#records.gatherHolder(key);
   }
 
-  /**
-   * The last time at which the server sent data about a resource, including bookmarks, on the monotonic clock. With
-   * several namespaces or sources, returns the oldest of their times. Undefined while one of them has sent no data.
-   */
+  /** When the server last sent data or a bookmark: the oldest of all watches; undefined while one has sent none. */
   lastHeard(resource: WatchedResource): Instant | undefined {
     const [{ reflectors, missingSince }, { all }] = [this.#candidates, this.#leases];
     const heard = (resource === 'leases' ? all : reflectors).map(({ lastActivity }) => lastActivity);
@@ -218,10 +192,7 @@ export class ElectionController {
     return heard.includes(undefined) ? undefined : earliest(heard);
   }
 
-  /**
-   * Since when this process may miss changes, because a watch is broken, on the monotonic clock; undefined while no watch
-   * is broken.
-   */
+  /** Since when this process may miss changes, because a watch is broken; undefined while no watch is broken. */
   unwatchedSince(): Instant | undefined {
     const reflectors = [...this.#leases.all, ...this.#candidates.reflectors];
     return earliest(reflectors.map(({ unwatchedSince }) => unwatchedSince));
@@ -307,9 +278,9 @@ export class ElectionController {
       (change === 'renewal' && this.#isRoutine(key, object)) ||
       (type === 'added' && this.scheduler.isSettling(key));
     this.#records.seeCandidate(object, this.#now(), type === 'added' && !initial);
-    const hasTwin = this.#records.hasTwin(key, object.name);
     const { observe } = this.#parts;
     const { name } = object;
+    const hasTwin = this.#records.hasTwin(key, name);
     if (hasTwin) observe({ type: 'twinSeen', key, name });
     const annotation = newlyUnreadable(previous, object);
     if (annotation) observe({ type: 'priorityUnreadable', key, name, annotation });
@@ -321,17 +292,16 @@ export class ElectionController {
   #isRoutine(key: LeaseKey, { name, renewTime = 0n, pingTime = 0n }: LeaseCandidate): boolean {
     // A renewTime before the last ping: the candidate's clock was set back. The candidate needs another ping (rule 2).
     if (pingTime > renewTime) return false;
-    const { observation } = this.#records.observed(key, name) ?? {};
     const { settings, clock } = this.#parts;
-    if (!observation || !this.scheduler.isSettled(key)) return false;
-    return isUnsuspected(observation, clock.now(), settings);
+    const known = this.#records.observed(key, name);
+    if (!known || !this.scheduler.isSettled(key)) return false;
+    return isUnsuspected(known.observation, clock.now(), settings);
   }
 
   #dropCandidate(candidate: LeaseCandidate, isHidden = false): void {
     this.#records.dropCandidate(candidate, this.#now(), isHidden);
     const key = leaseKey(candidate.namespace, candidate.leaseName);
-    if (!this.#records.candidate(key, candidate.name, candidate.uid))
-      this.scheduler.forgetCandidate(key, candidate);
+    this.scheduler.forgetCandidateIfGone(key, candidate);
     this.scheduler.add(key);
     this.#parts.observe({ type: 'seen', key, isRenewalOnly: false });
   }

@@ -16,25 +16,19 @@ import { observeAbandoned, observeLease } from '../election/observe-lease.ts';
 import { versionOf } from '../election/strategies.ts';
 import { type ElectionInput, type ObservedCandidate, showsElection } from '../election/view.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import type { EvidenceSource } from './crash-evidence.ts';
+import type { EvidenceWatch } from './crash-evidence.ts';
 import { isLock } from './other-locks.ts';
 import { MISSING_FOR_MS } from './watches.ts';
 
-/**
- * Stores Leases and candidates, and the times at which this process saw them change. Has an index by Lease, so that
- * decisions do not scan a namespace (rule 1).
- */
+/** Leases and candidates, and when this process saw them change, by Lease: no decision scans a namespace (rule 1). */
 export class ElectionRecords {
-  readonly #settings: ElectionSettings;
+  readonly settings: ElectionSettings;
   readonly #leases = new Map<LeaseKey, Lease>();
   readonly #memories = new Map<LeaseKey, LeaseMemory>();
   readonly #candidates = new Map<LeaseKey, Map<string, ObservedCandidate>>();
   /** If two candidates for a Lease have the same name: the candidate that does not count (rule 13). */
   readonly #twins = new Map<LeaseKey, Map<string, ObservedCandidate>>();
-  /**
-   * By source: until this time, candidates of a lost source may still exist, although this process cannot see them (rule
-   * 13).
-   */
+  /** Until this time, candidates of a lost source may still exist, although this process cannot see them (rule 13). */
   readonly #hiddenUntil = new Map<CandidateSource, Instant>();
   #dropsFields: boolean | undefined;
   /** Deleted Leases, with the time after which their memory can be dropped. */
@@ -46,18 +40,15 @@ export class ElectionRecords {
   readonly #leasesOfHosts = new Map<string, Set<LeaseKey>>();
   /** The hosts in {@link #leasesOfHosts}, by Lease. */
   readonly #hosts = new Map<LeaseKey, string>();
-  readonly #evidence: EvidenceSource | undefined;
+  readonly #evidence: EvidenceWatch | undefined;
 
   /** @param evidence undefined if Pods are not watched */
-  constructor(settings: ElectionSettings, evidence?: EvidenceSource) {
-    this.#settings = settings;
+  constructor(settings: ElectionSettings, evidence?: EvidenceWatch) {
+    this.settings = settings;
     this.#evidence = evidence;
   }
 
-  /**
-   * Stores a changed Lease; undefined if it was deleted. See {@link observeLease}.
-   * @param isNewcomer whether a list shows the Lease for the first time
-   */
+  /** Stores a changed Lease; undefined if it was deleted. `isNewcomer`: a list shows the Lease for the first time. */
   seeLease(
     key: LeaseKey,
     lease: Lease | undefined,
@@ -70,7 +61,7 @@ export class ElectionRecords {
     if (lease) this.#leases.set(key, lease);
     else this.#leases.delete(key);
     if (this.#evidence) this.#indexHost(key, lease);
-    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.#settings, coordinatingSince));
+    this.updateMemory(key, (memory) => observeLease(memory, lease, now, this.settings, coordinatingSince));
     this.#forgetIfGone(key, now);
   }
 
@@ -87,7 +78,7 @@ export class ElectionRecords {
     const key = leaseKey(candidate.namespace, candidate.leaseName);
     const known = this.#entriesOf(key, candidate.name);
     const former = known.find((entry) => entry.candidate.source === candidate.source);
-    const observation = observeCandidate(former?.observation, candidate, now, this.#settings, isNew);
+    const observation = observeCandidate(former?.observation, candidate, now, this.settings, isNew);
     // Parse and cache the versions here, so that a decision with many candidates is fast.
     for (const which of ['binary', 'emulation'] as const) versionOf(candidate, which);
     this.#setEntries(key, candidate.name, [
@@ -112,7 +103,6 @@ export class ElectionRecords {
     this.#hiddenUntil.delete(source);
   }
 
-  /** Whether two candidates for the Lease have this name. */
   hasTwin(key: LeaseKey, name: string): boolean {
     return this.#twins.get(key)?.has(name) ?? false;
   }
@@ -122,7 +112,6 @@ export class ElectionRecords {
     this.#dropsFields = dropsFields;
   }
 
-  /** Returns the input of a decision about one Lease. */
   gather(key: LeaseKey): ElectionInput {
     return {
       ...this.gatherHolder(key),
@@ -143,7 +132,7 @@ export class ElectionRecords {
       candidates: holder ? [holder] : [],
       ...this.#evidenceOf(key, holder),
       dropsFields: this.#dropsFields,
-      settings: this.#settings,
+      settings: this.settings,
     };
   }
 
@@ -172,29 +161,20 @@ export class ElectionRecords {
     const host = isAsked ? hostInIdentity(lease.holderIdentity) : undefined;
     const former = this.#hosts.get(key);
     if (host === former) return;
-    if (former !== undefined) {
-      const keys = this.#leasesOfHosts.get(former);
-      if (keys?.delete(key) && keys.size === 0) this.#leasesOfHosts.delete(former);
-      this.#hosts.delete(key);
-    }
+    if (former !== undefined) deleteKey(this.#leasesOfHosts, former, key);
+    this.#hosts.delete(key);
     if (host === undefined) return;
     this.#hosts.set(key, host);
-    this.#leasesOfHosts.set(host, (this.#leasesOfHosts.get(host) ?? new Set()).add(key));
+    addKey(this.#leasesOfHosts, host, key);
   }
 
-  #evidenceOf(
-    key: LeaseKey,
-    holder: ObservedCandidate | undefined,
-  ): Pick<ElectionInput, 'holderPods' | 'isEvidenceAskedByNamespace'> {
+  #evidenceOf(key: LeaseKey, holder: ObservedCandidate | undefined) {
     if (!this.#evidence) return {};
     const host = this.#hosts.get(key);
-    const uid = holder?.candidate.pod?.uid;
-    const owner = uid === undefined ? undefined : this.#evidence.find(uid);
-    const holderPods = owner
-      ? { pods: [owner] }
-      : host === undefined
-        ? undefined
-        : this.#evidence.onHost(host);
+    const pod = holder?.candidate.pod;
+    const owner = pod && this.#evidence.find(pod.uid);
+    const onHost = host === undefined ? undefined : this.#evidence.onHost(host);
+    const holderPods = owner ? { pods: [owner] } : onHost;
     return {
       ...(holderPods && { holderPods }),
       ...(this.#evidence.isAskedBy(splitLeaseKey(key).namespace) && { isEvidenceAskedByNamespace: true }),
@@ -216,11 +196,6 @@ export class ElectionRecords {
   }
 
   /** The candidate with this name that counts. With `uid`: the candidate with this name and uid. */
-  candidate(key: LeaseKey, name: string, uid?: string): LeaseCandidate | undefined {
-    return this.observed(key, name, uid)?.candidate;
-  }
-
-  /** Like {@link candidate}, but with the observation. */
   observed(key: LeaseKey, name: string, uid?: string): ObservedCandidate | undefined {
     if (uid === undefined) return this.#candidates.get(key)?.get(name);
     return this.#entriesOf(key, name).find(({ candidate }) => candidate.uid === uid);
@@ -235,7 +210,6 @@ export class ElectionRecords {
     return this.#candidates.has(key);
   }
 
-  /** The Leases with a preferredHolder from a coordinator. */
   *leasesWithOwnPreference(): IterableIterator<LeaseKey> {
     for (const [key, lease] of this.#leases) if (lease.isPreferredHolderOurs) yield key;
   }
@@ -283,7 +257,7 @@ export class ElectionRecords {
     const [counting, twin] = entries.toSorted(compareTwins);
     setIn(this.#candidates, key, name, counting);
     setIn(this.#twins, key, name, twin);
-    if (this.#settings.isCrashEvidenceUsed) this.#indexPods(key, former, entries);
+    if (this.settings.isCrashEvidenceUsed) this.#indexPods(key, former, entries);
   }
 
   #indexPods(
@@ -291,30 +265,19 @@ export class ElectionRecords {
     former: readonly ObservedCandidate[],
     entries: readonly ObservedCandidate[],
   ): void {
-    const uids = new Set(entries.map(({ candidate }) => candidate.pod?.uid));
-    for (const uid of uids) {
-      if (uid !== undefined) this.#leasesOfPods.set(uid, (this.#leasesOfPods.get(uid) ?? new Set()).add(key));
-    }
-    for (const { candidate } of former) {
-      const uid = candidate.pod?.uid;
-      if (uid === undefined || uids.has(uid)) continue;
-      const others = [...(this.#candidates.get(key)?.values() ?? [])];
-      if (others.some((other) => other.candidate.pod?.uid === uid)) continue;
-      const keys = this.#leasesOfPods.get(uid);
-      if (keys?.delete(key) && keys.size === 0) this.#leasesOfPods.delete(uid);
+    const uids = podsOf(entries);
+    for (const uid of uids) addKey(this.#leasesOfPods, uid, key);
+    for (const uid of podsOf(former).difference(uids)) {
+      const others = this.#candidates.get(key)?.values();
+      if (!others?.some(({ candidate }) => candidate.pod?.uid === uid))
+        deleteKey(this.#leasesOfPods, uid, key);
     }
   }
 
-  /**
-   * Keep the memory of a deleted Lease while a former holder may believe that it leads, or may disturb a new holder (rule
-   * 8).
-   */
+  /** Keeps the memory while a former holder may believe that it leads, or may disturb a new holder (rule 8). */
   #forgetIfGone(key: LeaseKey, now: Now): void {
-    for (
-      let due = this.#deletedLeases.popDue(now.monotonic);
-      due !== undefined;
-      due = this.#deletedLeases.popDue(now.monotonic)
-    ) {
+    let due = this.#deletedLeases.popDue(now.monotonic);
+    for (; due !== undefined; due = this.#deletedLeases.popDue(now.monotonic)) {
       if (this.#isGone(due)) this.#memories.delete(due);
     }
     if (!this.#isGone(key)) return;
@@ -330,9 +293,8 @@ export class ElectionRecords {
 }
 
 /**
- * Sorts two candidates with one name. First comes the candidate with the last observed renewal (rule 13). If no renewal
- * was observed, the later renewTime comes first: one program writes both times, by one clock. On a tie, the native
- * candidate comes first.
+ * Sorts two candidates with one name. First comes the candidate with the last observed renewal (rule 13). Without one,
+ * the later renewTime: one program writes both times, by one clock. On a tie, the native candidate.
  */
 function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const isLater = ({ observation }: ObservedCandidate, than: ObservedCandidate) =>
@@ -342,6 +304,19 @@ function compareTwins(a: ObservedCandidate, b: ObservedCandidate): number {
   const [ofA = 0n, ofB = 0n] = [a.candidate.renewTime, b.candidate.renewTime];
   if (ofA !== ofB) return ofA > ofB ? -1 : 1;
   return Number(b.candidate.source === 'native') - Number(a.candidate.source === 'native');
+}
+
+function podsOf(entries: readonly ObservedCandidate[]): Set<string> {
+  return new Set(entries.flatMap(({ candidate }) => candidate.pod?.uid ?? []));
+}
+
+function addKey(keys: Map<string, Set<LeaseKey>>, of: string, key: LeaseKey): void {
+  keys.set(of, (keys.get(of) ?? new Set()).add(key));
+}
+
+function deleteKey(keys: Map<string, Set<LeaseKey>>, of: string, key: LeaseKey): void {
+  const left = keys.get(of);
+  if (left?.delete(key) && left.size === 0) keys.delete(of);
 }
 
 function setIn(

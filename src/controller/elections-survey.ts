@@ -17,15 +17,12 @@ import { HEARD_WITHIN_MS, heardAt, noteRedundancy, type Redundancy } from './red
 /** States of candidates that can lead now or after a ping. */
 const MAY_LEAD: ReadonlySet<CandidateState> = new Set(['Live', 'Awaiting', 'Idle', 'Withdrawn', 'Lapsed']);
 
-/** States of candidates that no longer answer. */
 const SILENT: ReadonlySet<CandidateState> = new Set(['Unresponsive', 'Expired']);
 
 /** A loss of redundancy that is older than this does not count. */
 const REDUNDANCY_MISSED_MS = 24 * 60 * 60_000;
 
-/**
- * If a whole component is stopped, its last pod ends at most this long after its first one. The default of Kubernetes.
- */
+/** If a whole component is stopped, its last pod ends at most this long after its first one: Kubernetes' default. */
 const TERMINATION_GRACE_PERIOD_MS = 30_000;
 
 /** A Lease that has candidates but no valid holder. */
@@ -106,7 +103,8 @@ export async function surveyElections(
       if (hasShutDown(left, present, lost, input, now)) continue;
       unled.push({ key, since: unledSince(input, tenure) });
     }
-    if (lost.length > 0 && !present.some(canFollow)) withoutSuccessor++;
+    const hasSuccessor = present.some(({ state, isHolder }) => !isHolder && MAY_LEAD.has(state));
+    if (lost.length > 0 && !hasSuccessor) withoutSuccessor++;
   }
   return { leases, unled, withoutSuccessor, redundancy, reasons, candidates };
 }
@@ -117,14 +115,7 @@ function hasReleased({ candidate, observation, isHolder }: Standing, { memory }:
   return releasedAt !== undefined && !isHolder && observation.unchangedSince <= releasedAt;
 }
 
-function canFollow({ state, isHolder }: Standing): boolean {
-  return !isHolder && MAY_LEAD.has(state);
-}
-
-/**
- * Returns the redundant candidates that stopped answering. A component with one replica has no redundancy, not even
- * while its old and its new pod overlap in an update.
- */
+/** Returns the redundant candidates that stopped answering. */
 function lostOf(standings: readonly Standing[], redundancy: Redundancy, at: Instant): readonly Standing[] {
   return standings.filter(
     (standing) =>
@@ -150,10 +141,9 @@ function hasShutDown(
   const releasedAt = releaseOf(input, now);
   if (releasedAt === undefined || !present.every(({ state }) => SILENT.has(state))) return false;
   const { record } = input.memory;
-  const isHeard = present.some((standing) => heardAt(standing) > releasedAt + TERMINATION_GRACE_PERIOD_MS);
-  const isLedSince =
-    record !== undefined && record.holder !== '' && record.since > releasedAt + TERMINATION_GRACE_PERIOD_MS;
-  if (isHeard || isLedSince) return false;
+  const stoppedBy = releasedAt + TERMINATION_GRACE_PERIOD_MS;
+  if (record && record.holder !== '' && record.since > stoppedBy) return false;
+  if (present.some((standing) => heardAt(standing) > stoppedBy)) return false;
   const wasThere = (standing: Standing) => heardAt(standing) >= releasedAt - HEARD_WITHIN_MS;
   return lost.every(wasThere) || left.filter(wasThere).length > 1;
 }
@@ -170,9 +160,7 @@ function releaseOf({ memory }: ElectionInput, now: Now): Instant | undefined {
   return Math.min(record.since, now.monotonic - Number(now.wall - record.renewTime) / 1000);
 }
 
-/**
- * When this process saw the Lease lose its holder; undefined while the Lease is held, or if the process did not see it.
- */
+/** When this process saw the Lease lose its holder; undefined if the Lease is held, or if the process did not see it. */
 export function unledSince({ memory }: ElectionInput, tenure: Tenure): Instant | undefined {
   if (tenure.kind !== 'vacant') return undefined;
   switch (tenure.need) {

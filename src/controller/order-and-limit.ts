@@ -1,5 +1,6 @@
 import { type LeaseKey, splitLeaseKey } from '../coordination/lease-key.ts';
-import type { Action, Decision } from '../election/decision.ts';
+import type { PingPurpose } from '../election/candidate-observation.ts';
+import { type Action, type Decision, grantIn, isLeaseWrite } from '../election/decision.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
 
@@ -15,42 +16,29 @@ export const URGENCIES = ['grant', 'preference', 'vacant', 'expiry', 'housekeepi
  */
 export type Urgency = (typeof URGENCIES)[number];
 
+const PING_URGENCIES = {
+  election: 'vacant',
+  revival: 'vacant',
+  expiry: 'expiry',
+  validity: 'housekeeping',
+  collection: 'housekeeping',
+} as const satisfies Readonly<Record<Exclude<PingPurpose, 'preemption'>, Urgency>>;
+
 export function urgencyOf(action: Action, { reason }: Decision): Urgency {
-  switch (action.kind) {
-    case 'CreateLease':
-      return action.grant ? 'grant' : 'preference';
-    case 'UpdateLease':
-      return action.change.kind === 'grant' ? 'grant' : 'preference';
-    case 'DeleteCandidate':
-      return 'housekeeping';
-    case 'PingCandidate':
-      switch (action.purpose) {
-        case 'election':
-        case 'revival':
-          return 'vacant';
-        case 'preemption':
-          return reason === 'PreemptionPending' ? 'preference' : 'expiry';
-        case 'expiry':
-          return 'expiry';
-        case 'validity':
-        case 'collection':
-          return 'housekeeping';
-      }
-  }
+  if (isLeaseWrite(action)) return grantIn(action) ? 'grant' : 'preference';
+  if (action.kind === 'DeleteCandidate') return 'housekeeping';
+  if (action.purpose === 'preemption') return reason === 'PreemptionPending' ? 'preference' : 'expiry';
+  return PING_URGENCIES[action.purpose];
 }
 
 /** Distance of the sort keys of two levels, in ms. No process runs for so long, so the levels never mix. */
 const LEVEL_MS = 1e13;
 
-/**
- * A queue that is fair to namespaces (rule 9): they take turns. In a namespace, the key with the lowest level comes
- * first. Among keys of one level, the key that has waited longest comes first.
- */
+/** A queue in which namespaces take turns (rule 9). In a namespace: the lowest level, then the longest wait. */
 export class FairKeys {
   /** In the order of their turns. */
   readonly #namespaces = new Map<string, DeadlineHeap>();
 
-  /** Adds or moves a key. */
   set(key: string, namespace: string, level: number, since: Instant): void {
     const keys = this.#namespaces.get(namespace) ?? new DeadlineHeap();
     keys.set(key, level * LEVEL_MS + since);
@@ -63,7 +51,6 @@ export class FairKeys {
     if (keys?.earliest === undefined) this.#namespaces.delete(namespace);
   }
 
-  /** Removes and returns the next key. */
   shift(): string | undefined {
     for (const [namespace, keys] of this.#namespaces) {
       this.#namespaces.delete(namespace);
@@ -112,7 +99,7 @@ export class RequestLimit {
   #limit: number;
   #shrunkAt: Instant = Number.NEGATIVE_INFINITY;
   /** The quickest answers of this window and of the previous window, in ms. The first window assumes a quick server. */
-  #quickest = { before: 0, now: Number.POSITIVE_INFINITY, since: Number.NEGATIVE_INFINITY };
+  #quickest = { before: 0, now: 0, since: Number.NEGATIVE_INFINITY };
 
   /** @param max the first and the highest limit */
   constructor(clock: Pick<Clock, 'now'>, max: number) {
@@ -125,15 +112,11 @@ export class RequestLimit {
     return Math.floor(this.#limit);
   }
 
-  /** Returns the limit of requests in flight for a request of this urgency. */
   limitFor(urgency: Urgency): number {
     return urgency === 'grant' ? this.#max : Math.max(1, Math.floor(this.current * SHARES[urgency]));
   }
 
-  /**
-   * @param sentAt when the request was sent
-   * @param isAnswered false for a timeout or an overloaded server
-   */
+  /** @param isAnswered false for a timeout or an overloaded server */
   answered(sentAt: Instant, isAnswered: boolean): void {
     const now = this.#clock.now();
     const tookMs = now - sentAt;
@@ -150,8 +133,7 @@ export class RequestLimit {
 
   #quickestMs(now: Instant, tookMs: number): number {
     const { before, now: current, since } = this.#quickest;
-    if (since === Number.NEGATIVE_INFINITY) this.#quickest = { before, now: tookMs, since: now };
-    else if (now - since < WINDOW_MS) this.#quickest = { before, now: Math.min(current, tookMs), since };
+    if (now - since < WINDOW_MS) this.#quickest = { before, now: Math.min(current, tookMs), since };
     else this.#quickest = { before: current, now: tookMs, since: now };
     return Math.min(this.#quickest.before, this.#quickest.now);
   }
@@ -160,38 +142,22 @@ export class RequestLimit {
 /** Maximum requests in flight per Lease (rule 9). */
 const MAX_PER_LEASE = 8;
 
-interface Waiting {
-  readonly urgency: Urgency;
-  /** Since when the Lease has needed the write. */
-  readonly since: Instant;
-}
-
-/**
- * Counts the requests in flight, and orders the Leases that wait for a free slot: by urgency, then by turns of
- * namespaces, then by fewest requests in flight, then by how long they have needed the write (rule 9).
- */
+/** Counts requests in flight. Orders waiting Leases by urgency, turns of namespaces, requests and wait (rule 9). */
 export class RequestRoom {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #limit: RequestLimit;
   readonly #inFlight = new Map<LeaseKey, number>();
   #total = 0;
-  readonly #waiting = new Map<LeaseKey, Waiting>();
+  /** `since`: since when the Lease has needed the write. */
+  readonly #waiting = new Map<LeaseKey, { readonly urgency: Urgency; readonly since: Instant }>();
   /** The waiting Leases that have not reached their own limit of requests in flight. */
-  readonly #order: Readonly<Record<Urgency, FairKeys>> = {
-    grant: new FairKeys(),
-    preference: new FairKeys(),
-    vacant: new FairKeys(),
-    expiry: new FairKeys(),
-    housekeeping: new FairKeys(),
-  };
+  readonly #order = perUrgency(() => new FairKeys());
 
-  /** @param maxInFlight the first and the highest limit, as in {@link RequestLimit} */
   constructor(clock: Pick<Clock, 'now'>, maxInFlight: number) {
     this.#clock = clock;
     this.#limit = new RequestLimit(clock, maxInFlight);
   }
 
-  /** The current limit of requests in flight. */
   get limit(): number {
     return this.#limit.current;
   }
@@ -205,20 +171,16 @@ export class RequestRoom {
   }
 
   waiting(): Readonly<Record<Urgency, number>> {
-    const counts = { grant: 0, preference: 0, vacant: 0, expiry: 0, housekeeping: 0 };
+    const counts = perUrgency(() => 0);
     for (const { urgency } of this.#waiting.values()) counts[urgency]++;
     return counts;
   }
 
-  /** Whether the Lease may send a request of this urgency now. */
   isFree(key: LeaseKey, urgency: Urgency): boolean {
     return this.inFlightOf(key) < MAX_PER_LEASE && this.#total < this.#limit.limitFor(urgency);
   }
 
-  /**
-   * Counts a request that is sent now. Call the returned function when the request ends; for `isAnswered` see
-   * RequestLimit.
-   */
+  /** Counts a request that is sent now. Call the returned function when the request ends. */
   begin(key: LeaseKey): (isAnswered: boolean) => void {
     const sentAt = this.#clock.now();
     this.#total++;
@@ -265,4 +227,8 @@ export class RequestRoom {
     if (!waiting || inFlight >= MAX_PER_LEASE) return;
     this.#order[waiting.urgency].set(key, splitLeaseKey(key).namespace, inFlight, waiting.since);
   }
+}
+
+function perUrgency<T>(make: () => T): Record<Urgency, T> {
+  return { grant: make(), preference: make(), vacant: make(), expiry: make(), housekeeping: make() };
 }

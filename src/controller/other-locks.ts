@@ -8,18 +8,14 @@ import { isForeign } from './lock/lock-record.ts';
 
 const LOCK_SUFFIX = `/${coordinatorLease.name}`;
 /** The duration of a lock whose record has none. */
-const DEFAULT_DURATION_MS = 15_000;
+const DEFAULT_DURATION_SECONDS = 15;
 
 /** Whether a Lease has the name of a coordinator's lock. */
 export function isLock(key: LeaseKey): boolean {
   return key.endsWith(LOCK_SUFFIX);
 }
 
-/**
- * Tracks the locks of coordinators among the watched Leases. A coordinator finds coordinators with a different lock in
- * this way: it looks for Leases with the name of its own lock in other namespaces (rule 10). The search needs no
- * request and no permission. It does not find a lock in a namespace that is not watched.
- */
+/** Finds coordinators with another lock: Leases with its name in the other watched namespaces (rule 10). */
 export class HeldLocks {
   readonly #seen = new Map<string, { readonly lease: Lease; readonly since: Instant }>();
 
@@ -32,40 +28,29 @@ export class HeldLocks {
     const holder = lease?.holderIdentity ?? '';
     // Other programs may use the same name for a Lease in another namespace.
     const isHeld = holder !== '' && (!isForeign(holder) || namespace === coordinatorLease.namespace);
+    const last = this.#seen.get(namespace)?.lease;
     if (lease === undefined || !isHeld) this.#seen.delete(namespace);
-    else if (this.#hasRenewed(lease)) this.#seen.set(namespace, { lease, since: now });
+    // An event without a new holder or renewTime does not show that the holder is alive.
+    else if (holder !== last?.holderIdentity || lease.renewTime !== last.renewTime)
+      this.#seen.set(namespace, { lease, since: now });
   }
 
   /** Returns the namespaces of the locks that have not expired. */
   heldAt(now: Instant): readonly string[] {
     return [...this.#seen.values()]
-      .filter(({ lease, since }) => now < since + durationMsOf(lease))
+      .filter(
+        ({ lease, since }) => now < since + 1000 * (lease.leaseDurationSeconds ?? DEFAULT_DURATION_SECONDS),
+      )
       .map(({ lease }) => lease.namespace);
   }
-
-  /** Whether the holder has changed or renewed. An event without such a change does not show that the holder is alive. */
-  #hasRenewed({ namespace, holderIdentity, renewTime }: Lease): boolean {
-    const last = this.#seen.get(namespace)?.lease;
-    return last?.holderIdentity !== holderIdentity || last?.renewTime !== renewTime;
-  }
 }
 
-function durationMsOf({ leaseDurationSeconds }: Lease): number {
-  return leaseDurationSeconds === undefined ? DEFAULT_DURATION_MS : leaseDurationSeconds * 1000;
-}
-
-/**
- * Whether the lock differs from the lock of the controller built into kube-apiserver. With a different lock, the
- * built-in controller would elect at the same time if the API server serves LeaseCandidates (rule 10).
- */
+/** A separate lock does not keep the built-in controller from electing if the server has LeaseCandidates (rule 10). */
 export function isSeparateLock(lockNamespace: string): boolean {
   return lockNamespace !== coordinatorLease.namespace;
 }
 
-/**
- * Returns the reason why the lock cannot be in `lockNamespace`, and advice; undefined if the lock can be there. Rejects
- * like the client.
- */
+/** Returns why the lock cannot be in `lockNamespace`, with advice; undefined if it can. Rejects like the client. */
 export async function checkLockNamespace(
   client: KubernetesClient,
   lockNamespace: string,

@@ -1,22 +1,13 @@
 import type { Instant, Now } from '../election/model.ts';
 import type { Standing } from '../election/view.ts';
 
-/**
- * The redundant candidates by uid, with their last renewal. A candidate is redundant if, at its last renewal, another
- * candidate could have succeeded it. It stays redundant after the other LeaseCandidate is deleted.
- */
+/** By uid: the last renewal of each candidate that another one, perhaps deleted since, could have succeeded then. */
 export type Redundancy = ReadonlyMap<string, Instant>;
 
-/**
- * Minimum overlap of two redundant candidates: longer than the overlap of the old and the new pod in a rolling update of
- * a component with one replica.
- */
+/** Minimum overlap of redundant candidates, in ms: longer than in a rolling update of a component with one replica. */
 const OVERLAP_MS = 10 * 60_000;
 
-/**
- * A running candidate renews at least this often, in ms: client-go renews every 5 minutes, and the coordinator pings a
- * candidate that is silent for 6 minutes (rule 1).
- */
+/** A candidate renews within this time, in ms: client-go every 5 minutes, or after a ping at 6 minutes (rule 1). */
 export const HEARD_WITHIN_MS = 7 * 60_000;
 
 /** Time of the candidate's last renewal. If this process did not see it, the candidate's renewTime. */
@@ -24,10 +15,7 @@ export function heardAt({ observation }: Standing): Instant {
   return observation.unchangedSince - observation.ageAtFirstSightMs;
 }
 
-/**
- * Adds the redundant candidates of one Lease to `redundancy`: from the last survey (`known`), and those that are
- * redundant now.
- */
+/** Adds the redundant candidates of one Lease: from the last survey (`known`), and those that are redundant now. */
 export function noteRedundancy(
   redundancy: Map<string, Instant>,
   standings: readonly Standing[],
@@ -54,39 +42,29 @@ interface Life {
   readonly heardAt: Instant;
 }
 
-/**
- * Undefined if the life was too short to count. Compares the server's creationTimestamp with our wall clock. With its
- * own observations only, this process would have to watch for ten minutes first.
- */
+/** Undefined if it was too short. Uses the creationTimestamp and our wall clock: our own observations may be young. */
 function lifeOf(standing: Standing, now: Now): Life | undefined {
-  const { candidate } = standing;
-  if (candidate.creationTimestamp === undefined) return undefined;
-  const createdAt = now.monotonic - Number(now.wall - candidate.creationTimestamp) / 1000;
-  const life = { uid: candidate.uid, createdAt, heardAt: heardAt(standing) };
+  const { uid, creationTimestamp } = standing.candidate;
+  if (creationTimestamp === undefined) return undefined;
+  const createdAt = now.monotonic - Number(now.wall - creationTimestamp) / 1000;
+  const life = { uid, createdAt, heardAt: heardAt(standing) };
   return life.heardAt - createdAt >= OVERLAP_MS ? life : undefined;
 }
 
-/**
- * Yields the candidates of `unknown` that overlapped with another candidate for long enough at their last renewal. Visits
- * each candidate once, because there may be thousands.
- */
+/** Yields the `unknown` that overlapped with another candidate. Visits each candidate once: there may be thousands. */
 function* unknownWithCompany(lives: readonly Life[], unknown: ReadonlySet<string>) {
-  const latestFirst = [...lives].sort((a, b) => b.heardAt - a.heardAt);
-  let oldest: Life | undefined;
-  let secondOldest: Life | undefined;
+  const latestFirst = lives.toSorted((a, b) => b.heardAt - a.heardAt);
+  let oldestAt = Number.POSITIVE_INFINITY;
+  let secondOldestAt = Number.POSITIVE_INFINITY;
   let next = 0;
   for (const life of latestFirst) {
-    for (
-      let other = latestFirst[next];
-      other && other.heardAt >= life.heardAt - HEARD_WITHIN_MS;
-      other = latestFirst[++next]
-    ) {
-      if (!oldest || other.createdAt < oldest.createdAt) [oldest, secondOldest] = [other, oldest];
-      else if (!secondOldest || other.createdAt < secondOldest.createdAt) secondOldest = other;
+    const since = life.heardAt - HEARD_WITHIN_MS;
+    for (let other = latestFirst[next]; other && other.heardAt >= since; other = latestFirst[++next]) {
+      secondOldestAt = Math.min(secondOldestAt, Math.max(oldestAt, other.createdAt));
+      oldestAt = Math.min(oldestAt, other.createdAt);
     }
     // If `life` is the oldest, the second oldest must have existed for long enough at the last renewal of `life`.
     // Otherwise an older candidate exists, and the check is always true: each life has at least this length.
-    if (secondOldest && unknown.has(life.uid) && secondOldest.createdAt <= life.heardAt - OVERLAP_MS)
-      yield life;
+    if (unknown.has(life.uid) && secondOldestAt <= life.heardAt - OVERLAP_MS) yield life;
   }
 }

@@ -11,19 +11,15 @@ import { EventLoopShare } from '../support/event-loop.ts';
 import { unledSince } from './elections-survey.ts';
 import { RequestRoom, urgencyOf } from './order-and-limit.ts';
 import { SETTLED } from './renewal-only.ts';
-import { Sender, type SenderParts } from './sender.ts';
+import { type SenderParts, sendAction } from './sender.ts';
 import { recordDecision, WriteGate, type WrittenObject, writtenBy } from './write-outcomes.ts';
 
-export interface SchedulerParts
-  extends Pick<SenderParts, 'clock' | 'settings' | 'records' | 'mayWrite' | 'observe'> {
+export interface SchedulerParts extends Omit<SenderParts, 'gate' | 'write'> {
   /** Undefined in a dry run, which makes and reports decisions but writes nothing. */
-  readonly writer: SenderParts['writer'] | undefined;
+  readonly write: SenderParts['write'] | undefined;
   /** Upper bound of requests in flight. */
   readonly maxInFlight: number;
-  /**
-   * Whether all objects of the Lease are cached, so that a decision is possible. If it returns false, add the Lease again
-   * later.
-   */
+  /** Whether all objects of the Lease are cached. If not, add the Lease again later: a decision is not possible yet. */
   readonly isCached: (key: LeaseKey) => boolean;
   /** Lists all Leases or all candidates again, because the cache differs from the server. */
   readonly relist: (kind: WrittenObject['kind']) => void;
@@ -50,37 +46,28 @@ interface LastDecision {
   readonly steadyUntil: Instant;
 }
 
-/**
- * A decision and its unsent actions, most urgent first. They stay together: a round of pings to silent candidates counts
- * once, with its decision (rule 3).
- */
+/** A decision and its unsent actions. They stay together: a round of pings counts once, with its decision (rule 3). */
 interface Pending {
   readonly decision: Decision;
   readonly input: ElectionInput;
+  /** Most urgent first. */
   readonly actions: readonly Action[];
   /** After this time, the Lease needs a new decision. */
   readonly validUntil: Instant;
-  readonly isReported: boolean;
 }
 
 /** If a decision waits for a free slot for longer than this, the scheduler decides again. In ms. */
 const PENDING_VALID_MS = 250;
-/**
- * The first election of a Lease is sorted as if it had been needed this much later, in ms. It waits behind Leases that
- * had a leader.
- */
+/** The first election of a Lease waits behind Leases that had a leader: it counts as needed this much later, in ms. */
 const FIRST_ELECTION_MS = 10_000;
-/**
- * Longest time between decisions about a settled Lease, in ms. It is limited because priorities end by the wall clock,
- * which may be set (rule 16).
- */
+/** Longest time between decisions about a settled Lease, in ms: priorities end by the wall clock, which may be set. */
 const LONGEST_REST_MS = 60_000;
 const RETRY = { initialMs: 5, maxMs: 60_000 };
 
 /**
- * The cost of a decision for each candidate, in ms. It limits the decisions about one Lease: a client that changes a
- * candidate a thousand times a second, or thousands of candidates, must not keep the coordinator busy. The cost is many
- * times the real duration, so that no Lease uses more than a few percent of the coordinator's time.
+ * The cost of a decision for each candidate, in ms. A Lease with thousands of candidates, or with a thousand changes a
+ * second, must not keep the coordinator busy. The cost is many times the real duration, so that no Lease uses more than a
+ * few percent of the coordinator's time.
  */
 const COST_PER_CANDIDATE_MS = 0.1;
 /** A decision with fewer candidates costs as much as one with this number. */
@@ -91,14 +78,14 @@ const BURST_MS = 1000;
 const LEASE: WrittenObject = { kind: 'lease' };
 
 /**
- * The only path from an event to a write. A Lease that may need a decision becomes due: at once after a change, or at the
- * time that its last decision gave. The scheduler takes one due Lease after the other, makes a decision, and sends the
- * actions for which there is a free slot. If there is none, the Lease waits, ordered by urgency (rule 9). Each answer
- * frees a slot for the most urgent waiting Lease, and makes its own Lease due again.
+ * The only path from an event to a write. A Lease is due after a change, or at the time that its last decision gave. The
+ * scheduler takes one due Lease after the other, makes a decision, and sends the actions for which there is a free slot.
+ * If there is none, the Lease waits, ordered by urgency (rule 9). Each answer frees a slot for the most urgent waiting
+ * Lease, and makes its own Lease due again.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
-  readonly #sender: Sender | undefined;
+  readonly #sender: SenderParts | undefined;
   readonly #gate: WriteGate;
   readonly room: RequestRoom;
   readonly #share: EventLoopShare;
@@ -110,10 +97,10 @@ export class Scheduler {
   readonly #idle = Promise.withResolvers<void>();
 
   constructor(parts: SchedulerParts) {
-    const { clock, records, maxInFlight, writer } = parts;
+    const { clock, records, maxInFlight, write } = parts;
     this.#parts = parts;
     this.#gate = new WriteGate(clock, records);
-    this.#sender = writer && new Sender({ ...parts, writer, gate: this.#gate });
+    this.#sender = write && { ...parts, write, gate: this.#gate };
     this.room = new RequestRoom(clock, maxInFlight);
     this.#share = new EventLoopShare(clock);
     this.#due = new DueKeys({
@@ -147,10 +134,7 @@ export class Scheduler {
     return this.#waitsFor(key, (reason) => SETTLED.has(reason));
   }
 
-  /**
-   * Whether the Lease waits for its first election. A new candidate then needs no decision: that election will include it
-   * (rule 6).
-   */
+  /** Whether the Lease waits for its first election, which will include every new candidate (rule 6). */
   isSettling(key: LeaseKey): boolean {
     return this.#waitsFor(key, (reason) => reason === 'FirstElectionSettling');
   }
@@ -163,20 +147,19 @@ export class Scheduler {
     this.#due.delete(key);
     const entry = this.#entries.get(key);
     if (entry) this.#dropPending(key, entry);
-    // Keep the entry while a request is in flight. Its answer makes the Lease due again, and then this function is
-    // called again.
+    // Keep the entry while a request is in flight. Its answer makes the Lease due again, and this function runs again.
     if (entry && this.room.inFlightOf(key) > 0) entry.last = undefined;
     else this.#entries.delete(key);
     observe({ type: 'forgotten', key });
     return true;
   }
 
-  /** Forgets the writes to a deleted candidate. */
-  forgetCandidate(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
+  forgetCandidateIfGone(key: LeaseKey, { name, uid }: Pick<LeaseCandidate, 'name' | 'uid'>): void {
+    if (this.#parts.records.observed(key, name, uid)) return;
     this.#gate.forgetObject(key, { kind: 'candidate', name, uid });
   }
 
-  /** Stops sending. Resolves when no request is in flight. */
+  /** Stops all writes. Resolves when no request is in flight. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#due.clear();
@@ -193,9 +176,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns the time until which the decision that is due at `at` can wait; undefined if it cannot wait. It can wait if
-   * its only purpose is to check whether the holder is late, and the holder has renewed in the meantime. A renewal of a
-   * settled Lease therefore needs no decision (rule 9).
+   * Returns until when the decision that is due at `at` can wait; undefined if it cannot. It can wait if its only purpose
+   * is to check whether the holder is late, and the holder has renewed in the meantime (rule 9).
    */
   #postpone(key: LeaseKey, at: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
@@ -280,11 +262,8 @@ export class Scheduler {
     const restMs = made.actions.length === 0 ? LONGEST_REST_MS : 0;
     entry.last = { reason, nextAt, steadyUntil: Math.min(made.steadyUntil, now + restMs) };
     this.#due.setDeadline(key, finite(earliest([nextAt, ...opening])));
-    const validUntil = now + PENDING_VALID_MS;
-    this.#act(key, entry, {
-      decision: { ...made, actions },
-      ...{ input, actions, validUntil, isReported: false },
-    });
+    const decision = { ...made, actions };
+    this.#act(key, entry, { decision, input, actions, validUntil: now + PENDING_VALID_MS });
   }
 
   /** Stops waiting for the result of the last write. The decision then uses the cached object. */
@@ -301,24 +280,21 @@ export class Scheduler {
   #act(key: LeaseKey, entry: Entry, pending: Pending): void {
     const { clock, observe } = this.#parts;
     const { decision, actions } = pending;
-    const [first] = actions;
-    if (!first || !this.#sender) {
+    if (actions.length === 0 || !this.#sender) {
       this.#dropPending(key, entry);
       this.#report(key, pending);
       return;
     }
-    const urgency = urgencyOf(first, decision);
-    if (!this.room.isFree(key, urgency)) {
-      this.#wait(key, entry, pending, first);
-      return;
-    }
-    this.#report(key, pending);
-    observe({ type: 'sending', urgency, waitedMs: clock.now() - (entry.waitsSince ?? clock.now()) });
-    this.#dropPending(key, entry);
     for (const [index, action] of actions.entries()) {
-      if (!this.room.isFree(key, urgencyOf(action, decision))) {
-        this.#wait(key, entry, { ...pending, actions: actions.slice(index), isReported: true }, action);
+      const urgency = urgencyOf(action, decision);
+      if (!this.room.isFree(key, urgency)) {
+        this.#wait(key, entry, { ...pending, actions: actions.slice(index) }, action);
         return;
+      }
+      if (index === 0) {
+        this.#report(key, pending);
+        observe({ type: 'sending', urgency, waitedMs: clock.now() - (entry.waitsSince ?? clock.now()) });
+        this.#dropPending(key, entry);
       }
       void this.#send(this.#sender, key, action, pending);
       // The other actions wait for the result. Then the Lease gets a new decision.
@@ -327,8 +303,8 @@ export class Scheduler {
   }
 
   /** Reports and records a decision when its first action is sent, or when it has no action. */
-  #report(key: LeaseKey, { decision, input, isReported }: Pending): void {
-    if (isReported) return;
+  #report(key: LeaseKey, { decision, input, actions }: Pending): void {
+    if (actions.length < decision.actions.length) return;
     const { observe, records, clock } = this.#parts;
     observe({ type: 'decided', key, decision, input });
     if (this.#sender) recordDecision(records, key, decision, clock.now());
@@ -349,12 +325,10 @@ export class Scheduler {
   }
 
   /** Sends an action. Its answer frees a slot for the most urgent waiting Leases, and makes its own Lease due. */
-  async #send(sender: Sender, key: LeaseKey, action: Action, { decision, input }: Pending): Promise<void> {
+  async #send(sender: SenderParts, key: LeaseKey, action: Action, pending: Pending): Promise<void> {
     const end = this.room.begin(key);
-    end(await sender.send(key, action, decision, input));
-    const object = writtenBy(action);
-    if (object.kind === 'candidate' && !this.#parts.records.candidate(key, object.name, object.uid))
-      this.#gate.forgetObject(key, object);
+    end(await sendAction(sender, key, action, pending.decision, pending.input));
+    if (!isLeaseWrite(action)) this.forgetCandidateIfGone(key, action);
     this.#giveRoom();
     if (!this.#entries.get(key)?.pending) this.add(key);
     if (this.#isClosed && this.room.inFlight === 0) this.#idle.resolve();
@@ -373,17 +347,14 @@ export class Scheduler {
   }
 }
 
-/**
- * Returns undefined for Infinity, which stands for an unknown time. A write in flight has no known end: the Lease
- * becomes due when the write ends.
- */
+/** Returns undefined for Infinity, the unknown end of a write in flight: the Lease becomes due when the write ends. */
 function finite(at: Instant | undefined): Instant | undefined {
   return at === Number.POSITIVE_INFINITY ? undefined : at;
 }
 
 /**
- * Returns since when an action has been needed. If the Lease has no leader: since the loss of the leader. A Lease that
- * never had a leader yields to Leases that had one, unless they lost it much later.
+ * Returns since when an action has been needed: without a leader, since its loss. A Lease that never had a leader yields
+ * to Leases that had one, unless they lost it much later.
  */
 function neededSince({ decision, input }: Pending, action: Action, now: Instant): Instant {
   // Pings to silent candidates go last.

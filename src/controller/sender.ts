@@ -1,21 +1,18 @@
-import type { CandidateApiVersion } from '../coordination/candidate-sources.ts';
 import { decodeLease, FIELD_MANAGER } from '../coordination/lease.ts';
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { leasePatch, newLease, pingPatch, type RequestBody } from '../coordination/lease-patch.ts';
 import { resourcePaths } from '../coordination/resource-paths.ts';
-import { type Action, type Decision, isLeaseWrite } from '../election/decision.ts';
-import type { CandidateSource, ElectionSettings } from '../election/model.ts';
-import type { WrittenLease } from '../election/notes.ts';
+import { type Action, type Decision, isLeaseWrite, type PingCandidate } from '../election/decision.ts';
 import type { ElectionInput } from '../election/view.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
-import { ApiError, ConnectionError, isConflict } from '../kubernetes/errors.ts';
-import { isKubernetesObject, type KubernetesObject } from '../kubernetes/objects.ts';
-import type { Clock, Instant } from '../support/clock.ts';
+import { ApiError, ConnectionError, hasStatus, isConflict } from '../kubernetes/errors.ts';
+import { isKubernetesObject } from '../kubernetes/objects.ts';
+import type { Clock } from '../support/clock.ts';
 import type { ObserveController } from './controller-event.ts';
 import type { ElectionRecords } from './election-records.ts';
 import { LONGEST_WRITE_MS } from './lock/lock-settings.ts';
+import type { CandidateSourcesWatch } from './watches.ts';
 import {
-  type AwaitedAnswer,
   recordFailure,
   recordRefusal,
   recordSending,
@@ -26,84 +23,61 @@ import {
 
 export interface SenderParts {
   readonly clock: Clock;
-  readonly settings: ElectionSettings;
   readonly records: ElectionRecords;
   readonly gate: WriteGate;
-  readonly writer: ActionWriter;
+  readonly write: ReturnType<typeof createActionWriter>;
   /** Whether this replica may write now (rule 10). */
   readonly mayWrite: () => boolean;
   readonly observe: ObserveController;
 }
 
-interface Sent {
-  readonly sentAt: Instant;
-  readonly awaited: AwaitedAnswer;
-}
-
-/** Carries out single actions and records their results. */
-export class Sender {
-  readonly #parts: SenderParts;
-
-  constructor(parts: SenderParts) {
-    this.#parts = parts;
-  }
-
-  /** Sends one action. Resolves to false after a timeout or an overload of the server. Never rejects. */
-  async send(key: LeaseKey, action: Action, decision: Decision, input: ElectionInput): Promise<boolean> {
-    const { clock, gate, records, settings, writer, observe, mayWrite } = this.#parts;
-    const sentAt = clock.now();
-    const sent = { sentAt, awaited: gate.expectAnswer(key, writtenBy(action)) };
-    recordSending(records, key, action, settings, sentAt);
-    const written = {
-      type: 'written',
-      key,
-      action,
-      decision: { ...decision, actions: [action] },
-      input,
-    } as const;
-    try {
-      if (!mayWrite()) throw new LockLostError();
-      const answer = await writer.write(input.namespace, input.name, action);
-      const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
-      this.#succeeded(key, action, sent, lease && { before: input.lease, after: lease });
-      observe({ ...written, error: undefined, lease });
-      return true;
-    } catch (error) {
-      this.#failed(key, action, error, sent);
-      observe({ ...written, error, lease: undefined });
-      return error instanceof LockLostError || (error instanceof ApiError && !isOverload(error));
-    }
-  }
-
-  #succeeded(key: LeaseKey, action: Action, { sentAt, awaited }: Sent, written?: WrittenLease): void {
-    const { records, gate, clock } = this.#parts;
+/** Sends one action and records its result. Resolves to false after a timeout or an overload. Never rejects. */
+export async function sendAction(
+  { clock, gate, records, write, observe, mayWrite }: SenderParts,
+  key: LeaseKey,
+  action: Action,
+  decision: Decision,
+  input: ElectionInput,
+): Promise<boolean> {
+  const object = writtenBy(action);
+  const baseVersion = action.kind === 'CreateLease' ? undefined : action.resourceVersion;
+  const event = {
+    type: 'written',
+    key,
+    action,
+    decision: { ...decision, actions: [action] },
+    input,
+  } as const;
+  const sentAt = clock.now();
+  const awaited = gate.expectAnswer(key, object);
+  recordSending(records, key, action, sentAt);
+  try {
+    if (!mayWrite()) throw new LockLostError();
+    const answer = await write(input.namespace, input.name, action);
+    const lease = isLeaseWrite(action) && answer ? decodeLease(answer) : undefined;
+    const written = lease && { before: input.lease, after: lease };
     recordSuccess(records, key, action, sentAt, clock.now(), written);
-    gate.succeeded(key, writtenBy(action));
-    const basis = basisOf(action);
+    gate.succeeded(key, object);
     // If the server drops all written fields, the resourceVersion stays the same: there is no change to wait for.
-    if (written?.after.resourceVersion === basis) gate.expectNothing(key, writtenBy(action), awaited);
-    else gate.expectChange(key, writtenBy(action), awaited, basis);
-  }
-
-  #failed(key: LeaseKey, action: Action, error: unknown, { sentAt, awaited }: Sent): void {
-    const { records, gate, clock } = this.#parts;
-    const object = writtenBy(action);
+    if (lease?.resourceVersion === baseVersion) gate.expectNothing(key, object, awaited);
+    else gate.expectChange(key, object, awaited, baseVersion);
+    observe({ ...event, error: undefined, lease });
+    return true;
+  } catch (error) {
     // A newer server may reject every change of a candidate as invalid, so the candidate can never answer. It
     // counts as pinged and becomes unresponsive. Otherwise its election would wait forever.
-    const isDelivered = action.kind === 'PingCandidate' && isRefusedForGood(error);
-    if (isDelivered) recordSuccess(records, key, action, sentAt, clock.now());
-    else recordFailure(records, key, action, sentAt, clock.now());
+    const isDelivered = action.kind === 'PingCandidate' && hasStatus(error, 400, 403, 413, 422);
+    const record = isDelivered ? recordSuccess : recordFailure;
+    record(records, key, action, sentAt, clock.now());
     if (isNeverExecuted(error)) recordRefusal(records, key, action);
     const floorMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
     gate.failed(key, object, floorMs, isConflict(error));
-    if (isConflict(error)) gate.expectChange(key, object, awaited, basisOf(action));
+    if (isConflict(error)) gate.expectChange(key, object, awaited, baseVersion);
     else gate.expectNothing(key, object, awaited);
+    observe({ ...event, error, lease: undefined });
+    const isAnswered = error instanceof ApiError && error.status !== 429 && error.status < 500;
+    return isAnswered || error instanceof LockLostError;
   }
-}
-
-/** The resourceVersion that the action is based on; undefined for a new Lease. */
-function basisOf(action: Action): string | undefined {
-  return action.kind === 'CreateLease' ? undefined : action.resourceVersion;
 }
 
 /** The lock was lost, or may have been lost, between the decision and the write. */
@@ -121,32 +95,15 @@ function isNeverExecuted(error: unknown): boolean {
   return error instanceof LockLostError || isNeverSent || (error instanceof ApiError && error.status < 500);
 }
 
-function isRefusedForGood(error: unknown): boolean {
-  return error instanceof ApiError && [400, 403, 413, 422].includes(error.status);
-}
-
-/** Whether the server is overloaded or broken. */
-function isOverload({ status }: ApiError): boolean {
-  return status === 429 || status >= 500;
-}
-
-/** Sends actions to the server. Every write names the resourceVersion of its decision (rule 8). */
-export interface ActionWriter {
-  /** Resolves to the written object. Rejects as the client does. */
-  write(namespace: string, leaseName: string, action: Action): Promise<KubernetesObject | undefined>;
-}
-
-/** @param apiVersionOf returns the served apiVersion of a source's candidates */
 export function createActionWriter(
   client: KubernetesClient,
-  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
-): ActionWriter {
-  return {
-    async write(namespace, leaseName, action) {
-      const request = requestFor(namespace, leaseName, action, apiVersionOf);
-      const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });
-      return isKubernetesObject(answer) ? answer : undefined;
-    },
+  apiVersionOf: CandidateSourcesWatch['apiVersionOf'],
+) {
+  /** Resolves to the written object. Rejects as the client does. Names the resourceVersion of the decision (rule 8). */
+  return async (namespace: string, leaseName: string, action: Action) => {
+    const request = requestFor(namespace, leaseName, action, apiVersionOf);
+    const answer = await client.request({ ...request, deadlineMs: LONGEST_WRITE_MS });
+    return isKubernetesObject(answer) ? answer : undefined;
   };
 }
 
@@ -154,9 +111,9 @@ function requestFor(
   namespace: string,
   leaseName: string,
   action: Action,
-  apiVersionOf: (source: CandidateSource) => CandidateApiVersion | undefined,
+  apiVersionOf: CandidateSourcesWatch['apiVersionOf'],
 ): ApiRequest {
-  const candidate = ({ source, name }: { readonly source: CandidateSource; readonly name: string }) => {
+  const candidate = ({ source, name }: Pick<PingCandidate, 'source' | 'name'>) => {
     const apiVersion = apiVersionOf(source);
     if (apiVersion === undefined)
       throw new Error(`no version of ${source} LeaseCandidates is served any more`);

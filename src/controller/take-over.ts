@@ -4,24 +4,18 @@ import type { ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { OwnLock } from './lock/lock-record.ts';
 
-export interface TakeOverParts {
+interface TakeOverParts {
   readonly clock: Clock;
   readonly lease: (key: LeaseKey) => Lease | undefined;
   /** Whether one watch covers the lock and all coordinated Leases. */
   readonly isInOneWatch: (key: LeaseKey) => boolean;
-  /**
-   * Called when the process may decide. `mayHaveMissed`: Leases may have been created and deleted while no watch was
-   * open.
-   */
+  /** Called when the process may decide. `mayHaveMissed`: Leases may have come and gone while no watch was open. */
   readonly onEnd: (mayHaveMissed: boolean) => void;
 }
 
 /** Maximum wait for the watch, in ms. A working watch shows a write within milliseconds. */
 const CAUGHT_UP_WITHIN_MS = 1000;
-/**
- * After the watch has listed Leases again, a Lease that was created and deleted before the list may have been missed. For
- * this long after the list, its holder may lead, in ms (rule 8).
- */
+/** For this long after another list, the holder of a Lease that was created and deleted before it may lead, in ms. */
 const RELISTED_LATELY_MS = 60_000;
 
 /**
@@ -43,7 +37,7 @@ export class TakeOver {
     return this.#awaited !== undefined;
   }
 
-  /** Call this when Leases are listed again after a gap. Leases that were created and deleted in the gap are unknown. */
+  /** Call this when Leases are listed again. Leases that were created and deleted since the last watch are unknown. */
   observe({ type }: ReflectorObservation): void {
     // If the list fails, the gap continues.
     if (type === 'listing') this.#relistedAt = Number.POSITIVE_INFINITY;
@@ -53,7 +47,7 @@ export class TakeOver {
   /** Call this when the process becomes the coordinator. */
   begin(own: OwnLock | undefined): void {
     const { clock, isInOneWatch } = this.#parts;
-    if (!own || !isInOneWatch(own.key) || clock.now() < this.#relistedAt + RELISTED_LATELY_MS) {
+    if (!own || !isInOneWatch(own.key) || this.#isRelistedLately()) {
       this.#end(true);
       return;
     }
@@ -63,13 +57,16 @@ export class TakeOver {
     this.see(own.key);
   }
 
-  /** Call this when a Lease changes. */
   see(key: LeaseKey): void {
     const own = this.#awaited;
     if (own?.key !== key) return;
     const { holderIdentity, renewTime } = this.#parts.lease(key) ?? {};
     const isShown = holderIdentity === own.holder && renewTime !== undefined && renewTime >= own.renewTime;
-    if (isShown) this.#end(this.#parts.clock.now() < this.#relistedAt + RELISTED_LATELY_MS);
+    if (isShown) this.#end(this.#isRelistedLately());
+  }
+
+  #isRelistedLately(): boolean {
+    return this.#parts.clock.now() < this.#relistedAt + RELISTED_LATELY_MS;
   }
 
   #end(mayHaveMissed: boolean): void {

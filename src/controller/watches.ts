@@ -1,8 +1,4 @@
-import {
-  type CandidateApiVersion,
-  candidateResources,
-  candidateSources,
-} from '../coordination/candidate-sources.ts';
+import { type CandidateApiVersion, candidateResources } from '../coordination/candidate-sources.ts';
 import { decodeLeaseCandidate } from '../coordination/lease-candidate.ts';
 import { resourcePaths, watchedNamespaces } from '../coordination/resource-paths.ts';
 import type { CandidateSource, LeaseCandidate } from '../election/model.ts';
@@ -15,28 +11,25 @@ import { type Clock, type Instant, sleep } from '../support/clock.ts';
 import type { WatchEvent } from './controller-event.ts';
 
 /** `notServed`: the server serves no version of any source. */
-export interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
+interface CandidateSourcesWatchParts extends Omit<CandidateWatchParts, 'source'> {
   /** Called when all candidates of a source are cached. */
   readonly onRevealed: (source: CandidateSource) => void;
 }
 
 /**
  * After a replica has lost a source, it leaves the lock to other replicas for this time, in ms: a replica at another API
- * server may still have all sources. The replica releases the lock 13.5 s after the loss, and another replica takes it at
- * once.
+ * server may still have all sources. The replica releases the lock 13.5 s after the loss.
  */
 const YIELD_LOCK_MS = 20_000;
 
-/**
- * A lost source that had candidates counts as missing for this time, in ms. A day is long enough for an alert, and an
- * administrator may have turned the source off on purpose. A restart of this process also ends this state.
- */
+/** How long a lost source that had candidates counts as missing, in ms: for an alert. It may be off on purpose. */
 export const MISSING_FOR_MS = 86_400_000;
 
 /** Watches the LeaseCandidates of all sources, each in its served version (rule 13). */
 export class CandidateSourcesWatch {
   readonly #parts: CandidateSourcesWatchParts;
-  readonly #watches: readonly CandidateWatch[];
+  readonly #watches: Readonly<Record<CandidateSource, CandidateWatch>>;
+  readonly #all: readonly CandidateWatch[];
   /** The time of the loss, for each source that is lost now. */
   readonly #lostAt = new Map<CandidateSource, Instant>();
   /** The lost sources that had candidates. Their candidates take no part in elections. */
@@ -44,18 +37,20 @@ export class CandidateSourcesWatch {
 
   constructor(parts: CandidateSourcesWatchParts) {
     this.#parts = parts;
-    this.#watches = candidateSources.map(
-      (source) =>
-        new CandidateWatch({
-          ...parts,
-          source,
-          observe: (event) => this.#observe(source, event),
-          onHidden: (candidate) => {
-            if (this.#lostAt.has(source)) this.#missing.add(source);
-            parts.onHidden(candidate);
-          },
-        }),
-    );
+    this.#watches = { native: this.#watch('native'), custom: this.#watch('custom') };
+    this.#all = Object.values(this.#watches);
+  }
+
+  #watch(source: CandidateSource): CandidateWatch {
+    return new CandidateWatch({
+      ...this.#parts,
+      source,
+      observe: (event) => this.#observe(source, event),
+      onHidden: (candidate) => {
+        if (this.#lostAt.has(source)) this.#missing.add(source);
+        this.#parts.onHidden(candidate);
+      },
+    });
   }
 
   #observe(source: CandidateSource, event: WatchEvent): void {
@@ -66,18 +61,15 @@ export class CandidateSourcesWatch {
       onRevealed(source);
     } else if (event.type === 'gone') this.#lostAt.set(source, clock.now());
     // Report `notServed` only when no source is served.
-    if (event.type !== 'notServed' || this.#watches.every(({ isNotServed }) => isNotServed)) observe(event);
+    if (event.type !== 'notServed' || this.#all.every(({ isNotServed }) => isNotServed)) observe(event);
   }
 
   /** The watched versions; empty while no source is served. */
   get apiVersions(): readonly CandidateApiVersion[] {
-    return this.#watches.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
+    return this.#all.map(({ apiVersion }) => apiVersion).filter((served) => served !== undefined);
   }
 
-  /**
-   * Whether this replica has just lost a source. It then leaves the lock to another replica, which may still have the
-   * source.
-   */
+  /** If this replica has just lost a source, it leaves the lock to another replica, which may still have the source. */
   get hasJustLostSource(): boolean {
     const now = this.#parts.clock.now();
     return this.#lostAt.values().some((at) => now < at + YIELD_LOCK_MS);
@@ -90,23 +82,22 @@ export class CandidateSourcesWatch {
     return lost.filter((at) => now < at + MISSING_FOR_MS);
   }
 
-  /** The served version of `source`; undefined: not served. */
   apiVersionOf(source: CandidateSource): CandidateApiVersion | undefined {
-    return this.#watches.find((watch) => watch.source === source)?.apiVersion;
+    return this.#watches[source].apiVersion;
   }
 
   /** Whether discovery succeeded and found no version of `source`. */
   isNotServed(source: CandidateSource): boolean {
-    return this.#watches.some((watch) => watch.source === source && watch.isNotServed);
+    return this.#watches[source].isNotServed;
   }
 
   get reflectors(): CandidateWatch['reflectors'] {
-    return this.#watches.flatMap(({ reflectors }) => reflectors);
+    return this.#all.flatMap(({ reflectors }) => reflectors);
   }
 
   /** Whether all candidates of `namespace` are cached: at least one source is available, and each available one is synced. */
   knows(namespace: string): boolean {
-    const open = this.#watches.filter((watch) => !watch.isUnavailable(namespace));
+    const open = this.#all.filter((watch) => !watch.isUnavailable(namespace));
     return open.length > 0 && open.every((watch) => watch.knows(namespace));
   }
 
@@ -114,22 +105,21 @@ export class CandidateSourcesWatch {
     return watchedNamespaces(this.#parts.namespaces).every((namespace) => this.knows(namespace));
   }
 
-  /** See {@link Reflector.relist}. */
   relist(): void {
-    for (const watch of this.#watches) watch.relist();
+    for (const watch of this.#all) watch.relist();
   }
 
   start(): void {
-    for (const watch of this.#watches) watch.start();
+    for (const watch of this.#all) watch.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#watches.map((watch) => watch.stop()));
+    await Promise.all(this.#all.map((watch) => watch.stop()));
   }
 }
 
 /** Callbacks must not throw. */
-export interface CandidateWatchParts {
+interface CandidateWatchParts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly source: CandidateSource;
@@ -147,10 +137,7 @@ export interface CandidateWatchParts {
 const DISCOVERY_INTERVAL_MS = 10_000;
 const BACKOFF = { initialMs: 100, maxMs: DISCOVERY_INTERVAL_MS, resetAfterMs: DISCOVERY_INTERVAL_MS };
 
-/**
- * Watches the LeaseCandidates of one source, in the newest version that the server has. Discovers the version at the
- * start, and again when the server no longer has the watched resource (rule 11).
- */
+/** Watches the candidates of one source in the newest served version. Discovers it again after its loss (rule 11). */
 export class CandidateWatch {
   readonly #parts: CandidateWatchParts;
   readonly #stopping = new AbortController();
@@ -158,9 +145,9 @@ export class CandidateWatch {
   readonly #backoff: Backoff;
   #running: Promise<void> | undefined;
   #watched: { apiVersion: CandidateApiVersion; reflectors: NamespacedReflectors<LeaseCandidate> } | undefined;
-  #isNotServed = false;
-  /** Whether the watched version is gone and the next discovery has not ended. */
-  #isGone = false;
+  #end = () => {};
+  /** `gone`: the server no longer has the watched version, and the next discovery has not ended. */
+  #served: 'unknown' | 'served' | 'notServed' | 'gone' = 'unknown';
   /** The namespaces in which this process has no permission to read candidates. '' stands for all namespaces. */
   readonly #forbidden = new Set<string>();
 
@@ -169,18 +156,12 @@ export class CandidateWatch {
     this.#backoff = new Backoff(BACKOFF, parts.clock);
   }
 
-  get source(): CandidateSource {
-    return this.#parts.source;
-  }
-
-  /** The watched version; undefined while none is served. */
   get apiVersion(): CandidateApiVersion | undefined {
     return this.#watched?.apiVersion;
   }
 
-  /** Whether discovery succeeded and found no version. */
   get isNotServed(): boolean {
-    return this.#isNotServed;
+    return this.#served === 'notServed';
   }
 
   /** One reflector for each namespace; empty while no version is served. */
@@ -195,10 +176,10 @@ export class CandidateWatch {
 
   /** Whether the candidates of `namespace` are not served, or this process has no permission to read them. */
   isUnavailable(namespace: string): boolean {
-    return this.#isNotServed || this.#isGone || this.#forbidden.has('') || this.#forbidden.has(namespace);
+    const isForbidden = this.#forbidden.has('') || this.#forbidden.has(namespace);
+    return isForbidden || this.#served === 'notServed' || this.#served === 'gone';
   }
 
-  /** See {@link Reflector.relist}. */
   relist(): void {
     this.#watched?.reflectors.relist();
   }
@@ -209,6 +190,7 @@ export class CandidateWatch {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#end();
     await this.#running;
   }
 
@@ -230,9 +212,8 @@ export class CandidateWatch {
     const { client, source, observe, onSyncChange } = this.#parts;
     try {
       const apiVersion = await discoverServed(client, candidateResources[source], this.#stopping.signal);
-      const isNew = apiVersion === undefined && !this.#isNotServed;
-      this.#isNotServed = apiVersion === undefined;
-      this.#isGone = false;
+      const isNew = apiVersion === undefined && !this.isNotServed;
+      this.#served = apiVersion === undefined ? 'notServed' : 'served';
       if (isNew) {
         observe({ type: 'notServed' });
         onSyncChange();
@@ -245,22 +226,20 @@ export class CandidateWatch {
   }
 
   async #watchUntilGone(apiVersion: CandidateApiVersion): Promise<void> {
-    const gone = Promise.withResolvers<void>();
-    const { signal } = this.#stopping;
-    const end = () => gone.resolve();
-    signal.addEventListener('abort', end, { once: true });
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    this.#end = resolve;
     const reflectors = new NamespacedReflectors(this.#parts.namespaces, (namespace) =>
-      this.#reflector(apiVersion, namespace, end),
+      this.#reflector(apiVersion, namespace),
     );
     this.#watched = { apiVersion, reflectors };
     reflectors.start();
-    if (signal.aborted) end();
-    await gone.promise;
-    signal.removeEventListener('abort', end);
+    const { signal } = this.#stopping;
+    if (signal.aborted) this.#end();
+    await ended;
 
     const wasKnown = reflectors.knowsAll();
     this.#watched = undefined;
-    this.#isGone = true;
+    this.#served = 'gone';
     this.#forbidden.clear();
     if (wasKnown && !signal.aborted) this.#parts.observe({ type: 'gone', apiVersion });
     await reflectors.stop();
@@ -268,11 +247,7 @@ export class CandidateWatch {
       for (const candidate of reflector.objects()) this.#parts.onHidden(candidate);
   }
 
-  #reflector(
-    apiVersion: CandidateApiVersion,
-    namespace: string,
-    onNotServed: () => void,
-  ): Reflector<LeaseCandidate> {
+  #reflector(apiVersion: CandidateApiVersion, namespace: string): Reflector<LeaseCandidate> {
     const { client, clock, handler, observe, onSyncChange } = this.#parts;
     return new Reflector({
       client,
@@ -285,7 +260,7 @@ export class CandidateWatch {
         this.#noteRefusal(error, namespace);
       },
       observe: (observation) => observe({ type: 'reflected', resource: 'leasecandidates', observation }),
-      onNotServed,
+      onNotServed: () => this.#end(),
       onSynced: () => {
         this.#forbidden.delete(namespace);
         if (this.#watched?.reflectors.knowsAll()) {
@@ -305,27 +280,19 @@ export class CandidateWatch {
   }
 }
 
-/** One reflector for each watched namespace, or a single one for all namespaces. */
+/** One reflector for each watched namespace, or a single one, with the namespace '', for all namespaces. */
 export class NamespacedReflectors<T> {
-  /** By namespace. '' stands for all namespaces. */
+  readonly namespaces: readonly string[];
+  readonly all: readonly Reflector<T>[];
   readonly #byNamespace: ReadonlyMap<string, Reflector<T>>;
 
-  /** If `namespaces` is empty, calls `make` with '' for all namespaces. */
+  /** @param namespaces empty for all namespaces */
   constructor(namespaces: readonly string[], make: (namespace: string) => Reflector<T>) {
-    this.#byNamespace = new Map(
-      watchedNamespaces(namespaces).map((namespace) => [namespace, make(namespace)]),
-    );
+    this.namespaces = watchedNamespaces(namespaces);
+    this.#byNamespace = new Map(this.namespaces.map((namespace) => [namespace, make(namespace)]));
+    this.all = [...this.#byNamespace.values()];
   }
 
-  get namespaces(): readonly string[] {
-    return [...this.#byNamespace.keys()];
-  }
-
-  get all(): readonly Reflector<T>[] {
-    return [...this.#byNamespace.values()];
-  }
-
-  /** Whether all objects of `namespace` are cached. */
   knows(namespace: string): boolean {
     const reflector = this.#byNamespace.get('') ?? this.#byNamespace.get(namespace);
     return reflector?.hasSynced() ?? false;

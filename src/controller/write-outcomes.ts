@@ -1,8 +1,8 @@
 import type { LeaseKey } from '../coordination/lease-key.ts';
 import { type Action, type Decision, isLeaseWrite } from '../election/decision.ts';
-import type { ElectionSettings } from '../election/model.ts';
 import { hasDroppedFields, type WrittenLease } from '../election/notes.ts';
 import * as election from '../election/record-action.ts';
+import type { ElectionInput } from '../election/view.ts';
 import { backoffDelayMs } from '../support/backoff.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import type { ElectionRecords } from './election-records.ts';
@@ -21,9 +21,7 @@ export function recordDecision(
 }
 
 /** Records an action before it is sent, because the watch may show its effect before the answer. */
-export const recordSending = inRecords((known, action: Action, settings: ElectionSettings, at: Instant) =>
-  election.recordSending({ ...known, settings }, action, at),
-);
+export const recordSending = inRecords(election.recordSending);
 
 /** Records that the server has carried out an action. */
 export function recordSuccess(
@@ -47,19 +45,21 @@ export const recordFailure = inRecords(election.recordFailure);
 /** Records, after the failure of an action, that the server has not carried it out. */
 export const recordRefusal = inRecords(election.recordRefusal);
 
+type Known = Pick<ElectionInput, 'memory' | 'candidates' | 'settings'>;
+
 /**
  * Applies a pure function of `election/` to the records of an action's Lease and candidate. Ignores an answer that
  * arrives after the Lease was forgotten: the Lease then counts as written by another client.
  */
 function inRecords<Rest extends readonly unknown[]>(
-  record: (known: election.Known, action: Action, ...rest: Rest) => election.Known,
+  record: (known: Known, action: Action, ...rest: Rest) => Known,
 ) {
   return (records: ElectionRecords, key: LeaseKey, action: Action, ...rest: Rest): void => {
     if (!records.has(key)) return;
     const observed = isLeaseWrite(action) ? undefined : records.observed(key, action.name, action.uid);
     const candidates = observed ? [observed] : [];
     records.updateMemory(key, (memory) => {
-      const known = record({ memory, candidates }, action, ...rest);
+      const known = record({ memory, candidates, settings: records.settings }, action, ...rest);
       for (const { candidate, observation } of known.candidates) {
         records.updateObservation(key, candidate, () => observation);
       }
@@ -73,16 +73,13 @@ export interface AwaitedAnswer {
   readonly kind: 'answer';
 }
 
-/** Waits until the cache shows an object with another version than the base of the write. */
-interface AwaitedChange {
-  readonly kind: 'change';
-  readonly baseVersion: string | undefined;
-  readonly until: Instant;
-}
-
 /** The reason why an object must not be written now. */
 interface Closed {
-  readonly awaited: AwaitedAnswer | AwaitedChange | undefined;
+  readonly awaited:
+    | AwaitedAnswer
+    /** Waits until the cache shows an object with another version than the base of the write. */
+    | { readonly kind: 'change'; readonly baseVersion: string | undefined; readonly until: Instant }
+    | undefined;
   readonly failures: number;
   readonly retryAt: Instant;
 }
@@ -109,15 +106,12 @@ export class WriteGate {
     this.#records = records;
   }
 
-  /** Number of objects that may not be written, or whose last write failed. */
+  /** Number of objects that must not be written, or whose last write failed. */
   get size(): number {
-    return this.#closed.values().reduce((total, byId) => total + byId.size, 0);
+    return this.#closed.values().reduce((total, byUid) => total + byUid.size, 0);
   }
 
-  /**
-   * Returns until when the object must not be written. An answer or the cache may end this earlier. Undefined: the object
-   * may be written now.
-   */
+  /** Returns until when the object must not be written, at the latest; undefined if it may be written now. */
   closedUntil(key: LeaseKey, object: WrittenObject): Instant | undefined {
     const { awaited, retryAt } = this.#of(key, object);
     if (retryAt > this.#clock.now()) return retryAt;
@@ -126,7 +120,6 @@ export class WriteGate {
     return this.#isCached(key, object, awaited.baseVersion) ? awaited.until : undefined;
   }
 
-  /** Call this before a write is sent. */
   expectAnswer(key: LeaseKey, object: WrittenObject): AwaitedAnswer {
     const awaited: AwaitedAnswer = { kind: 'answer' };
     this.#set(key, object, { awaited });
@@ -134,12 +127,7 @@ export class WriteGate {
   }
 
   /** Call this after a success or a conflict: the object has another version than the base of the write. */
-  expectChange(
-    key: LeaseKey,
-    object: WrittenObject,
-    answered: AwaitedAnswer,
-    baseVersion: string | undefined,
-  ): void {
+  expectChange(key: LeaseKey, object: WrittenObject, answered: AwaitedAnswer, baseVersion?: string): void {
     if (this.#isOvertaken(key, object, answered)) return;
     const until = this.#clock.now() + EXPECTATION_MS;
     this.#set(key, object, { awaited: { kind: 'change', baseVersion, until } });
@@ -150,10 +138,7 @@ export class WriteGate {
     if (!this.#isOvertaken(key, object, answered)) this.#set(key, object, { awaited: undefined });
   }
 
-  /**
-   * Ends the wait for a change. Returns whether the cache still has the outdated version. If so, the watch has missed a
-   * change, for example because etcd was restored from a backup. It may never show the change.
-   */
+  /** Ends the wait for a change. Returns whether the watch has missed it, for example because etcd was restored. */
   giveUp(key: LeaseKey, object: WrittenObject): boolean {
     const { awaited } = this.#of(key, object);
     if (awaited?.kind !== 'change') return false;
@@ -182,15 +167,15 @@ export class WriteGate {
   }
 
   #of(key: LeaseKey, object: WrittenObject): Closed {
-    return this.#closed.get(key)?.get(idOf(object)) ?? OPEN;
+    return this.#closed.get(key)?.get(object.uid) ?? OPEN;
   }
 
   #set(key: LeaseKey, object: WrittenObject, change: Partial<Closed>): void {
-    const byId = this.#closed.get(key) ?? new Map<string | undefined, Closed>();
+    const byUid = this.#closed.get(key) ?? new Map<string | undefined, Closed>();
     const closed = { ...this.#of(key, object), ...change };
-    if (closed.awaited === undefined && closed.failures === 0) byId.delete(idOf(object));
-    else byId.set(idOf(object), closed);
-    if (byId.size > 0) this.#closed.set(key, byId);
+    if (closed.awaited === undefined && closed.failures === 0) byUid.delete(object.uid);
+    else byUid.set(object.uid, closed);
+    if (byUid.size > 0) this.#closed.set(key, byUid);
     else this.#closed.delete(key);
   }
 
@@ -201,24 +186,20 @@ export class WriteGate {
   }
 
   #isCached(key: LeaseKey, object: WrittenObject, resourceVersion: string | undefined): boolean {
+    const records = this.#records;
     const cached =
       object.kind === 'lease'
-        ? this.#records.lease(key)
-        : this.#records.candidate(key, object.name, object.uid);
+        ? records.lease(key)
+        : records.observed(key, object.name, object.uid)?.candidate;
     return cached?.resourceVersion === resourceVersion;
   }
 }
 
 /** The target of a write: the Lease or one of its candidates. */
 export type WrittenObject =
-  | { readonly kind: 'lease' }
+  | { readonly kind: 'lease'; readonly uid?: undefined }
   | { readonly kind: 'candidate'; readonly name: string; readonly uid: string };
 
-/** Returns the Lease or the candidate that an action writes. */
 export function writtenBy(action: Action): WrittenObject {
   return isLeaseWrite(action) ? { kind: 'lease' } : { kind: 'candidate', name: action.name, uid: action.uid };
-}
-
-function idOf(object: WrittenObject): string | undefined {
-  return object.kind === 'candidate' ? object.uid : undefined;
 }

@@ -12,7 +12,7 @@ import {
   isLeaseWrite,
   type UpdateLease,
 } from '../election/decision.ts';
-import type { ElectionSettings, Instant, Lease, LeaseCandidate, Now } from '../election/model.ts';
+import type { Instant, Lease, LeaseCandidate, Now } from '../election/model.ts';
 import { changedNotes, withNotes, withoutNotes } from '../election/notes.ts';
 import type { ElectionInput } from '../election/view.ts';
 
@@ -20,14 +20,12 @@ import type { ElectionInput } from '../election/view.ts';
 export class InMemoryElection {
   readonly #records: ElectionRecords;
   readonly #key: LeaseKey;
-  readonly #settings: ElectionSettings;
   readonly #clock: () => Now;
   #revision = 0;
 
   constructor({ namespace, name, lease, memory, candidates, settings }: ElectionInput, clock: () => Now) {
     this.#records = new ElectionRecords(settings);
     this.#key = leaseKey(namespace, name);
-    this.#settings = settings;
     this.#clock = clock;
     if (lease) this.#records.seeLease(this.#key, lease, clock());
     this.#records.updateMemory(this.#key, () => memory);
@@ -46,7 +44,7 @@ export class InMemoryElection {
   }
 
   candidate(name: string): LeaseCandidate | undefined {
-    return this.#records.candidate(this.#key, name);
+    return this.#records.observed(this.#key, name)?.candidate;
   }
 
   decide(): Decision {
@@ -70,7 +68,7 @@ export class InMemoryElection {
 
   /** Sends an action. Returns the written Lease; undefined if the action writes no Lease. */
   send(action: Action): Lease | undefined {
-    recordSending(this.#records, this.#key, action, this.#settings, this.#at);
+    recordSending(this.#records, this.#key, action, this.#at);
     return isLeaseWrite(action) ? this.#made(action) : undefined;
   }
 

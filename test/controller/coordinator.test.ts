@@ -251,7 +251,7 @@ function keepOpen(answer: () => Promise<object>) {
       return (await answer()) as Record<string, unknown>;
     },
   };
-  const done = keepConnectionsOpen(client, { clock, connections: 4, signal: stopping.signal });
+  const done = keepConnectionsOpen(client, clock, 4, stopping.signal);
   return { clock, requests, stopping, done };
 }
 
@@ -269,14 +269,14 @@ describe('connections', () => {
     const client = makeLocalClient(server.port, { clock, connections: CONNECTIONS });
     onTestFinished(() => client.close());
     const stopping = new AbortController();
-    const done = keepConnectionsOpen(client, { clock, connections: CONNECTIONS, signal: stopping.signal });
+    const done = keepConnectionsOpen(client, clock, CONNECTIONS, stopping.signal);
     await waitFor(() => server.requests.length === CONNECTIONS);
 
     const room = new RequestRoom(clock, CONNECTIONS);
-    const writer = createActionWriter(client, () => undefined);
+    const write = createActionWriter(client, () => undefined);
     const writes = Array.from({ length: CONNECTIONS }, async (_, index) => {
       const end = room.begin(`default/${index}`);
-      await writer.write('default', `${index}`, WRITE).then(
+      await write('default', `${index}`, WRITE).then(
         () => end(true),
         () => end(false),
       );

@@ -282,7 +282,7 @@ describe('without the lock (rule 10)', () => {
     world.create('leasecandidates', makeCandidateObject('a', { renewedAt: 0 }));
     await world.clock.advance(10);
     let isDrained = false;
-    void world.controller.drain().then(() => {
+    void world.controller.scheduler.close().then(() => {
       isDrained = true;
     });
     world.create('leasecandidates', makeCandidateObject('b', { renewedAt: 0, leaseName: 'other' }));

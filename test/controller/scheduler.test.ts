@@ -33,18 +33,16 @@ class SchedulerWorld {
   constructor() {
     const { clock, records } = this;
     this.scheduler = new Scheduler({
-      ...{ clock, records, settings: defaultSettings, maxInFlight: 1 },
+      ...{ clock, records, maxInFlight: 1 },
       relist: () => {},
       isCached: () => true,
       mayWrite: () => {
         this.onDecision();
         return true;
       },
-      writer: {
-        write: (_namespace, name, action) => {
-          this.sent.push(`${name}: ${describeActions([action])}`);
-          return new Promise((resolve) => this.#answers.push(() => resolve(undefined)));
-        },
+      write: (_namespace, name, action) => {
+        this.sent.push(`${name}: ${describeActions([action])}`);
+        return new Promise((resolve) => this.#answers.push(() => resolve(undefined)));
       },
       observe: (event) => {
         if (event.type === 'decided' && event.key === KEY) this.decided.push(event.decision.reason);

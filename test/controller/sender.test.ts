@@ -2,7 +2,12 @@ import nock from 'nock';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ElectionRecords } from '../../src/controller/election-records.ts';
 import { LONGEST_WRITE_MS } from '../../src/controller/lock/lock-settings.ts';
-import { createActionWriter, LockLostError, Sender } from '../../src/controller/sender.ts';
+import {
+  createActionWriter,
+  LockLostError,
+  type SenderParts,
+  sendAction,
+} from '../../src/controller/sender.ts';
 import { WriteGate, writtenBy } from '../../src/controller/write-outcomes.ts';
 import { type CandidateApiVersion, candidateResources } from '../../src/coordination/candidate-sources.ts';
 import { ackDueAt } from '../../src/election/candidate-observation.ts';
@@ -43,24 +48,23 @@ class SenderWorld {
   fate: Fate = {};
   mayWrite = true;
   sent = 0;
-  readonly sender: Sender;
+  readonly parts: SenderParts;
 
   constructor() {
     this.records.seeCandidate(makeCandidate('a').build(), makeNow(0));
-    this.sender = new Sender({
+    this.parts = {
       clock: this.clock,
-      settings: defaultSettings,
       records: this.records,
       gate: this.gate,
       mayWrite: () => this.mayWrite,
-      writer: { write: () => this.#answer() },
+      write: () => this.#answer(),
       observe: (event) => {
         if (event.type !== 'written') return;
         const { error, decision, action } = event;
         expect(decision.actions).toEqual([action]);
         this.told.push(`written ${error === undefined ? 'ok' : (error as Error).name}`);
       },
-    });
+    };
   }
 
   get observation() {
@@ -70,7 +74,7 @@ class SenderWorld {
   async send(action: Action): Promise<void> {
     const input = this.records.gather(KEY);
     const decision = decideElection(input, makeNow(this.clock.now()));
-    void this.sender.send(KEY, action, decision, input).then((isAnswered) => {
+    void sendAction(this.parts, KEY, action, decision, input).then((isAnswered) => {
       this.told.push(isAnswered ? 'ended' : 'ended without an answer');
     });
     await this.clock.advance(0);
@@ -220,7 +224,7 @@ const GRANT = {
 blockNetwork();
 
 function write(action: Action, apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1beta1') {
-  return createActionWriter(makeClient(), () => apiVersion).write('default', 'scheduler', action);
+  return createActionWriter(makeClient(), () => apiVersion)('default', 'scheduler', action);
 }
 
 interface WantedRequest {
@@ -424,11 +428,7 @@ describe('a write', () => {
     { kind: 'DeleteCandidate', source: 'native', name: 'a', ...META } as const,
   ])('ends before another replica may act, for every kind ($kind)', async (action) => {
     const client = new ScriptedClient();
-    await createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(
-      'default',
-      'scheduler',
-      action,
-    );
+    await createActionWriter(client, () => 'coordination.k8s.io/v1beta1')('default', 'scheduler', action);
     expect(client.requests.map(({ deadlineMs }) => deadlineMs)).toEqual([LONGEST_WRITE_MS]);
   });
 
@@ -443,7 +443,7 @@ describe('a write', () => {
       .query(BY_US)
       .delay(3_600_000)
       .reply(200, {});
-    const answer = createActionWriter(makeClient({ clock }), () => 'coordination.k8s.io/v1beta1').write(
+    const answer = createActionWriter(makeClient({ clock }), () => 'coordination.k8s.io/v1beta1')(
       'default',
       'scheduler',
       ping,
@@ -456,7 +456,7 @@ describe('a write', () => {
 
   test('is not sent while no version of LeaseCandidate is served', async () => {
     const client = new ScriptedClient();
-    await expect(createActionWriter(client, () => undefined).write('default', 'x', ping)).rejects.toThrow(
+    await expect(createActionWriter(client, () => undefined)('default', 'x', ping)).rejects.toThrow(
       'no version of native LeaseCandidates is served any more',
     );
     expect(client.requests).toEqual([]);
@@ -465,21 +465,17 @@ describe('a write', () => {
   test('that is answered without an object resolves to undefined', async () => {
     const client = new ScriptedClient();
     client.onRequest = () => ({ kind: 'Status', status: 'Success' });
-    const answer = createActionWriter(client, () => 'coordination.k8s.io/v1beta1').write(
-      'default',
-      'x',
-      ping,
-    );
+    const answer = createActionWriter(client, () => 'coordination.k8s.io/v1beta1')('default', 'x', ping);
     await expect(answer).resolves.toBeUndefined();
   });
 
   test('uses the version that is served when it is sent (rule 11)', async () => {
     const client = new ScriptedClient();
     let apiVersion: CandidateApiVersion = 'coordination.k8s.io/v1alpha2';
-    const writer = createActionWriter(client, () => apiVersion);
-    await writer.write('default', 'x', ping);
+    const write = createActionWriter(client, () => apiVersion);
+    await write('default', 'x', ping);
     apiVersion = 'coordination.k8s.io/v1beta1';
-    await writer.write('default', 'x', ping);
+    await write('default', 'x', ping);
     expect(client.requests.map(({ path }) => path)).toEqual([
       `${GROUP}/v1alpha2/namespaces/default/leasecandidates/a`,
       `${GROUP}/v1beta1/namespaces/default/leasecandidates/a`,

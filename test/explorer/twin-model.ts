@@ -102,7 +102,7 @@ function work(before: TwinWorld): TwinWorld {
 
 function carryOut(before: TwinWorld, action: Action): TwinWorld {
   const at = before.tick * TICK_MS;
-  let world = record(before, (records) => recordSending(records, KEY, action, settings, at));
+  let world = record(before, (records) => recordSending(records, KEY, action, at));
   if (isLeaseWrite(action)) {
     world = putLease(world, written(action, world.lease, `u${world.serial}`));
     const { lease } = world;

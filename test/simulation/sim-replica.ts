@@ -189,7 +189,7 @@ export class SimReplica {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await this.controller.drain();
+    await this.controller.scheduler.close();
     await this.lock.stop();
     await this.controller.stop();
     this.process.kill();

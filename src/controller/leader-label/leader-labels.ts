@@ -17,20 +17,20 @@ import {
   writeLabel,
 } from './pod-labels.ts';
 
+/** `error` is undefined after a success. */
 export type LabelEvent =
-  /** A write of a label ended; `error` is undefined after a success. */
   | {
       readonly type: 'labelWritten';
       readonly key: LeaseKey;
       readonly write: LabelWrite;
       readonly error: unknown;
     }
-  /** The list of labelled Pods ended; `error` is undefined after a success. */
+  /** The list of labelled Pods ended. */
   | { readonly type: 'labelsListed'; readonly error: unknown }
   /** The name of the Lease is not valid in a label key. Sent once for each Lease and term. */
   | { readonly type: 'unlabelable'; readonly key: LeaseKey };
 
-export interface LeaderLabelsParts {
+interface LeaderLabelsParts {
   /** Used for labels only, so that elections never wait for labels. */
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export interface LeaderLabelsParts {
 /** The known labels, and the state that delays repeated failed writes. */
 interface Entry extends KnownLabels {
   /** The uid of the leader's Pod, if that Pod does not exist. */
-  readonly missing: string | undefined;
+  readonly missing?: string | undefined;
   /** Number of consecutive failures. After a failure, the next attempt is scheduled. */
   readonly failures: number;
   /** Whether a renewal needs no work. */
@@ -63,19 +63,9 @@ const BACKOFF = { initialMs: 1000, maxMs: 60_000 };
 const UNREADY_MS = 5000;
 /** Key of the search for leftover labels. No Lease has this key. */
 const SWEEP = '';
-const NOTHING: Entry = {
-  carriers: [],
-  doubtful: [],
-  holder: undefined,
-  missing: undefined,
-  failures: 0,
-  isSettled: false,
-};
+const NOTHING: Entry = { carriers: [], doubtful: [], failures: 0, isSettled: false };
 
-/**
- * Keeps the leader label on the Pod of each Lease's leader, and on no other Pod, while this process is the coordinator. A
- * new coordinator first lists all labelled Pods: a crash may have left labels behind.
- */
+/** Keeps the leader label on the Pod of each leader, and on no other Pod, while this process is the coordinator. */
 export class LeaderLabels {
   readonly #parts: LeaderLabelsParts;
   readonly #due: DueKeys;
@@ -85,9 +75,8 @@ export class LeaderLabels {
   #entries = new Map<LeaseKey, Entry>();
   readonly #stopping = new AbortController();
   #isActive = false;
-  /** Whether the search for leftover labels has succeeded. */
+  /** Whether the search for leftover labels has succeeded: a coordinator that crashed may have left labels. */
   #isSwept = false;
-  /** Number of consecutive failed searches. */
   #failures = 0;
 
   constructor(parts: LeaderLabelsParts) {
@@ -102,10 +91,7 @@ export class LeaderLabels {
     await Promise.all(this.#busy.values());
   }
 
-  /**
-   * Call this when this process gains or loses the right to write. Another coordinator may have written labels in
-   * between.
-   */
+  /** Call this when this process gains or loses the right to write: another coordinator may have written labels. */
   setActive(isActive: boolean): void {
     this.#isActive = isActive;
     this.#isSwept = false;
@@ -114,7 +100,6 @@ export class LeaderLabels {
     if (isActive) this.#add(SWEEP);
   }
 
-  /** Call this when a Lease or one of its candidates changes. */
   seen(key: LeaseKey, isRenewalOnly: boolean): void {
     const { isSettled = false, failures = 0 } = this.#entries.get(key) ?? {};
     if (this.#isSwept && failures === 0 && !(isRenewalOnly && isSettled)) this.#add(key);
@@ -156,10 +141,7 @@ export class LeaderLabels {
     const found = new Map<LeaseKey, Entry>();
     const entries = this.#entries;
     if (!this.#isActive) return;
-    if (!mayWrite()) {
-      this.#retryAt(SWEEP, clock.now() + UNREADY_MS);
-      return;
-    }
+    if (!mayWrite()) return this.#retryAt(SWEEP, clock.now() + UNREADY_MS);
     try {
       for (const namespace of watchedNamespaces(namespaces)) {
         const carriers = await findLabelled(client, namespace, this.#stopping.signal);
@@ -187,10 +169,7 @@ export class LeaderLabels {
     const entries = this.#entries;
     const entry = entries.get(key) ?? NOTHING;
     if (!this.#isSwept) return;
-    if (!mayWrite() || !knows(namespace)) {
-      this.#retryAt(key, clock.now() + UNREADY_MS);
-      return;
-    }
+    if (!mayWrite() || !knows(namespace)) return this.#retryAt(key, clock.now() + UNREADY_MS);
     const input = gather(key);
     const leadership = leadershipOf(input, clock.now());
     const labelKey = labelKeyOf(name);
@@ -202,10 +181,9 @@ export class LeaderLabels {
       return;
     }
     const done = await this.#write(key, labelKey, entry, leadership);
-    const isNothing = done.carriers.length === 0 && done.failures === 0 && !done.isSettled;
-    if (isNothing) entries.delete(key);
-    else entries.set(key, done);
-    const { failures } = done;
+    const { carriers, failures, isSettled } = done;
+    if (carriers.length > 0 || failures > 0 || isSettled) entries.set(key, done);
+    else entries.delete(key);
     const backoffMs = backoffDelayMs(failures, BACKOFF, clock.random());
     this.#retryAt(key, failures > 0 ? clock.now() + backoffMs : leadership?.until);
   }

@@ -10,7 +10,6 @@ import { isKubernetesObject } from '../../kubernetes/objects.ts';
 import { isJsonObject } from '../../support/json.ts';
 import { LONGEST_WRITE_MS } from '../lock/lock-settings.ts';
 
-/** The leader of a Lease. */
 export interface Leadership {
   readonly holder: string;
   /** The Pod of the holder's candidate; undefined if there is none, or if the candidate is not visible. */
@@ -23,7 +22,7 @@ export interface KnownLabels {
   /** The Pods that may have the label, because the result of their last write is unknown. */
   readonly doubtful: readonly PodReference[];
   /** The leader when the labels were last written; undefined if this process knows the labels only from a list. */
-  readonly holder: string | undefined;
+  readonly holder?: string | undefined;
 }
 
 export interface LabelWrite {
@@ -44,9 +43,9 @@ export function leadershipOf(input: ElectionInput, at: Instant): Leadership | un
 
 /** Returns the writes after which only the leader's Pod has the label. Removals come first. */
 export function decideLabels(known: KnownLabels, leadership: Leadership | undefined): readonly LabelWrite[] {
-  const isOutOfSight = leadership?.pod === undefined && leadership?.holder === known.holder;
-  if (leadership !== undefined && isOutOfSight) return [];
   const pod = leadership?.pod;
+  const isOutOfSight = leadership && !pod && leadership.holder === known.holder;
+  if (isOutOfSight) return [];
   const others = [...known.carriers, ...known.doubtful].filter(({ uid }) => uid !== pod?.uid);
   const removals = others.map((other): LabelWrite => ({ kind: 'remove', pod: other }));
   const isThere = pod === undefined || known.carriers.some(({ uid }) => uid === pod.uid);
@@ -72,20 +71,19 @@ export async function findLabelled(
     signal,
     begin() {
       found.clear();
-      return (pods) => {
-        for (const pod of pods) take(pod, found);
-      };
+      return (pods) => takeLabelled(pods, found);
     },
   });
   return found;
 }
 
-function take(pod: unknown, found: Map<LeaseKey, PodReference[]>): void {
-  if (!isKubernetesObject(pod)) return;
-  const { name, namespace = '', uid = '', labels } = pod.metadata;
-  for (const lease of leasesLedBy(isJsonObject(labels) ? labels : {})) {
-    const key = leaseKey(namespace, lease);
-    found.set(key, [...(found.get(key) ?? []), { name, uid }]);
+function takeLabelled(pods: readonly unknown[], found: Map<LeaseKey, PodReference[]>): void {
+  for (const { metadata } of pods.filter(isKubernetesObject)) {
+    const { name, namespace = '', uid = '', labels } = metadata;
+    for (const lease of leasesLedBy(isJsonObject(labels) ? labels : {})) {
+      const key = leaseKey(namespace, lease);
+      found.set(key, [...(found.get(key) ?? []), { name, uid }]);
+    }
   }
 }
 
@@ -107,17 +105,12 @@ export async function writeLabel(
     });
     return true;
   } catch (error) {
-    if (isGone(error, uid)) return false;
+    // A wrong uid causes a conflict. The message of this error contains the requested uid.
+    if (hasStatus(error, 404) || (hasStatus(error, 409) && error.message.includes(uid))) return false;
     throw error;
   }
 }
 
-/** A wrong uid causes a conflict. The message of this error contains the requested uid. */
-function isGone(error: unknown, uid: string): boolean {
-  return hasStatus(error, 404) || (hasStatus(error, 409) && error.message.includes(uid));
-}
-
-/** The value of every leader label. */
 export const LEADER = 'leader';
 
 const PREFIX = `${GROUP}/`;
@@ -129,7 +122,6 @@ export function labelKeyOf(leaseName: string): string | undefined {
   return NAME.test(leaseName) ? `${PREFIX}${leaseName}` : undefined;
 }
 
-/** Returns the Leases that have a leader label in `labels`. */
 export function leasesLedBy(labels: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(labels).flatMap(([key, value]) =>
     value === LEADER && key.startsWith(PREFIX) ? [key.slice(PREFIX.length)] : [],

@@ -4,13 +4,7 @@ import { isConflict } from '../../kubernetes/errors.ts';
 import { isNotNewer, type KubernetesObject } from '../../kubernetes/objects.ts';
 import { Backoff } from '../../support/backoff.ts';
 import { type Instant, InterruptibleSleep } from '../../support/clock.ts';
-import {
-  decideLock,
-  type LockDecision,
-  type LockObservation,
-  type LockRules,
-  observeLock,
-} from './lock-decision.ts';
+import { decideLock, type LockDecision, type LockObservation, observeLock } from './lock-decision.ts';
 import {
   isForeign,
   newLockLease,
@@ -41,13 +35,9 @@ const FORCE_BACKOFF = {
   resetAfterMs: 32 * LEASE_DURATION_MS,
 };
 
-/**
- * The lock that makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right before each
- * write; see `LONGEST_WRITE_MS`.
- */
+/** Makes this replica the only coordinator of the cluster (rule 10). Call `isActive` right before each write. */
 export class CoordinatorLock {
   readonly #options: CoordinatorLockOptions;
-  readonly #rules: LockRules;
   readonly #sleep: InterruptibleSleep;
   /** Delays repeated claims by force, so that two processes do not take the lock from each other all the time. */
   readonly #forceBackoff: Backoff;
@@ -64,14 +54,10 @@ export class CoordinatorLock {
   #mayHold = false;
   /** We never act before this time. Another claim does not make it earlier: former holders may still act. */
   #actFrom: Instant = Number.NEGATIVE_INFINITY;
-  /**
-   * The value of `#actFrom` before a claim that the server refused. The refused request may be the retransmission of a
-   * successful claim. The next read shows that.
-   */
+  /** `#actFrom` before a refused claim, perhaps a retransmission of a successful one: the next read shows that. */
   #actFromIfRefused: Instant | undefined;
   /** Set when the watch shows another holder during our write. The answer to the write is outdated then. */
   #contested = false;
-  /** Since when `canCoordinate` has been false. */
   #unableSince: Instant | undefined;
   /** A write that began while we were active may be in flight until this time. */
   #writesEndBy: Instant = Number.NEGATIVE_INFINITY;
@@ -82,10 +68,9 @@ export class CoordinatorLock {
   #stopped: Promise<void> | undefined;
 
   constructor(options: CoordinatorLockOptions) {
-    const { clock, identity, takeOver } = options;
+    const { clock } = options;
     this.#options = options;
     this.#sleep = new InterruptibleSleep(clock);
-    this.#rules = { identity, takeOver };
     this.#forceBackoff = new Backoff(FORCE_BACKOFF, clock);
     this.#state = { kind: 'standby', since: clock.now() };
   }
@@ -98,15 +83,14 @@ export class CoordinatorLock {
   get own(): OwnLock | undefined {
     const { holder = '', renewTime = '' } = this.#observation?.record ?? {};
     const renewedAt = parseMicroTime(renewTime);
-    if (holder !== this.#rules.identity || renewedAt === undefined) return undefined;
+    if (holder !== this.#options.identity || renewedAt === undefined) return undefined;
     const { namespace, name } = this.#options.storage.lease;
     return { key: leaseKey(namespace, name), holder, renewTime: renewedAt };
   }
 
   /** Whether a write may begin now. Becomes false as soon as another process may be the coordinator. */
   isActive(): boolean {
-    // Refresh the state: the timer may fire only after the next renewal, and a caller that gets false waits
-    // for `onChange`.
+    // The timer may fire only after the next renewal, and a caller that gets false waits for `onChange`.
     if (this.#state.kind === 'active' && !this.#isRenewed()) this.#refreshState();
     if (this.#state.kind !== 'active') return false;
     this.#writesEndBy = this.#options.clock.now() + LONGEST_WRITE_MS;
@@ -118,17 +102,13 @@ export class CoordinatorLock {
     this.#sleep.interrupt();
   }
 
-  /** Does nothing if the lock was started or stopped before. */
   start(): void {
     if (this.#running !== undefined || this.#stopping) return;
     this.#stopWatch = this.#options.storage.watch((lease) => this.#onWatch(lease));
     this.#running = this.#run();
   }
 
-  /**
-   * Makes `isActive` false at once and releases the Lease, so that the next coordinator does not wait until the Lease
-   * expires. Call it only after all writes have ended. Never rejects: if the release fails, the Lease expires.
-   */
+  /** Makes `isActive` false at once, and releases the Lease. Call it after all writes have ended. Never rejects. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -141,7 +121,8 @@ export class CoordinatorLock {
     this.#refreshState();
     this.#sleep.interrupt();
     await this.#running;
-    await this.#release();
+    // `#call` reports an error. The Lease then expires.
+    if (this.#mayHold) await againAfterConflict(() => this.#writeRelease()).catch(() => {});
     this.#refreshState();
   }
 
@@ -153,31 +134,24 @@ export class CoordinatorLock {
     }
   }
 
-  /** Claims or renews the lock. Retries once after a conflict. Returns the time of the next attempt. */
+  /** Claims or renews the lock. Returns the time of the next attempt. */
   async #attempt(): Promise<Instant> {
     const { clock } = this.#options;
     const next = clock.now() + RETRY_PERIOD_MS * (1 + JITTER * clock.random());
     try {
-      return Math.min(next, await this.#advance().catch((error) => this.#advanceAfter(error)));
+      return Math.min(next, await againAfterConflict(() => this.#advance()));
     } catch {
       return next;
     }
   }
 
-  /** Advances the lock. After a conflict, the Lease has changed: reads it again at once. */
-  #advanceAfter(error: unknown): Promise<Instant> {
-    if (!isConflict(error) || this.#stopping) throw error;
-    return this.#advance();
-  }
-
   async #advance(): Promise<Instant> {
     const { clock, canCoordinate = () => true } = this.#options;
-    await this.#refresh();
-    // Read this after the wait, because the watch may change it meanwhile: the write must have the same base
-    // as the decision.
+    if (!this.#stopping) await this.#refresh();
+    // Read this after the wait, in which the watch may change it: the write must have the same base as the decision.
     const observation = this.#observation;
     if (this.#stopping || observation === undefined) return Number.POSITIVE_INFINITY;
-    const decision = decideLock(observation, this.#rules, clock.now(), this.#forceNotBefore);
+    const decision = decideLock(observation, this.#options, clock.now(), this.#forceNotBefore);
     const isAble = canCoordinate();
     this.#unableSince = isAble ? undefined : (this.#unableSince ?? clock.now());
     if (decision.kind === 'renew' && this.#shouldRelease()) return await this.#letGo();
@@ -191,8 +165,7 @@ export class CoordinatorLock {
   }
 
   async #refresh(): Promise<void> {
-    if (this.#fresh && this.#observation !== undefined) return;
-    this.#observe(await this.#call('get', this.#options.storage.get()));
+    if (!this.#fresh) this.#observe(await this.#call('get', this.#options.storage.get()));
   }
 
   async #take(decision: Exclude<LockDecision, { kind: 'wait' }>): Promise<void> {
@@ -205,7 +178,7 @@ export class CoordinatorLock {
     // If we crash before we act, the next holder must wait for the same former holder as we do.
     const leaseDurationMs = Math.max(LEASE_DURATION_MS, this.#actFrom - sentAt);
     try {
-      const answer = await this.#write({ holder: this.#rules.identity, leaseDurationMs });
+      const answer = await this.#write({ holder: this.#options.identity, leaseDurationMs });
       if (!this.#contested) this.#observe(answer);
     } catch (error) {
       if (isConflict(error)) this.#actFromIfRefused = formerActFrom;
@@ -217,10 +190,7 @@ export class CoordinatorLock {
     if (decision.kind === 'force') this.#options.onEvent?.({ kind: 'claimedByForce', from: decision.ousted });
   }
 
-  /**
-   * Whether this replica could not coordinate for so long that it should release the lock. It never releases before
-   * `#actFrom`: otherwise the next holder would have to wait for the former holder, too.
-   */
+  /** Whether it was unable for too long. Not before `#actFrom`: the next holder would have to wait until then, too. */
   #shouldRelease(): boolean {
     const unableUntil = (this.#unableSince ?? Number.POSITIVE_INFINITY) + RENEW_DEADLINE_MS;
     return this.#options.clock.now() >= Math.max(unableUntil, this.#actFrom);
@@ -240,27 +210,14 @@ export class CoordinatorLock {
     return Number.POSITIVE_INFINITY;
   }
 
-  async #release(): Promise<void> {
-    if (!this.#mayHold) return;
-    try {
-      await this.#writeRelease().catch((error) => {
-        if (isConflict(error)) return this.#writeRelease();
-        throw error;
-      });
-    } catch {
-      // `#call` has reported the error; the Lease expires.
-    }
-  }
-
   /** Releases the Lease if we still hold it. */
   async #writeRelease(): Promise<void> {
     await this.#refresh();
-    if (this.#observation?.record?.holder !== this.#rules.identity) return;
+    if (this.#observation?.record?.holder !== this.#options.identity) return;
     const settlingMs = this.#actFrom - this.#options.clock.now();
-    this.#observe(await this.#write(release(this.#rules.identity, settlingMs)));
+    this.#observe(await this.#write(release(this.#options.identity, settlingMs)));
   }
 
-  /** Updates the Lease as last seen, or creates it if there is none. */
   #write(change: Omit<RecordChange, 'wallTime'>): Promise<KubernetesObject> {
     const { clock, storage } = this.#options;
     const timed = { ...change, wallTime: clock.wallTime() };
@@ -283,7 +240,7 @@ export class CoordinatorLock {
   #onWatch(lease: KubernetesObject | undefined): void {
     if (this.#stopping || (lease !== undefined && isNotNewer(lease, this.#lease))) return;
     const { record } = this.#observe(lease);
-    if (record?.holder === this.#rules.identity) return;
+    if (record?.holder === this.#options.identity) return;
     this.#contested = true;
     this.#refreshState();
     this.#sleep.interrupt();
@@ -296,7 +253,7 @@ export class CoordinatorLock {
     this.#lease = lease;
     this.#observation = observation;
     this.#fresh = true;
-    if (record?.holder !== this.#rules.identity) {
+    if (record?.holder !== this.#options.identity) {
       this.#actFrom = this.#actFromIfRefused ?? this.#actFrom;
       if (this.#isRenewed()) this.#reportLoss(record?.holder ?? '');
       this.#renewedAt = undefined;
@@ -336,5 +293,15 @@ export class CoordinatorLock {
     if (isSameState(this.#state, next)) return;
     this.#state = next;
     this.#options.onChange?.(next);
+  }
+}
+
+/** Repeats `work` once after a conflict: the Lease has changed, so it is read again at once. */
+async function againAfterConflict<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    return await work();
   }
 }

@@ -1,12 +1,6 @@
 import type { Instant } from '../../support/clock.ts';
 import { isForeign, isReleased, type LockRecord } from './lock-record.ts';
-import { LEASE_DURATION_MS } from './lock-settings.ts';
-
-export interface LockRules {
-  readonly identity: string;
-  /** Whether to take the lock by force from a holder without our prefix. */
-  readonly takeOver: boolean;
-}
+import { type CoordinatorLockOptions, LEASE_DURATION_MS } from './lock-settings.ts';
 
 /** The lock as this process has seen it. */
 export interface LockObservation {
@@ -14,15 +8,9 @@ export interface LockObservation {
   readonly record: LockRecord | undefined;
   /** When this process saw the last change of the record. */
   readonly seenAt: Instant;
-  /**
-   * Until this time, a former holder may act. It lost the lock without releasing it: the Lease was deleted, emptied or
-   * restored from a backup (rule 8).
-   */
+  /** Until then, a former holder may act: the Lease was deleted, emptied or restored from a backup (rule 8). */
   readonly formerHolderUntil?: Instant;
-  /**
-   * Until this time, a former holder without our prefix may wake up and release the new holder's lock: client-go's
-   * elector releases any Lease that it finds (rule 8).
-   */
+  /** Until then, a former holder without our prefix may wake up and release any lock, as client-go does (rule 8). */
   readonly doubtedUntil?: Instant;
 }
 
@@ -33,10 +21,7 @@ export type LockDecision =
   | { readonly kind: 'renew' }
   | { readonly kind: 'wait'; readonly until: Instant };
 
-/**
- * Returns the observation after `record` was seen at `now`. The age of a record counts from the first sight of the same
- * holder, renewTime and duration, by the monotonic clock of this process (rule 8).
- */
+/** The age of a record counts from the first sight of its holder, renewTime and duration, by our own clock (rule 8). */
 export function observeLock(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -90,10 +75,7 @@ function isHoldersRelease(record: LockRecord, previous: LockObservation | undefi
   return !isByAnother && seenAt >= doubtedUntil;
 }
 
-/**
- * Returns until when a former holder without our prefix may disturb the lock: it may sleep for two durations after its
- * last renewal.
- */
+/** Returns until when a holder without our prefix may disturb the lock: it may sleep for two durations. */
 function doubtAfter(
   previous: LockObservation | undefined,
   record: LockRecord | undefined,
@@ -113,7 +95,7 @@ function doubtAfter(
  */
 export function decideLock(
   observation: LockObservation,
-  rules: LockRules,
+  { identity, takeOver }: Pick<CoordinatorLockOptions, 'identity' | 'takeOver'>,
   now: Instant,
   forceNotBefore: Instant,
 ): LockDecision {
@@ -122,12 +104,12 @@ export function decideLock(
   if (record === undefined || record.holder === '') {
     return { kind: 'claim', actFrom: Math.max(now, formerHolderUntil ?? now) };
   }
-  if (record.holder === rules.identity)
+  if (record.holder === identity)
     return isDisputed ? { kind: 'claim', actFrom: formerHolderUntil } : { kind: 'renew' };
   const foundMs = durationOf(record);
   const expiresAt = seenAt + foundMs;
   if (now >= expiresAt) return { kind: 'claim', actFrom: now };
-  if (!rules.takeOver || !isForeign(record.holder)) return { kind: 'wait', until: expiresAt };
+  if (!takeOver || !isForeign(record.holder)) return { kind: 'wait', until: expiresAt };
   if (now < forceNotBefore) return { kind: 'wait', until: Math.min(expiresAt, forceNotBefore) };
   return { kind: 'force', actFrom: now + Math.max(foundMs, LEASE_DURATION_MS), ousted: record.holder };
 }

@@ -3,6 +3,7 @@ import type { LeaseKey } from '../../coordination/lease-key.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
 import { specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
+import type { JsonObject } from '../../support/json.ts';
 
 /** Prefix of the identity of each of our replicas. Any other identity counts as the built-in controller. */
 export const IDENTITY_PREFIX = 'coordinated-leader-election_';
@@ -41,7 +42,6 @@ export interface OwnLock {
   readonly renewTime: bigint;
 }
 
-/** The fields of the Lease that a write changes. */
 export interface RecordChange {
   /** '' releases the lock. */
   readonly holder: string;
@@ -53,31 +53,24 @@ export interface RecordChange {
 export function readLockRecord(lease: KubernetesObject): LockRecord {
   const spec = specOf(lease);
   const seconds = spec['leaseDurationSeconds'];
+  const managedFields = lease.metadata['managedFields'];
   return {
     holder: textField(spec, 'holderIdentity') ?? '',
     leaseDurationMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
     renewTime: textField(spec, 'renewTime'),
     leaseTransitions: transitionsOf(spec),
-    isWrittenByOurs: isWrittenByOurs(lease.metadata['managedFields']),
+    isWrittenByOurs: Array.isArray(managedFields)
+      ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER)
+      : undefined,
   };
 }
 
-function isWrittenByOurs(managedFields: unknown): boolean | undefined {
-  return Array.isArray(managedFields) ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER) : undefined;
-}
-
-/**
- * Whether the record looks like a release by client-go or this program. A Lease that another client emptied does not
- * look like one.
- */
+/** Whether the record looks like a release by client-go or this program, not like a Lease that another client emptied. */
 export function isReleased(record: LockRecord): boolean {
   return record.holder === '' && record.leaseDurationMs === RELEASED.leaseDurationMs;
 }
 
-/**
- * Returns the change that releases the lock. The next holder of a released lock acts at once. If a former holder may
- * still act for `settlingMs`, the record expires after that time instead.
- */
+/** Returns the change that releases the lock: at once, or after `settlingMs` in which a former holder may act. */
 export function release(holder: string, settlingMs: number): Omit<RecordChange, 'wallTime'> {
   return settlingMs > 0 ? { holder, leaseDurationMs: settlingMs } : RELEASED;
 }
@@ -96,29 +89,22 @@ export function withRecord(lease: KubernetesObject, change: RecordChange): Kuber
   return { ...lease, spec: { ...spec, ...changedFields(spec, change) } };
 }
 
-function changedFields(
-  spec: Readonly<Record<string, unknown>>,
-  change: RecordChange,
-): Record<string, unknown> {
-  const formerHolder = textField(spec, 'holderIdentity') ?? '';
-  const written = formatMicroTime(change.wallTime);
+function changedFields(spec: JsonObject, { holder, leaseDurationMs, wallTime }: RecordChange): JsonObject {
+  const written = formatMicroTime(wallTime);
   // Other replicas recognize a renewal by a new renewTime. It must be new even if our clock is coarse or was set back.
-  const renewTime = written === spec['renewTime'] ? formatMicroTime(change.wallTime + 1n) : written;
-  const renewed = {
-    holderIdentity: change.holder,
-    leaseDurationSeconds: Math.ceil(change.leaseDurationMs / 1000),
-    renewTime,
-  };
-  if (change.holder === formerHolder) return renewed;
+  const renewTime = written === spec['renewTime'] ? formatMicroTime(wallTime + 1n) : written;
+  const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
+  const renewed = { holderIdentity: holder, leaseDurationSeconds, renewTime };
+  if (holder === (textField(spec, 'holderIdentity') ?? '')) return renewed;
   // As in client-go: a new holder counts as a transition, a release does not.
-  const leaseTransitions = Math.min(transitionsOf(spec) + (change.holder === '' ? 0 : 1), MAX_TRANSITIONS);
+  const leaseTransitions = Math.min(transitionsOf(spec) + (holder === '' ? 0 : 1), MAX_TRANSITIONS);
   return { ...renewed, acquireTime: renewTime, leaseTransitions };
 }
 
 /** The maximum of int32. The API server would refuse every larger number. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
 
-function transitionsOf(spec: Readonly<Record<string, unknown>>): number {
+function transitionsOf(spec: JsonObject): number {
   const transitions = spec['leaseTransitions'];
   return Number.isInteger(transitions) ? Math.max(0, Number(transitions)) : 0;
 }

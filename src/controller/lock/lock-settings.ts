@@ -2,10 +2,7 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { isForeign } from './lock-record.ts';
 import type { LockCall, LockStorage } from './lock-storage.ts';
 
-/**
- * How long a claim or renewal is valid, in ms. This duration and the next two are the defaults of Kubernetes'
- * components.
- */
+/** How long a claim or renewal is valid, in ms. This and the next two are the defaults of Kubernetes' components. */
 export const LEASE_DURATION_MS = 15_000;
 /** The holder stops acting when this time has passed since it sent its last successful renewal, in ms. */
 export const RENEW_DEADLINE_MS = 10_000;
@@ -28,10 +25,7 @@ export interface CoordinatorLockOptions {
   readonly identity: string;
   /** Whether to take the lock by force from a holder without our prefix. */
   readonly takeOver: boolean;
-  /**
-   * Whether this replica could coordinate if it had the lock. Default: true. While false, the replica does not claim the
-   * lock, and releases it after {@link RENEW_DEADLINE_MS}.
-   */
+  /** While false, this replica does not claim the lock, and releases it after {@link RENEW_DEADLINE_MS}. */
   readonly canCoordinate?: () => boolean;
   /** Called when the kind, holder or activeAt of the state changes. Must not throw. */
   readonly onChange?: (state: LockState) => void;

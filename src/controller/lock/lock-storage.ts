@@ -9,12 +9,7 @@ import type { Clock } from '../../support/clock.ts';
 /** Deadline of each call, in ms. */
 export const CALL_TIMEOUT_MS = 3000;
 
-/**
- * Reads and writes the Lease of the coordinator's lock. Leases keep their unknown fields.
- *
- * A request that the server refuses rejects with an `ApiError`. After any other rejection, also after {@link
- * CALL_TIMEOUT_MS}, the server may have carried out the request.
- */
+/** Keeps unknown fields. After any error but an `ApiError`, the server may have carried out the request. */
 export interface LockStorage {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Reads the Lease from the server, not from a cache; undefined if there is none. */
@@ -23,17 +18,13 @@ export interface LockStorage {
   create(lease: KubernetesObject): Promise<KubernetesObject>;
   /** Rejects with status 409 when the Lease has another resourceVersion than `lease`. */
   update(lease: KubernetesObject): Promise<KubernetesObject>;
-  /**
-   * Calls `onChange` with every new state of the Lease (undefined: deleted) until the returned function is called.
-   * Resumes after failures. States may be late or repeated, but are in order.
-   */
+  /** Calls `onChange` with each state (undefined: deleted), in order, perhaps late, until the result is called. */
   watch(onChange: (lease: KubernetesObject | undefined) => void): () => void;
 }
 
-/**
- * Stores the lock on an API server. Use `client` for the lock only, so that the load of elections cannot delay renewals
- * (rule 10).
- */
+export type LockCall = 'get' | 'create' | 'update';
+
+/** Use `client` for the lock only, so that the load of elections cannot delay renewals (rule 10). */
 export function createApiLockStorage(
   client: KubernetesClient,
   clock: Clock,
@@ -73,5 +64,3 @@ export function createApiLockStorage(
     },
   };
 }
-
-export type LockCall = 'get' | 'create' | 'update';

@@ -387,7 +387,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   ]),
   mutant('no-rediscovery', 'does not look for the API again after it has disappeared', [
     'controller/watches.ts',
-    'onNotServed,\n      onSynced: () => {',
+    'onNotServed: () => this.#end(),\n      onSynced: () => {',
     'onSynced: () => {',
   ]),
   mutant(
