@@ -4,8 +4,8 @@ import { type Folder, importMatrix } from './import-matrix.ts';
 import { repository } from './imports.ts';
 
 const PAGE = join(repository, 'docs/contributing/architecture.md');
-const BEGIN = '<!-- Made from lint/import-matrix.ts, by `npm run docs`. -->\n';
-const END = '<!-- End of what is made. -->\n';
+const BEGIN = '<!-- Generated from lint/import-matrix.ts, by `npm run docs`. -->\n';
+const END = '<!-- End of the generated part. -->\n';
 
 type Matrix = Readonly<Record<string, Folder>>;
 

@@ -1,6 +1,6 @@
 import type { AlertRule } from './alert-rules.ts';
 
-const BEGIN = '<!-- The table is made from the alerts, by `npm run docs`. -->\n';
+const BEGIN = '<!-- The table is generated from the alerts, by `npm run docs`. -->\n';
 const END = '<!-- End of the table. -->\n';
 
 /** Returns the page with a table of all alerts between its two marks. */

@@ -38,7 +38,8 @@ describe("the chart's generated files", () => {
 
   test('deploy/crd.yaml defines the chart’s LeaseCandidates', async () => {
     const text = await readFile(new URL('files/crd.yaml', folder), 'utf8');
-    const origin = '# Made from charts/coordinated-leader-election/files/crd.yaml; a test compares them.\n';
+    const origin =
+      '# Generated from charts/coordinated-leader-election/files/crd.yaml; a test compares them.\n';
     await expect(origin + text.slice(text.indexOf('apiVersion:'))).toMatchFileSnapshot(
       new URL('../../deploy/crd.yaml', import.meta.url).pathname,
     );

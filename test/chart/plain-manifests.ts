@@ -9,7 +9,7 @@ interface Labelled {
 /** Labels and annotations that only Helm needs. */
 const helmLabels: readonly string[] = ['helm.sh/chart', 'app.kubernetes.io/managed-by'];
 
-const origin = '# Made from charts/coordinated-leader-election; a test compares them.\n';
+const origin = '# Generated from charts/coordinated-leader-election; a test compares them.\n';
 
 /** Sorts objects by their names alone. */
 export function sorted<T extends Labelled>(objects: readonly T[]): readonly T[] {

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { FAULTS } from './faults/faults.ts';
 
 const page = new URL('../../docs/contributing/attacks.md', import.meta.url);
-const BEGIN = '<!-- The table of faults is made from the code, by `npm run docs`. -->\n';
+const BEGIN = '<!-- The table of faults is generated from the code, by `npm run docs`. -->\n';
 const END = '<!-- End of the table of faults. -->\n';
 
 /** Returns the page with the table that matches the code. */

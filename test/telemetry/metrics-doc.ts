@@ -6,7 +6,8 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const page = new URL('../../docs/reference/metrics.md', import.meta.url);
-const begin = (of: string) => `<!-- The table of ${of} is made from the code, by \`npm run docs\`. -->\n`;
+const begin = (of: string) =>
+  `<!-- The table of ${of} is generated from the code, by \`npm run docs\`. -->\n`;
 const end = (of: string) => `<!-- End of the table of ${of}. -->\n`;
 
 /** A metric in its registry. prom-client's types omit its properties. */
