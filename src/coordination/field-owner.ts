@@ -1,15 +1,13 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
+import { objectsIn } from './raw-object.ts';
 
 /** Returns the managers that own a field such as `['spec', 'holderIdentity']`, according to managedFields. */
 export function ownersOf(object: KubernetesObject | undefined, path: readonly string[]): readonly string[] {
-  const managedFields = object?.metadata['managedFields'];
-  if (!Array.isArray(managedFields)) return [];
-  const owners = managedFields.flatMap((entry: unknown) => {
-    if (!isJsonObject(entry)) return [];
-    const { manager, fieldsV1 } = entry as { manager?: unknown; fieldsV1?: unknown };
-    return typeof manager === 'string' && hasField(fieldsV1, path) ? [manager] : [];
-  });
+  if (!object) return [];
+  const owners = objectsIn(object.metadata, 'managedFields').flatMap(({ manager, fieldsV1 }) =>
+    typeof manager === 'string' && hasField(fieldsV1, path) ? [manager] : [],
+  );
   return [...new Set(owners)].sort();
 }
 

@@ -1,6 +1,6 @@
 import { GROUP, type MicroTime } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
-import { isJsonObject } from '../support/json.ts';
+import { isJsonObject, parseJsonObject } from '../support/json.ts';
 import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from './candidate-priority.ts';
 import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
@@ -27,8 +27,6 @@ interface Annotations {
 interface Mark extends Annotations {
   readonly before: Annotations;
 }
-
-const NOTHING: Annotations = { priority: null, until: null };
 
 /**
  * Returns the JSON merge patch that sets a priority. The patch also stores the former values, so that {@link
@@ -73,34 +71,23 @@ function patchOf(
 }
 
 function presentIn(object: KubernetesObject): Annotations {
-  const annotations = annotationsOf(object);
-  return {
-    priority: textField(annotations, PRIORITY_ANNOTATION) ?? null,
-    until: textField(annotations, PRIORITY_UNTIL_ANNOTATION) ?? null,
-  };
+  const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
+  return valuesIn({ priority, until });
 }
 
 function isSame(a: Annotations, b: Annotations): boolean {
   return a.priority === b.priority && a.until === b.until;
 }
 
+/** Returns the mark of a command; undefined if there is none. An invalid mark counts as one without values. */
 function markOn(object: KubernetesObject): Mark | undefined {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
   if (text === undefined) return undefined;
-  const mark = parseJson(text);
-  const { before } = isJsonObject(mark) ? mark : {};
-  return { ...readFrom(mark), before: readFrom(before) };
+  const mark = parseJsonObject(text);
+  return { ...valuesIn(mark), before: valuesIn(mark?.['before']) };
 }
 
-function readFrom(value: unknown): Annotations {
-  if (!isJsonObject(value)) return NOTHING;
-  return { priority: textField(value, 'priority') ?? null, until: textField(value, 'until') ?? null };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function valuesIn(value: unknown): Annotations {
+  const fields = isJsonObject(value) ? value : {};
+  return { priority: textField(fields, 'priority') ?? null, until: textField(fields, 'until') ?? null };
 }

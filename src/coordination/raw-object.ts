@@ -41,6 +41,12 @@ export function annotationsOf({ metadata }: KubernetesObject): JsonObject {
   return isJsonObject(annotations) ? annotations : {};
 }
 
+/** Returns the objects in a list; empty if the field is not a list. */
+export function objectsIn(fields: JsonObject, name: string): readonly JsonObject[] {
+  const list = fields[name];
+  return Array.isArray(list) ? list.filter((one) => isJsonObject(one)) : [];
+}
+
 /** Returns a field that is a string; undefined if it is absent, null or of another type. */
 export function textField(fields: JsonObject, name: string): string | undefined {
   const value = fields[name];

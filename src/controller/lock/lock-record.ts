@@ -1,4 +1,5 @@
-import { FIELD_MANAGER, isOwned } from '../../coordination/lease.ts';
+import { ownersOf } from '../../coordination/field-owner.ts';
+import { FIELD_MANAGER } from '../../coordination/lease.ts';
 import type { LeaseKey } from '../../coordination/lease-key.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
 import { specOf, textField } from '../../coordination/raw-object.ts';
@@ -58,12 +59,13 @@ export function readLockRecord(lease: KubernetesObject): LockRecord {
     leaseDurationMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
     renewTime: textField(spec, 'renewTime'),
     leaseTransitions: transitionsOf(spec),
-    isWrittenByOurs: isWrittenByOurs(lease.metadata['managedFields']),
+    isWrittenByOurs: isWrittenByOurs(lease),
   };
 }
 
-function isWrittenByOurs(managedFields: unknown): boolean | undefined {
-  return Array.isArray(managedFields) ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER) : undefined;
+function isWrittenByOurs(lease: KubernetesObject): boolean | undefined {
+  if (!Array.isArray(lease.metadata['managedFields'])) return undefined;
+  return ownersOf(lease, ['spec', 'holderIdentity']).includes(FIELD_MANAGER);
 }
 
 /**
