@@ -1,11 +1,12 @@
 import { FIELD_MANAGER } from '../coordination/lease.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import { formatSeconds } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { hasStatus } from '../kubernetes/errors.ts';
 import { type Clock, type Instant, sleep, within } from '../support/clock.ts';
 import type { LeaseEvent } from './lease-event.ts';
-import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
+import { createRateLimits, createRecentMap, createTokenBucket } from './log-budget.ts';
 import type { EventResult } from './metrics.ts';
 
 interface EventRecorderParts {
@@ -47,8 +48,8 @@ export function createEventRecorder(parts: EventRecorderParts) {
   const correlator = createEventCorrelator();
   const closing = new AbortController();
   const stopping = new AbortController();
-  const waiting = new EventBacklog<Recorded>(MAX_WAITING);
-  let bucket = fullBucket(RATE, clock.now());
+  const waiting = new EventBacklog();
+  const takeToken = createTokenBucket(RATE, clock.now());
   let lastSuffix = 0n;
   let writing: Promise<void> | undefined;
 
@@ -76,10 +77,9 @@ export function createEventRecorder(parts: EventRecorderParts) {
 
   async function untilAllowed(): Promise<void> {
     for (;;) {
-      const taken = takeToken(bucket, RATE, clock.now());
-      bucket = taken.bucket;
-      if (taken.waitMs === 0 || stopping.signal.aborted) return;
-      await sleep(clock, taken.waitMs, stopping.signal);
+      const waitMs = takeToken(clock.now());
+      if (waitMs === 0 || stopping.signal.aborted) return;
+      await sleep(clock, waitMs, stopping.signal);
     }
   }
 
@@ -121,8 +121,11 @@ export function createEventRecorder(parts: EventRecorderParts) {
         onEnd('dropped');
         return;
       }
-      const { namespace } = event.lease;
-      if (waiting.push(namespace, { event, time: clock.wallTime() }) === 'dropped') onEnd('dropped');
+      waiting.push({ event, time: clock.wallTime() });
+      if (waiting.size > MAX_WAITING) {
+        waiting.dropLatestOfLongest();
+        onEnd('dropped');
+      }
       writing ??= writeAll();
     },
     /** Stops accepting Events. Writes the queued ones for at most 2 s. */
@@ -149,16 +152,12 @@ const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
  * Limits Events like client-go's recorder: equal Events increase the count of one Event, and each Lease has a rate limit.
  */
 export function createEventCorrelator() {
-  const buckets = createRecentMap<TokenBucket>(REMEMBERED);
+  const takeToken = createRateLimits(LEASE_RATE, REMEMBERED);
   const events = createRecentMap<WrittenEvent>(REMEMBERED);
   return {
     /** Uses one token of the Lease's rate limit. Returns whether the Event may be written. */
-    admits({ lease }: LeaseEvent, at: Instant): boolean {
-      const key = `${lease.namespace}/${lease.name}`;
-      const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(LEASE_RATE, at), LEASE_RATE, at);
-      buckets.set(key, bucket);
-      return waitMs === 0;
-    },
+    admits: ({ lease }: LeaseEvent, at: Instant): boolean =>
+      takeToken(leaseKey(lease.namespace, lease.name), at),
     /** Returns the earlier Event with the same content; undefined if there is none. */
     repeatedBy: (event: LeaseEvent): WrittenEvent | undefined => events.get(keyOf(event)),
     written: (event: LeaseEvent, written: WrittenEvent): void => events.set(keyOf(event), written),
@@ -219,49 +218,38 @@ function isNamespaceGoing(error: unknown): boolean {
   return hasStatus(error, 404) || (hasStatus(error, 403) && error.message.includes('is being terminated'));
 }
 
-/** A queue in which namespaces take turns. If it is full, it drops an item of the namespace with the most items. */
-class EventBacklog<T> {
-  readonly #most: number;
+/** A queue in which namespaces take turns. */
+class EventBacklog {
   /** In the order of their turns. No list is empty. */
-  readonly #byNamespace = new Map<string, T[]>();
-  #size = 0;
+  readonly #byNamespace = new Map<string, Recorded[]>();
+  size = 0;
 
-  /** @param most the maximum length of the queue */
-  constructor(most: number) {
-    this.#most = most;
+  push(recorded: Recorded): void {
+    const { namespace } = recorded.event.lease;
+    const events = this.#byNamespace.get(namespace) ?? [];
+    events.push(recorded);
+    this.#byNamespace.set(namespace, events);
+    this.size++;
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
-  push(namespace: string, item: T): 'kept' | 'dropped' {
-    const items = this.#byNamespace.get(namespace) ?? [];
-    items.push(item);
-    this.#byNamespace.set(namespace, items);
-    this.#size++;
-    if (this.#size <= this.#most) return 'kept';
-    this.#dropLatestOfLongest();
-    return 'dropped';
-  }
-
-  shift(): T | undefined {
-    for (const [namespace, items] of this.#byNamespace) {
+  shift(): Recorded | undefined {
+    for (const [namespace, events] of this.#byNamespace) {
       this.#byNamespace.delete(namespace);
-      const item = items.shift();
-      if (items.length > 0) this.#byNamespace.set(namespace, items);
-      this.#size--;
-      return item;
+      const event = events.shift();
+      if (events.length > 0) this.#byNamespace.set(namespace, events);
+      this.size--;
+      return event;
     }
     return undefined;
   }
 
-  #dropLatestOfLongest(): void {
+  /** Drops an event of the namespace with the most events. */
+  dropLatestOfLongest(): void {
     let [longest = ['', []]] = this.#byNamespace;
     for (const entry of this.#byNamespace) if (entry[1].length > longest[1].length) longest = entry;
-    const [namespace, items] = longest;
-    items.pop();
-    if (items.length === 0) this.#byNamespace.delete(namespace);
-    this.#size--;
+    const [namespace, events] = longest;
+    events.pop();
+    if (events.length === 0) this.#byNamespace.delete(namespace);
+    this.size--;
   }
 }
