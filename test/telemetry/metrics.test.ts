@@ -35,7 +35,7 @@ describe('the metrics', () => {
   test('contain locks in other namespaces, and a refused lock of ours, at the time of the scrape', async () => {
     const metrics = make();
     let [others, isRefused] = [0, false];
-    metrics.lock.watch({ others: () => others, isRefused: () => isRefused });
+    metrics.watch({ otherLocks: () => others, isLockRefused: () => isRefused });
     const told = async () => ({
       ...(await samplesOf(metrics, 'cle_other_locks_held')),
       ...(await samplesOf(metrics, 'cle_lock_namespace_refused')),
@@ -110,7 +110,7 @@ describe('the metrics', () => {
     const waiting = { grant: 3, preference: 0, vacant: 20, expiry: 0, housekeeping: 7 };
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 0 });
     const room = { limit: 8, inFlight: 8, waiting: () => waiting };
-    metrics.scheduler.watch({ depth: 4, room });
+    metrics.watch({ scheduler: { depth: 4, room } });
     expect(await samplesOf(metrics, 'workqueue_depth')).toEqual({ 'workqueue_depth{name="leases"}': 4 });
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 8 });
     room.inFlight = 5;
@@ -175,7 +175,7 @@ describe('the metrics', () => {
     };
     await clock.advance(3000);
     expect(await staleness()).toBe(3);
-    metrics.api.watchStaleness((resource) => (resource === 'leases' ? heard : undefined));
+    metrics.watch({ lastHeard: (resource) => (resource === 'leases' ? heard : undefined) });
     heard = 2500;
     expect(await staleness()).toBe(0.5);
     // No watch is open any more: the last received data still counts.
