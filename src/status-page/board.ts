@@ -8,7 +8,7 @@ import { type ElectionInput, showsElection, standingsIn, surveyElection } from '
 import { assumeAnswers, describeStatus, rank, verdictOn } from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { isStep, troubleLevel } from '../telemetry/election-result.ts';
+import { electionSteps, troubleLevels } from '../telemetry/election-result.ts';
 import { type LeaseEntry, pageJson, type Tone } from './wire.ts';
 
 export interface LeaseSource {
@@ -156,10 +156,10 @@ export function describeLease(
 type ToneFacts = Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>;
 
 export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts): Tone {
-  const trouble = troubleLevel(reason);
+  const trouble = troubleLevels[reason];
   if (isUnled) return 'bad';
   if (trouble === 'warn') return 'warn';
-  if (isStep(reason) || preferredHolder !== '') return 'busy';
+  if (electionSteps.has(reason) || preferredHolder !== '') return 'busy';
   return isHeld && trouble === undefined ? 'good' : 'quiet';
 }
 
