@@ -23,7 +23,7 @@ export type QueueEvent =
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
 
 /** The decisions about Leases and their results. */
-export type DecisionEvent =
+type DecisionEvent =
   /** A decision was made from `input` and is not applied yet. */
   | {
       readonly type: 'decided';
@@ -85,6 +85,8 @@ type CoordinatorLockEvent =
 
 /** Events for the observers of a controller: logs, metrics and the status page. */
 export type ControllerEvent = QueueEvent | DecisionEvent | WatchEvent | CoordinatorLockEvent | LabelEvent;
+
+export type EventOf<Type extends ControllerEvent['type']> = Extract<ControllerEvent, { type: Type }>;
 
 /** Must not throw. */
 export type ObserveController = (event: ControllerEvent) => void;

@@ -9,10 +9,8 @@ import { annotationsOf, textField } from './raw-object.ts';
 /** The annotation that `transfer` and `drain` write, as JSON: the priority that they set, and the priority before. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
-export type PriorityCommand = 'drain' | 'transfer';
-
 export interface PriorityChange {
-  readonly by: PriorityCommand;
+  readonly by: 'drain' | 'transfer';
   readonly priority: number;
   readonly until: MicroTime;
 }
@@ -23,11 +21,6 @@ interface Annotations {
   readonly until: string | null;
 }
 
-/** The values that a command has written, and the values that it replaced. */
-interface Mark extends Annotations {
-  readonly before: Annotations;
-}
-
 /**
  * Returns the JSON merge patch that sets a priority. The patch also stores the former values, so that {@link
  * priorityRemoval} can restore them.
@@ -36,12 +29,8 @@ export function priorityPatch(
   object: KubernetesObject,
   { by, priority, until }: PriorityChange,
 ): RequestBody {
-  const present = presentIn(object);
-  const mark = markOn(object);
-  // If an earlier command set the present values, keep the values that it replaced.
-  const before = mark && isSame(mark, present) ? mark.before : present;
   const written: Annotations = { priority: String(priority), until: formatMicroTime(until) };
-  return patchOf(object, written, JSON.stringify({ by, ...written, before }));
+  return patchOf(object, written, JSON.stringify({ by, ...written, before: valuesBefore(object) }));
 }
 
 /**
@@ -49,10 +38,7 @@ export function priorityPatch(
  * nothing to undo.
  */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
-  const mark = markOn(object);
-  if (!mark) return undefined;
-  const present = presentIn(object);
-  return patchOf(object, isSame(mark, present) ? mark.before : present, null);
+  return markOn(object) && patchOf(object, valuesBefore(object), null);
 }
 
 function patchOf(
@@ -70,17 +56,20 @@ function patchOf(
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-function presentIn(object: KubernetesObject): Annotations {
+/** Returns the present values. If a command has written them, returns the values that it replaced. */
+function valuesBefore(object: KubernetesObject): Annotations {
   const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
-  return valuesIn({ priority, until });
+  const present = valuesIn({ priority, until });
+  const mark = markOn(object);
+  const isOfCommand = mark?.priority === present.priority && mark.until === present.until;
+  return isOfCommand ? mark.before : present;
 }
 
-function isSame(a: Annotations, b: Annotations): boolean {
-  return a.priority === b.priority && a.until === b.until;
-}
-
-/** Returns the mark of a command; undefined if there is none. An invalid mark counts as one without values. */
-function markOn(object: KubernetesObject): Mark | undefined {
+/**
+ * Returns the values that a command has written, and the values that it replaced. Undefined without a mark. An invalid
+ * mark counts as one without values.
+ */
+function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
   if (text === undefined) return undefined;
   const mark = parseJsonObject(text);

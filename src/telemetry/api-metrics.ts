@@ -5,15 +5,11 @@ import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/
 import type { Clock, Instant } from '../support/clock.ts';
 import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 
+type WatchEnd = Extract<ReflectorObservation, { type: 'watchEnded' }>['how'];
 type FailingStep = ReflectorErrorContext['during'] | 'discovery';
 const RESOURCES: readonly WatchedResource[] = ['leases', 'leasecandidates'];
 const FAILING_STEPS: readonly FailingStep[] = ['discovery', 'list', 'watch', 'decode', 'callback'];
-const WATCH_ENDS: readonly Extract<ReflectorObservation, { type: 'watchEnded' }>['how'][] = [
-  'closed',
-  'aborted',
-  'stalled',
-  'failed',
-];
+const WATCH_ENDS: readonly WatchEnd[] = ['closed', 'aborted', 'stalled', 'failed'];
 const REQUEST_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 export function createApiMetrics(registry: Registry, sources: ScrapeSources, clock: Clock) {

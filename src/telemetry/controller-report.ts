@@ -1,4 +1,4 @@
-import type { ControllerEvent, ObserveController } from '../controller/controller-event.ts';
+import type { ControllerEvent, EventOf, ObserveController } from '../controller/controller-event.ts';
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
 import { GROUP, type Instant } from '../election/model.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
@@ -21,9 +21,7 @@ export const UNREADABLE_PRIORITY =
   'A priority cannot be read, and does not count. Set the annotation priority to a whole number of 32 bits, such as 100, and ' +
   'priority-until, if there is to be an end, to a time such as 2026-01-01T12:00:00Z';
 
-type Reporters = {
-  readonly [Type in ControllerEvent['type']]: (event: Extract<ControllerEvent, { type: Type }>) => void;
-};
+type Reporters = { readonly [Type in ControllerEvent['type']]: (event: EventOf<Type>) => void };
 
 /** Returns an observer that turns the events of a controller into logs, metrics and Kubernetes Events. */
 export function createControllerReport(parts: ReportParts): ObserveController {
@@ -54,16 +52,16 @@ export function createControllerReport(parts: ReportParts): ObserveController {
 
   const reporters: Reporters = {
     seen() {},
-    processed: metrics.scheduler.observe,
-    sending: metrics.scheduler.observe,
+    processed: metrics.scheduler.processed,
+    sending: metrics.scheduler.sending,
     decided: decisions.decided,
     heldBack: () => metrics.elections.heldBack.inc(),
     written: decisions.written,
     forgotten: ({ key }) => decisions.forgotten(key),
-    decisionFailed(event) {
-      metrics.scheduler.observe(event);
+    decisionFailed({ key, error }) {
+      metrics.scheduler.decisionFailed();
       metrics.elections.reconcileFailures.inc();
-      logger.error({ lease: event.key, err: event.error }, 'Reconciling a Lease failed');
+      logger.error({ lease: key, err: error }, 'Reconciling a Lease failed');
     },
     synced: ({ apiVersion }) => logger.info({ apiVersion }, 'Watching LeaseCandidates'),
     gone: ({ apiVersion }) => logger.warn({ apiVersion }, 'LeaseCandidates are served no more'),

@@ -1,4 +1,4 @@
-import { type DecisionEvent, isApplied, type WriteEvent } from '../controller/controller-event.ts';
+import { type EventOf, isApplied, type WriteEvent } from '../controller/controller-event.ts';
 import { LockLostError } from '../controller/sender.ts';
 import { isUnanswered, type Ping } from '../election/candidate-observation.ts';
 import {
@@ -8,6 +8,7 @@ import {
   grantOf,
   isLeaseWrite,
   preferredBy,
+  type Reason,
 } from '../election/decision.ts';
 import { MISSING_PROOFS } from '../election/holder-end.ts';
 import type { Instant } from '../election/model.ts';
@@ -17,8 +18,8 @@ import { createRepeatCounter } from '../support/backoff.ts';
 import {
   createElectionTimer,
   describeAction,
+  electionResults,
   isSkewPrevention,
-  isUndecided,
   resultOf,
   TroubleWatch,
 } from './election-result.ts';
@@ -32,6 +33,8 @@ import {
 } from './lease-event.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+
+const UNDECIDED: readonly Reason[] = electionResults.undecided;
 
 export interface ReportParts {
   readonly logger: Logger;
@@ -78,17 +81,12 @@ export function createDecisionReport(parts: ReportParts) {
 
   /** Logs failed pings and deletions once per kind of error, not once per candidate: in an outage all of them fail. */
   function tellFailure(lease: string, action: Action, error: unknown): void {
-    const told = { lease, action: action.kind, err: error };
-    if (!('name' in action)) {
-      logger.error(told, 'Write failed');
-      return;
-    }
+    const candidate = 'name' in action ? action.name : undefined;
     const kind = kindOfFailure(error);
-    const repeats = repeatsOf(`${action.kind} ${kind}`, kind);
-    if (repeats !== undefined) {
-      const since = repeats > 0 ? { failedAlikeSince: repeats } : {};
-      logger.error({ ...told, ...since, candidate: action.name }, 'Write failed');
-    }
+    const repeats = candidate === undefined ? 0 : repeatsOf(`${action.kind} ${kind}`, kind);
+    if (repeats === undefined) return;
+    const failedAlikeSince = repeats || undefined;
+    logger.error({ lease, action: action.kind, err: error, failedAlikeSince, candidate }, 'Write failed');
   }
 
   function tellPlan(key: string, decision: Decision, input: ElectionInput): void {
@@ -104,7 +102,7 @@ export function createDecisionReport(parts: ReportParts) {
     if (resolvedTo !== undefined) recordEvent(resolutionEvent(resolvedTo, input));
     if (began === undefined) return;
     if (reason === 'StrategyConflict') metrics.conflicts.inc();
-    if (isUndecided(reason)) metrics.elections.inc({ result: 'undecided', reason });
+    if (UNDECIDED.includes(reason)) metrics.elections.inc({ result: 'undecided', reason });
     logger[began](describe(key, decision, input), 'Left a Lease as it is');
     // A write is reported after it has succeeded. A Lease with an invalid name cannot exist, so it has no Event.
     if (!resultOf(decision) && reason !== 'InvalidLeaseName')
@@ -131,7 +129,7 @@ export function createDecisionReport(parts: ReportParts) {
   }
 
   return {
-    decided({ key, decision, input }: Extract<DecisionEvent, { type: 'decided' }>): void {
+    decided({ key, decision, input }: EventOf<'decided'>): void {
       metrics.decisions.inc({ reason: decision.reason });
       timer.decided(key, decision, input, now());
       countUnanswered(decision, input);

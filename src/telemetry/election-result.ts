@@ -40,10 +40,6 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-export function isUndecided(reason: Reason): boolean {
-  return (electionResults.undecided as readonly Reason[]).includes(reason);
-}
-
 /**
  * Whether OldestEmulationVersion chose a candidate although a newer candidate, with at least the same priority, could
  * lead.

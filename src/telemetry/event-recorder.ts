@@ -20,8 +20,7 @@ interface EventRecorderParts {
   readonly onFailure: (error: unknown) => void;
 }
 
-interface Recorded {
-  readonly event: LeaseEvent;
+interface Recorded extends LeaseEvent {
   readonly time: MicroTime;
 }
 
@@ -43,8 +42,7 @@ const MAX_NAME = 253;
  * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease` shows them.
  * Namespaces take turns. Events of one namespace stay in order.
  */
-export function createEventRecorder(parts: EventRecorderParts) {
-  const { client, clock, onEnd, onFailure } = parts;
+export function createEventRecorder({ client, clock, host, onEnd, onFailure }: EventRecorderParts) {
   const correlator = createEventCorrelator();
   const closing = new AbortController();
   const stopping = new AbortController();
@@ -65,9 +63,9 @@ export function createEventRecorder(parts: EventRecorderParts) {
     writing = undefined;
   }
 
-  async function writeOrTell(recorded: Recorded): Promise<void> {
+  async function writeOrTell(event: Recorded): Promise<void> {
     try {
-      await write(recorded);
+      await write(event);
       onEnd('written');
     } catch (error) {
       onEnd('failed');
@@ -83,14 +81,13 @@ export function createEventRecorder(parts: EventRecorderParts) {
     }
   }
 
-  async function write(recorded: Recorded): Promise<void> {
-    const { event } = recorded;
+  async function write(event: Recorded): Promise<void> {
     const repeated = correlator.repeatedBy(event);
     if (repeated) {
       try {
         const count = repeated.count + 1;
-        await send(countUp(recorded, repeated.name, count));
-        correlator.written(event, { ...repeated, count });
+        await send(countUp(event, repeated.name, count));
+        correlator.written(event, repeated.name, count);
         return;
       } catch (error) {
         if (!hasStatus(error, 404)) throw error;
@@ -101,8 +98,8 @@ export function createEventRecorder(parts: EventRecorderParts) {
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(event.lease.name, lastSuffix.toString(16));
-    await send(create(recorded, name, parts.host));
-    correlator.written(event, { name, count: 1 });
+    await send(create(event, name, host));
+    correlator.written(event, name, 1);
   }
 
   async function send(request: ApiRequest): Promise<void> {
@@ -121,7 +118,7 @@ export function createEventRecorder(parts: EventRecorderParts) {
         onEnd('dropped');
         return;
       }
-      waiting.push({ event, time: clock.wallTime() });
+      waiting.push({ ...event, time: clock.wallTime() });
       if (waiting.size > MAX_WAITING) {
         waiting.dropLatestOfLongest();
         onEnd('dropped');
@@ -138,11 +135,6 @@ export function createEventRecorder(parts: EventRecorderParts) {
   };
 }
 
-interface WrittenEvent {
-  readonly name: string;
-  readonly count: number;
-}
-
 /** Maximum number of remembered keys. A forgotten Event is written as a new one. */
 const REMEMBERED = 4096;
 
@@ -153,14 +145,14 @@ const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
  */
 export function createEventCorrelator() {
   const takeToken = createRateLimits(LEASE_RATE, REMEMBERED);
-  const events = createRecentMap<WrittenEvent>(REMEMBERED);
+  const events = createRecentMap<{ readonly name: string; readonly count: number }>(REMEMBERED);
   return {
     /** Uses one token of the Lease's rate limit. Returns whether the Event may be written. */
     admits: ({ lease }: LeaseEvent, at: Instant): boolean =>
       takeToken(leaseKey(lease.namespace, lease.name), at),
     /** Returns the earlier Event with the same content; undefined if there is none. */
-    repeatedBy: (event: LeaseEvent): WrittenEvent | undefined => events.get(keyOf(event)),
-    written: (event: LeaseEvent, written: WrittenEvent): void => events.set(keyOf(event), written),
+    repeatedBy: (event: LeaseEvent) => events.get(keyOf(event)),
+    written: (event: LeaseEvent, name: string, count: number) => events.set(keyOf(event), { name, count }),
     /** Forgets an Event that the server has deleted. By default, the server does so after an hour. */
     gone: (event: LeaseEvent): void => events.delete(keyOf(event)),
   };
@@ -170,8 +162,7 @@ function keyOf({ lease, type, reason, message }: LeaseEvent): string {
   return [lease.namespace, lease.name, lease.uid, type, reason, message].join('\n');
 }
 
-function create({ event, time }: Recorded, name: string, host: string): ApiRequest {
-  const { lease, type, reason, message } = event;
+function create({ lease, type, reason, message, time }: Recorded, name: string, host: string): ApiRequest {
   const { namespace } = lease;
   const timestamp = formatSeconds(time);
   return {
@@ -195,10 +186,10 @@ function create({ event, time }: Recorded, name: string, host: string): ApiReque
   };
 }
 
-function countUp({ event, time }: Recorded, name: string, count: number): ApiRequest {
+function countUp({ lease, time }: Recorded, name: string, count: number): ApiRequest {
   return {
     method: 'PATCH',
-    path: `${eventsPath(event.lease.namespace)}/${encodeURIComponent(name)}`,
+    path: `${eventsPath(lease.namespace)}/${encodeURIComponent(name)}`,
     contentType: 'application/merge-patch+json',
     body: { count, lastTimestamp: formatSeconds(time) },
   };
@@ -224,10 +215,10 @@ class EventBacklog {
   readonly #byNamespace = new Map<string, Recorded[]>();
   size = 0;
 
-  push(recorded: Recorded): void {
-    const { namespace } = recorded.event.lease;
+  push(event: Recorded): void {
+    const { namespace } = event.lease;
     const events = this.#byNamespace.get(namespace) ?? [];
-    events.push(recorded);
+    events.push(event);
     this.#byNamespace.set(namespace, events);
     this.size++;
   }

@@ -3,6 +3,7 @@ import type { Clock, Instant } from '../support/clock.ts';
 /** Reports the number of dropped lines with each message, and the most severe of their levels, as pino numbers it. */
 type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => void;
 
+/** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */
 const RATE = { burst: 20, perSecond: 1 };
 
 /**
@@ -67,17 +68,11 @@ export function createLogBudget(clock: Clock, tell: TellDropped) {
   };
 }
 
-/** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */
-interface TokenBucketRate {
-  readonly burst: number;
-  readonly perSecond: number;
-}
-
 /**
  * Creates a token bucket, which is full at first. The returned function takes a token. If there is none, it returns the
  * time until the next one, in milliseconds; otherwise 0.
  */
-export function createTokenBucket({ burst, perSecond }: TokenBucketRate, createdAt: Instant) {
+export function createTokenBucket({ burst, perSecond }: typeof RATE, createdAt: Instant) {
   let tokens = burst;
   let updatedAt = createdAt;
   return (at: Instant): number => {
@@ -91,7 +86,7 @@ export function createTokenBucket({ burst, perSecond }: TokenBucketRate, created
 }
 
 /** Returns a function that takes a token of the bucket of `key`, if there is one. Remembers the last `size` keys. */
-export function createRateLimits(rate: TokenBucketRate, size: number) {
+export function createRateLimits(rate: typeof RATE, size: number) {
   const buckets = createRecentMap<ReturnType<typeof createTokenBucket>>(size);
   return (key: string, at: Instant): boolean => {
     const takeToken = buckets.get(key) ?? createTokenBucket(rate, at);

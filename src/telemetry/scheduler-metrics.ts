@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { QueueEvent } from '../controller/controller-event.ts';
+import type { EventOf } from '../controller/controller-event.ts';
 import { URGENCIES } from '../controller/order-and-limit.ts';
 import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 
@@ -62,20 +62,13 @@ export function createSchedulerMetrics(registry: Registry, sources: ScrapeSource
     { urgency: URGENCIES },
   );
   return {
-    observe(event: QueueEvent): void {
-      switch (event.type) {
-        case 'processed':
-          adds.inc(QUEUE);
-          queueSeconds.observe(QUEUE, event.waitedMs / 1000);
-          workSeconds.observe(QUEUE, event.workMs / 1000);
-          break;
-        case 'decisionFailed':
-          retries.inc(QUEUE);
-          break;
-        case 'sending':
-          waitSeconds.observe({ urgency: event.urgency }, event.waitedMs / 1000);
-          break;
-      }
+    processed({ waitedMs, workMs }: Omit<EventOf<'processed'>, 'type'>): void {
+      adds.inc(QUEUE);
+      queueSeconds.observe(QUEUE, waitedMs / 1000);
+      workSeconds.observe(QUEUE, workMs / 1000);
     },
+    decisionFailed: () => retries.inc(QUEUE),
+    sending: ({ urgency, waitedMs }: Omit<EventOf<'sending'>, 'type'>) =>
+      waitSeconds.observe({ urgency }, waitedMs / 1000),
   };
 }

@@ -280,7 +280,7 @@ describe('a recorder that is stopped', () => {
 /** Writes an Event. Returns how often it has been written so far. */
 function write(correlator: ReturnType<typeof createEventCorrelator>, event: LeaseEvent): number {
   const count = (correlator.repeatedBy(event)?.count ?? 0) + 1;
-  correlator.written(event, { name: 'event', count });
+  correlator.written(event, 'event', count);
   return count;
 }
 

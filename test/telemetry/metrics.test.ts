@@ -89,8 +89,8 @@ describe('the metrics', () => {
     expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
       'workqueue_adds_total{name="leases"}': 0,
     });
-    metrics.scheduler.observe({ type: 'processed', waitedMs: 250, workMs: 30 });
-    metrics.scheduler.observe({ type: 'decisionFailed', key: 'default/x', error: new Error('no') });
+    metrics.scheduler.processed({ waitedMs: 250, workMs: 30 });
+    metrics.scheduler.decisionFailed();
     expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
       'workqueue_adds_total{name="leases"}': 1,
     });
@@ -126,7 +126,7 @@ describe('the metrics', () => {
 
   test('contain the waiting times for a free slot, each urgency from the start', async () => {
     const metrics = make();
-    metrics.scheduler.observe({ type: 'sending', urgency: 'grant', waitedMs: 1500 });
+    metrics.scheduler.sending({ urgency: 'grant', waitedMs: 1500 });
     expect(await samplesOf(metrics, 'cle_write_wait_seconds')).toMatchObject({
       'cle_write_wait_seconds_sum{urgency="grant"}': 1.5,
       'cle_write_wait_seconds_bucket{le="1",urgency="grant"}': 0,
