@@ -1,10 +1,9 @@
 import type { ControllerEvent, EventOf, ObserveController } from '../controller/controller-event.ts';
 import type { LockEvent } from '../controller/lock/lock-settings.ts';
-import { GROUP, type Instant } from '../election/model.ts';
+import { GROUP } from '../election/model.ts';
 import { kindOfFailure } from '../kubernetes/errors.ts';
 import { createThrottle } from '../support/backoff.ts';
 import { createDecisionReport, type ReportParts } from './decision-report.ts';
-import type { Logger } from './logger.ts';
 
 /** Advice for a cluster whose API server does not serve LeaseCandidates. */
 export const NOT_SERVED_ADVICE =
@@ -118,7 +117,7 @@ export function createControllerReport(parts: ReportParts): ObserveController {
 }
 
 /** Logs failed Events, once per kind of error, not once per Event. */
-export function createEventFailureReport({ logger, now }: { logger: Logger; now: () => Instant }) {
+export function createEventFailureReport({ logger, now }: Pick<ReportParts, 'logger' | 'now'>) {
   const isNew = createThrottle(now);
   return (error: unknown): void => {
     if (isNew('event', kindOfFailure(error))) logger.warn({ err: error }, 'Writing an Event failed');

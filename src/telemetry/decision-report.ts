@@ -17,7 +17,6 @@ import { isConflict, kindOfFailure } from '../kubernetes/errors.ts';
 import { createRepeatCounter } from '../support/backoff.ts';
 import {
   createElectionTimer,
-  describeAction,
   electionResults,
   isSkewPrevention,
   resultOf,
@@ -184,6 +183,12 @@ function describe(key: string, decision: Decision, input: ElectionInput) {
     moreCandidates: more || undefined,
     crashEvidence: describeEnd(decision, input),
   };
+}
+
+/** `PingCandidate a`, `UpdateLease grant`, `CreateLease` */
+function describeAction(action: Action): string {
+  if ('name' in action) return `${action.kind} ${action.name}`;
+  return action.kind === 'UpdateLease' ? `${action.kind} ${action.change.kind}` : action.kind;
 }
 
 /** Says why a Lease was granted before its expiry, or why it had to expire; undefined if Pods are not watched (rule 17). */

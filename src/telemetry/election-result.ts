@@ -1,12 +1,5 @@
 import { unledSince } from '../controller/elections-survey.ts';
-import {
-  type Action,
-  type Decision,
-  grantOf,
-  isLeaseWrite,
-  preferredBy,
-  type Reason,
-} from '../election/decision.ts';
+import { type Decision, grantOf, isLeaseWrite, preferredBy, type Reason } from '../election/decision.ts';
 import type { Instant } from '../election/model.ts';
 import { parseVersion, strategies } from '../election/strategies.ts';
 import { type ElectionInput, surveyTenure } from '../election/view.ts';
@@ -152,13 +145,6 @@ export const electionSteps: ReadonlySet<Reason> = new Set<Reason>([
   'AwaitingAcks',
 ]);
 
-/** The problem that a decision begins or ends. */
-interface TroubleChange {
-  /** The strategy that the candidates agree on again. */
-  readonly resolvedTo?: string | undefined;
-  readonly began?: 'info' | 'warn' | undefined;
-}
-
 /**
  * Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Reports each change
  * once.
@@ -167,7 +153,8 @@ export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();
 
-  decided(key: string, { reason, outcome, conflict = '' }: Decision): TroubleChange {
+  /** Returns the level of a problem that begins, and the strategy that the candidates agree on again. */
+  decided(key: string, { reason, outcome, conflict = '' }: Decision) {
     if (electionSteps.has(reason)) return {};
     const isAgreed = 'strategy' in outcome;
     if (reason === 'StrategyConflict') this.#conflicting.add(key);
@@ -189,12 +176,6 @@ export class TroubleWatch {
     this.#told.delete(key);
     this.#conflicting.delete(key);
   }
-}
-
-/** `PingCandidate a`, `UpdateLease grant`, `CreateLease` */
-export function describeAction(action: Action): string {
-  if ('name' in action) return `${action.kind} ${action.name}`;
-  return action.kind === 'UpdateLease' ? `${action.kind} ${action.change.kind}` : action.kind;
 }
 
 function elects(decision: Decision): boolean {

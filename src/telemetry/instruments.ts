@@ -50,7 +50,7 @@ export function instrumentsOf(registry: Registry) {
     ): Histogram<L> {
       const labelNames = labelsOf(values);
       const histogram = new Histogram({ name, help, labelNames, buckets: [...buckets], registers });
-      if (labelNames.length > 0) for (const labels of combinations(values)) histogram.zero(labels);
+      for (const labels of combinations(values)) histogram.zero(labels);
       return histogram;
     },
   };
