@@ -11,7 +11,7 @@ import type { Urgency } from './order-and-limit.ts';
 export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** How long Leases wait for a decision, and for a free slot to write. */
-export type QueueEvent =
+type QueueEvent =
   /**
    * The scheduler took a due Lease after it was due for `waitedMs`, and worked on it for `workMs`, with or without a
    * decision.

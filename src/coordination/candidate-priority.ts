@@ -13,10 +13,7 @@ export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 /** Maximum characters of an invalid annotation in messages. */
 const MAX_SHOWN = 100;
 
-/**
- * Returns the priority. If one annotation is invalid, both are ignored: otherwise a temporary priority could become
- * permanent.
- */
+/** If one annotation is invalid, both are ignored: otherwise, a temporary priority could become permanent. */
 export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
   const annotations = annotationsOf(object);

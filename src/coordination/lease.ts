@@ -33,9 +33,7 @@ export function asksForEvidence(object: KubernetesObject): boolean {
 /** The annotations for fields that the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
-/**
- * Decodes a Lease. Never throws: an invalid field counts as not set. The result shares unchanged strings with `previous`.
- */
+/** Decodes a Lease. Never throws: an invalid field counts as not set. Shares unchanged strings with `previous`. */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);

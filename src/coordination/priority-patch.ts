@@ -21,10 +21,7 @@ interface Annotations {
   readonly until: string | null;
 }
 
-/**
- * Returns the JSON merge patch that sets a priority. The patch also stores the former values, so that {@link
- * priorityRemoval} can restore them.
- */
+/** Returns the JSON merge patch that sets a priority and stores the former values for {@link priorityRemoval}. */
 export function priorityPatch(
   object: KubernetesObject,
   { by, priority, until }: PriorityChange,
@@ -33,10 +30,7 @@ export function priorityPatch(
   return patchOf(object, written, JSON.stringify({ by, ...written, before: valuesBefore(object) }));
 }
 
-/**
- * Returns the patch that undoes a command's priority. Keeps values that a user has written since. Undefined if there is
- * nothing to undo.
- */
+/** Returns the patch that undoes a command's priority, if there is one. Keeps values that a user has written since. */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
   return markOn(object) && patchOf(object, valuesBefore(object), null);
 }
@@ -65,10 +59,7 @@ function valuesBefore(object: KubernetesObject): Annotations {
   return isOfCommand ? mark.before : present;
 }
 
-/**
- * Returns the values that a command has written, and the values that it replaced. Undefined without a mark. An invalid
- * mark counts as one without values.
- */
+/** Returns the values that a command has written, and those that it replaced. An invalid mark has none. */
 function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
   if (text === undefined) return undefined;

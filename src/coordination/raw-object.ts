@@ -6,10 +6,7 @@ import { parseMicroTime } from './micro-time.ts';
 /** Strings that many objects contain, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/**
- * Maximum characters of a shared string. Shared strings stay in memory longer than their objects. A Kubernetes name has
- * at most 253 characters.
- */
+/** Maximum characters of a shared string, which outlives its objects. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
 /** Returns `known` if it equals `text`. Then only one string stays in memory, not one per event. */

@@ -83,10 +83,7 @@ export function createElectionMetrics(registry: Registry) {
   };
 }
 
-/**
- * Maximum age of a reused survey, in milliseconds. All gauges of a scrape use the same survey, and many scrapers do not
- * increase the cost.
- */
+/** Maximum age of a reused survey, in milliseconds: the gauges of a scrape, and many scrapers, share one. */
 const SURVEY_AGE_MS = 1000;
 
 /** Registers the gauges over all Leases in `registry`. Each scrape surveys the Leases. */

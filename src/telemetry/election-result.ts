@@ -33,10 +33,7 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-/**
- * Whether OldestEmulationVersion chose a candidate although a newer candidate, with at least the same priority, could
- * lead.
- */
+/** Whether OldestEmulationVersion chose a candidate although a newer one, with at least its priority, could lead. */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
   const elected = grantOf(decision)?.holder ?? preferredBy(decision);
@@ -66,10 +63,7 @@ interface Course {
   readonly decidedAt: Instant;
 }
 
-/**
- * Measures the duration of elections, from the moment when they are needed. Measures one election at a time for each
- * Lease.
- */
+/** Measures elections from the moment when they are needed, one at a time for each Lease. */
 export function createElectionTimer() {
   const courses = new Map<string, Course>();
   return {
@@ -145,10 +139,7 @@ export const electionSteps: ReadonlySet<Reason> = new Set<Reason>([
   'AwaitingAcks',
 ]);
 
-/**
- * Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Reports each change
- * once.
- */
+/** Detects once when a problem of a Lease begins, and when its candidates agree on a strategy again. */
 export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();

@@ -140,9 +140,7 @@ const REMEMBERED = 4096;
 
 const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
-/**
- * Limits Events like client-go's recorder: equal Events increase the count of one Event, and each Lease has a rate limit.
- */
+/** Limits Events like client-go's recorder: equal Events increase one count, and each Lease has a rate limit. */
 export function createEventCorrelator() {
   const takeToken = createRateLimits(LEASE_RATE, REMEMBERED);
   const events = createRecentMap<{ readonly name: string; readonly count: number }>(REMEMBERED);

@@ -6,9 +6,7 @@ type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => v
 /** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */
 const RATE = { burst: 20, perSecond: 1 };
 
-/**
- * Time without a line about a namespace, in milliseconds. After it, lines about this namespace may use a second budget.
- */
+/** After this time without a line, in milliseconds, lines about a namespace may use a second budget. */
 const QUIET_NAMESPACE_MS = 60_000;
 
 /** Number of remembered pairs of message and namespace. */
