@@ -69,8 +69,8 @@ export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEv
 export const MAX_NAMED = 10;
 
 /** Names the first candidates of a decision, in the order of {@link rankCandidates}. */
-export function nameCandidates(decision: Decision, most = MAX_NAMED) {
-  const standings = rankCandidates(decision, most);
+export function nameCandidates(decision: Decision) {
+  const standings = rankCandidates(decision, MAX_NAMED);
   const named = explainCandidates({ ...decision, standings });
   return { named, more: decision.standings.length - named.length };
 }

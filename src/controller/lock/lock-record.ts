@@ -1,8 +1,7 @@
-import { ownersOf } from '../../coordination/field-owner.ts';
 import { FIELD_MANAGER } from '../../coordination/lease.ts';
 import type { LeaseKey } from '../../coordination/lease-key.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
-import { specOf, textField } from '../../coordination/raw-object.ts';
+import { ownersOf, specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 
 /** Prefix of the identity of each of our replicas. Any other identity counts as the built-in controller. */
