@@ -11,7 +11,7 @@ import type { Urgency } from './order-and-limit.ts';
 export type WatchedResource = 'leases' | 'leasecandidates';
 
 /** How long Leases wait for a decision, and for a free slot to write. */
-export type QueueEvent =
+type QueueEvent =
   /** The scheduler took a Lease that was due for `waitedMs`, and worked on it for `workMs`, even without a decision. */
   | { readonly type: 'processed'; readonly waitedMs: number; readonly workMs: number }
   /** A Lease got a free slot for its requests after it waited for `waitedMs`. */
@@ -20,7 +20,7 @@ export type QueueEvent =
   | { readonly type: 'decisionFailed'; readonly key: LeaseKey; readonly error: unknown };
 
 /** The decisions about Leases and their results. */
-export type DecisionEvent =
+type DecisionEvent =
   /** A decision was made from `input` and is not applied yet. */
   | {
       readonly type: 'decided';
@@ -82,6 +82,8 @@ type CoordinatorLockEvent =
 
 /** Events for the observers of a controller: logs, metrics and the status page. */
 export type ControllerEvent = QueueEvent | DecisionEvent | WatchEvent | CoordinatorLockEvent | LabelEvent;
+
+export type EventOf<Type extends ControllerEvent['type']> = Extract<ControllerEvent, { type: Type }>;
 
 /** Must not throw. */
 export type ObserveController = (event: ControllerEvent) => void;

@@ -1,6 +1,5 @@
 import { GROUP, NO_PRIORITY, type Priority } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
-import type { JsonObject } from '../support/json.ts';
 import { shortened } from '../support/text.ts';
 import { parseMicroTime } from './micro-time.ts';
 import { annotationsOf, integerField, specOf, textField } from './raw-object.ts';
@@ -14,34 +13,23 @@ export const PRIORITY_UNTIL_ANNOTATION = `${GROUP}/priority-until`;
 /** Maximum characters of an invalid annotation in messages. */
 const MAX_SHOWN = 100;
 
-/**
- * Returns the priority. If one annotation is invalid, both are ignored: otherwise a temporary priority could become
- * permanent.
- */
+/** If one annotation is invalid, both are ignored: otherwise, a temporary priority could become permanent. */
 export function decodePriority(object: KubernetesObject): Priority {
   const lasting = integerField(specOf(object), 'priority') ?? 0;
   const annotations = annotationsOf(object);
   const text = textField(annotations, PRIORITY_ANNOTATION);
-  if (text === undefined) return lastingPriority(lasting);
-  const value = parseInt32(text);
-  if (value === undefined) return unreadable(lasting, annotations, PRIORITY_ANNOTATION);
-  const until = textField(annotations, PRIORITY_UNTIL_ANNOTATION);
-  if (until === undefined) return lastingPriority(value);
+  const until = text === undefined ? undefined : textField(annotations, PRIORITY_UNTIL_ANNOTATION);
+  const value = text === undefined ? lasting : parseInt32(text);
+  if (value === undefined) return unreadable(lasting, PRIORITY_ANNOTATION, text);
+  if (until === undefined)
+    return value === 0 ? NO_PRIORITY : { value, end: undefined, unreadable: undefined };
   const at = parseMicroTime(until);
-  if (at === undefined) return unreadable(lasting, annotations, PRIORITY_UNTIL_ANNOTATION);
+  if (at === undefined) return unreadable(lasting, PRIORITY_UNTIL_ANNOTATION, until);
   return { value, end: { at, afterwards: lasting }, unreadable: undefined };
 }
 
-function lastingPriority(value: number): Priority {
-  return value === 0 ? NO_PRIORITY : { value, end: undefined, unreadable: undefined };
-}
-
-function unreadable(value: number, annotations: JsonObject, name: string): Priority {
-  return {
-    value,
-    end: undefined,
-    unreadable: `${name}: ${shortened(JSON.stringify(annotations[name]), MAX_SHOWN)}`,
-  };
+function unreadable(value: number, name: string, text: string | undefined): Priority {
+  return { value, end: undefined, unreadable: `${name}: ${shortened(JSON.stringify(text), MAX_SHOWN)}` };
 }
 
 /** Parses an integer. Returns undefined if the text is not an integer, or if the integer has more than 32 bits. */

@@ -1,5 +1,9 @@
 import { type CandidateSource, GROUP } from '../election/model.ts';
-import { type LeaseCandidateVersion, leaseCandidateVersions } from './lease-candidate-version.ts';
+
+/** All versions of the API server's own LeaseCandidate, newest first. */
+const leaseCandidateVersions = ['v1beta1', 'v1alpha2', 'v1alpha1'] as const;
+
+export type LeaseCandidateVersion = (typeof leaseCandidateVersions)[number];
 
 /** Group and version of this project's LeaseCandidate, a custom resource. */
 export const CUSTOM_API_VERSION = `${GROUP}/v1alpha1` as const;

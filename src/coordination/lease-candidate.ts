@@ -1,10 +1,18 @@
 import type { LeaseCandidate, PodReference, StrategyPreference } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
-import { isJsonObject } from '../support/json.ts';
+import type { JsonObject } from '../support/json.ts';
 import { decodePriority } from './candidate-priority.ts';
 import { sourceOf } from './candidate-sources.ts';
 import { CONTAINER_ANNOTATION } from './lease.ts';
-import { annotationsOf, commonText, keptText, specOf, textField, timeField } from './raw-object.ts';
+import {
+  annotationsOf,
+  commonText,
+  keptText,
+  objectsIn,
+  specOf,
+  textField,
+  timeField,
+} from './raw-object.ts';
 
 /**
  * Decodes a LeaseCandidate of any version, by its `apiVersion`. In the API server's own group, v1beta1 and v1alpha2 have
@@ -36,16 +44,16 @@ export function decodeLeaseCandidate(object: KubernetesObject, previous?: LeaseC
     renewTime: timeField(spec, 'renewTime'),
     pingTime: timeField(spec, 'pingTime'),
   };
-  const pod = podOf(metadata['ownerReferences']);
+  const pod = podOf(metadata);
   const leadingContainer = textField(annotationsOf(object), CONTAINER_ANNOTATION) || undefined;
   if (!pod && leadingContainer === undefined) return candidate;
   return { ...candidate, ...(pod && { pod }), ...(leadingContainer !== undefined && { leadingContainer }) };
 }
 
-function podOf(owners: unknown): PodReference | undefined {
-  if (!Array.isArray(owners)) return undefined;
-  const references = owners.filter((owner) => isJsonObject(owner));
-  const pod = references.find((owner) => owner['apiVersion'] === 'v1' && owner['kind'] === 'Pod');
+function podOf(metadata: JsonObject): PodReference | undefined {
+  const pod = objectsIn(metadata, 'ownerReferences').find(
+    ({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Pod',
+  );
   const name = pod && textField(pod, 'name');
   const uid = pod && textField(pod, 'uid');
   return name !== undefined && uid !== undefined ? { name, uid } : undefined;
@@ -54,7 +62,7 @@ function podOf(owners: unknown): PodReference | undefined {
 /** Cached, because most candidates have the same preference. */
 let lastPreference: StrategyPreference & { readonly kind: 'strategy' } = { kind: 'strategy', strategy: '' };
 
-function decodePreference(spec: Readonly<Record<string, unknown>>): StrategyPreference {
+function decodePreference(spec: JsonObject): StrategyPreference {
   const strategies = spec['preferredStrategies'];
   if (!Array.isArray(strategies)) {
     const strategy = textField(spec, 'strategy') ?? '';

@@ -44,10 +44,7 @@ function changedFields(change: LeaseChange): RequestBody {
     case 'prefer':
       return { preferredHolder: change.preferredHolder, strategy: change.strategy };
     case 'fence':
-      return {
-        ...grantFields({ ...change, holder: FENCE }),
-        leaseTransitions: change.leaseTransitions,
-      };
+      return { ...grantFields({ ...change, holder: FENCE }), leaseTransitions: change.leaseTransitions };
     case 'release':
       return grantFields({ holder: '', renewTime: change.renewTime, leaseDurationSeconds: 1 });
     case 'clearPreferredHolder':

@@ -7,6 +7,7 @@ import {
   commonText,
   integerField,
   keptText,
+  objectsIn,
   specOf,
   textField,
   timeField,
@@ -32,15 +33,20 @@ export function asksForEvidence(object: KubernetesObject): boolean {
 /** The annotations for fields that the server drops (rule 14). */
 export const NOTES = { strategy: `${GROUP}/strategy`, preferredHolder: `${GROUP}/preferred-holder` } as const;
 
-/**
- * Decodes a Lease. Never throws: an invalid field counts as not set. The result shares unchanged strings with `previous`.
- */
+/** Decodes a Lease. Never throws: an invalid field counts as not set. Shares unchanged strings with `previous`. */
 export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
   const { metadata } = object;
   const spec = specOf(object);
-  const managedFields = metadata['managedFields'];
+  const owners = specOwnersOf(metadata);
   const holder = textField(spec, 'holderIdentity');
   const isHeld = Boolean(holder) && holder !== FENCE;
+  const isRenewedByCoordinator = isOwned(owners, 'f:renewTime', FIELD_MANAGER);
+  const isRenewedByParticipant = isOwned(owners, 'f:renewTime', PARTICIPANT_FIELD_MANAGER);
+  const isDurationHolders =
+    isOwned(owners, 'f:leaseDurationSeconds', FIELD_MANAGER) ||
+    areOfOne(owners, 'f:renewTime', 'f:leaseDurationSeconds');
+  const isReleasedByParticipant =
+    holder === '' && isOwned(owners, 'f:holderIdentity', PARTICIPANT_FIELD_MANAGER);
   const leadingContainer = textField(annotationsOf(object), CONTAINER_ANNOTATION) || undefined;
   const fields: Lease = {
     namespace: commonText(metadata.namespace ?? '', previous?.namespace),
@@ -50,102 +56,73 @@ export function decodeLease(object: KubernetesObject, previous?: Lease): Lease {
     holderIdentity: keptText(holder, previous?.holderIdentity),
     // client-go treats an empty preferredHolder as not set.
     preferredHolder: textField(spec, 'preferredHolder') || undefined,
-    isPreferredHolderOurs: isOwned(managedFields, 'f:preferredHolder', FIELD_MANAGER),
+    isPreferredHolderOurs: isOwned(owners, 'f:preferredHolder', FIELD_MANAGER),
     strategy: commonText(textField(spec, 'strategy'), previous?.strategy),
     leaseDurationSeconds: integerField(spec, 'leaseDurationSeconds'),
     leaseTransitions: integerField(spec, 'leaseTransitions') ?? 0,
     acquireTime: timeField(spec, 'acquireTime'),
     renewTime: timeField(spec, 'renewTime'),
-    ...(isReleasedByParticipant(spec, managedFields) && { isReleasedByParticipant: true }),
+    ...(isReleasedByParticipant && { isReleasedByParticipant }),
+    ...(isHeld && isRenewedByParticipant && { isRenewedByParticipant }),
+    ...(isHeld && isUnrenewedGrant(spec, owners) && { isUnrenewedGrant: true }),
+    ...(isDurationHolders && { isDurationHolders }),
+    ...(isHeld && areOfOne(owners, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),
     ...(isHeld &&
-      isOwned(managedFields, 'f:renewTime', PARTICIPANT_FIELD_MANAGER) && { isRenewedByParticipant: true }),
-    ...(isHeld && isUnrenewedGrant(spec, managedFields) && { isUnrenewedGrant: true }),
-    ...(isDurationHolders(managedFields) && { isDurationHolders: true }),
-    ...(isHeld &&
-      areOfOne(managedFields, 'f:holderIdentity', 'f:acquireTime') && { isAcquireTimeHolders: true }),
-    ...(isHeld && isAcquireTimeRenewers(managedFields) && { isAcquireTimeRenewers: true }),
+      !isRenewedByCoordinator &&
+      areOfOne(owners, 'f:renewTime', 'f:acquireTime') && { isAcquireTimeRenewers: true }),
     ...(leadingContainer !== undefined && { leadingContainer }),
     ...(asksForEvidence(object) && { asksForEvidence: true }),
   };
   return withNotes(fields, notesOn(object));
 }
 
-function isReleasedByParticipant(spec: JsonObject, managedFields: unknown): boolean {
-  return (
-    textField(spec, 'holderIdentity') === '' &&
-    isOwned(managedFields, 'f:holderIdentity', PARTICIPANT_FIELD_MANAGER)
-  );
+/** A field manager, and the fields of the spec that it owns, by metadata.managedFields. */
+interface SpecOwner {
+  readonly manager: unknown;
+  readonly fields: JsonObject;
 }
+
+function specOwnersOf(metadata: JsonObject): readonly SpecOwner[] {
+  // Not flatMap: with it, the decoding of each event of a Lease takes 20 % longer.
+  const owners: SpecOwner[] = [];
+  for (const { manager, fieldsV1 } of objectsIn(metadata, 'managedFields')) {
+    const fields = isJsonObject(fieldsV1) ? fieldsV1['f:spec'] : undefined;
+    if (isJsonObject(fields)) owners.push({ manager, fields });
+  }
+  return owners;
+}
+
+function isOwned(owners: readonly SpecOwner[], field: string, manager: string): boolean {
+  return owners.some((owner) => owner.manager === manager && field in owner.fields);
+}
+
+/** True if one manager owns both fields of the spec. */
+function areOfOne(owners: readonly SpecOwner[], one: string, other: string): boolean {
+  return owners.some(({ fields }) => one in fields && other in fields);
+}
+
+const GRANTED_FIELDS = ['f:holderIdentity', 'f:renewTime', 'f:acquireTime', 'f:leaseDurationSeconds'];
 
 /**
  * True if the holder has not renewed since the grant. A renewal changes renewTime, so renewTime then differs from
  * acquireTime. If the holder's clock gives the same renewTime, its renewal changes the duration or the ownership of one
  * of these fields.
  */
-function isUnrenewedGrant(spec: JsonObject, managedFields: unknown): boolean {
+function isUnrenewedGrant(spec: JsonObject, owners: readonly SpecOwner[]): boolean {
+  const renewTime = textField(spec, 'renewTime');
   return (
-    textField(spec, 'renewTime') !== undefined &&
-    textField(spec, 'renewTime') === textField(spec, 'acquireTime') &&
-    GRANTED_FIELDS.every(
-      (field) =>
-        isOwned(managedFields, field, FIELD_MANAGER) &&
-        !isOwned(managedFields, field, undefined, FIELD_MANAGER),
-    )
+    renewTime !== undefined &&
+    renewTime === textField(spec, 'acquireTime') &&
+    GRANTED_FIELDS.every((field) => {
+      const ofField = owners.filter(({ fields }) => field in fields);
+      return ofField.length > 0 && ofField.every(({ manager }) => manager === FIELD_MANAGER);
+    })
   );
 }
-
-const GRANTED_FIELDS = ['f:holderIdentity', 'f:renewTime', 'f:acquireTime', 'f:leaseDurationSeconds'];
 
 function notesOn(object: KubernetesObject): LeaseNotes | undefined {
   const annotations = annotationsOf(object);
   const strategy = textField(annotations, NOTES.strategy) || undefined;
   const preferredHolder = textField(annotations, NOTES.preferredHolder) || undefined;
   return strategy === undefined && preferredHolder === undefined ? undefined : { strategy, preferredHolder };
-}
-
-function isDurationHolders(managedFields: unknown): boolean {
-  return (
-    isOwned(managedFields, 'f:leaseDurationSeconds', FIELD_MANAGER) ||
-    areOfOne(managedFields, 'f:renewTime', 'f:leaseDurationSeconds')
-  );
-}
-
-/** True if one manager owns both times, and this manager is not a coordinator of this program. */
-function isAcquireTimeRenewers(managedFields: unknown): boolean {
-  const isOurs = isOwned(managedFields, 'f:renewTime', FIELD_MANAGER);
-  return !isOurs && areOfOne(managedFields, 'f:renewTime', 'f:acquireTime');
-}
-
-/** True if one manager owns both fields of the spec. */
-function areOfOne(managedFields: unknown, one: string, other: string): boolean {
-  return (
-    Array.isArray(managedFields) &&
-    managedFields.some((entry: unknown) => {
-      const spec = specFieldsOf(entry);
-      return spec !== undefined && one in spec && other in spec;
-    })
-  );
-}
-
-function specFieldsOf(entry: unknown): JsonObject | undefined {
-  const fields = isJsonObject(entry) ? entry['fieldsV1'] : undefined;
-  const spec = isJsonObject(fields) ? fields['f:spec'] : undefined;
-  return isJsonObject(spec) ? spec : undefined;
-}
-
-/** True if `manager`, or any manager other than `except`, owns a field of the spec. */
-export function isOwned(
-  managedFields: unknown,
-  field: string,
-  manager: string | undefined,
-  except?: string,
-): boolean {
-  if (!Array.isArray(managedFields)) return false;
-  return managedFields.some((entry: unknown) => {
-    if (!isJsonObject(entry) || entry['manager'] === except) return false;
-    if (manager !== undefined && entry['manager'] !== manager) return false;
-    const fields = entry['fieldsV1'];
-    const spec = isJsonObject(fields) ? fields['f:spec'] : undefined;
-    return isJsonObject(spec) && field in spec;
-  });
 }

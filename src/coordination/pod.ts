@@ -2,8 +2,15 @@ import type { ContainerInstance, EndedInstance, Pod, PodContainer } from '../ele
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject, type JsonObject } from '../support/json.ts';
 import { CONTAINER_ANNOTATION } from './lease.ts';
-import { parseMicroTime } from './micro-time.ts';
-import { annotationsOf, commonText, keptText, specOf, textField } from './raw-object.ts';
+import {
+  annotationsOf,
+  commonText,
+  keptText,
+  objectsIn,
+  specOf,
+  textField,
+  timeField,
+} from './raw-object.ts';
 
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
@@ -40,13 +47,7 @@ export function decodePod(object: KubernetesObject): Pod {
       ...objectsIn(spec, 'containers'),
       ...sidecars,
       ...objectsIn(spec, 'ephemeralContainers'),
-    ].map((container) => {
-      const name = commonText(textField(container, 'name') ?? '', undefined);
-      return containerOf(
-        name,
-        statuses.find((one) => one['name'] === name),
-      );
-    }),
+    ].map((container) => decodeContainer(container, statuses)),
   };
 }
 
@@ -68,15 +69,16 @@ function unreadySince(status: JsonObject): bigint | undefined {
   return condition?.['status'] === 'False' ? timeIn(condition, 'lastTransitionTime') : undefined;
 }
 
-function containerOf(name: string, status: JsonObject = {}): PodContainer {
+function decodeContainer(container: JsonObject, statuses: readonly JsonObject[]): PodContainer {
+  const name = commonText(textField(container, 'name') ?? '', undefined);
+  const status = statuses.find((one) => one['name'] === name) ?? {};
   const { state, lastState } = status;
   const running = isJsonObject(state) && isJsonObject(state['running']) ? state['running'] : undefined;
   const ended = [state, lastState].flatMap((one) => {
     const terminated = isJsonObject(one) ? one['terminated'] : undefined;
     return isJsonObject(terminated) ? [endedInstance(terminated)] : [];
   });
-  const id = textField(status, 'containerID') ?? '';
-  return { name, running: running && instanceOf(id, running), ended };
+  return { name, running: running && instanceOf(textField(status, 'containerID') ?? '', running), ended };
 }
 
 function instanceOf(id: string, fields: JsonObject): ContainerInstance {
@@ -93,12 +95,6 @@ function endedInstance(fields: JsonObject): EndedInstance {
 
 /** The kubelet writes the Unix epoch for an unknown time. */
 function timeIn(fields: JsonObject, name: string): bigint | undefined {
-  const text = textField(fields, name);
-  const time = text === undefined ? undefined : parseMicroTime(text);
+  const time = timeField(fields, name);
   return time === undefined || time <= 0n ? undefined : time;
-}
-
-function objectsIn(fields: JsonObject, name: string): readonly JsonObject[] {
-  const list = fields[name];
-  return Array.isArray(list) ? list.filter((one) => isJsonObject(one)) : [];
 }

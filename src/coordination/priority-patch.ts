@@ -1,6 +1,6 @@
 import { GROUP, type MicroTime } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
-import { isJsonObject } from '../support/json.ts';
+import { isJsonObject, parseJsonObject } from '../support/json.ts';
 import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from './candidate-priority.ts';
 import type { RequestBody } from './lease-patch.ts';
 import { formatMicroTime } from './micro-time.ts';
@@ -9,10 +9,8 @@ import { annotationsOf, textField } from './raw-object.ts';
 /** The annotation that `transfer` and `drain` write, as JSON: the priority that they set, and the priority before. */
 export const PRIORITY_SET_BY_ANNOTATION = `${GROUP}/priority-set-by`;
 
-export type PriorityCommand = 'drain' | 'transfer';
-
 export interface PriorityChange {
-  readonly by: PriorityCommand;
+  readonly by: 'drain' | 'transfer';
   readonly priority: number;
   readonly until: MicroTime;
 }
@@ -23,38 +21,18 @@ interface Annotations {
   readonly until: string | null;
 }
 
-/** The values that a command has written, and the values that it replaced. */
-interface Mark extends Annotations {
-  readonly before: Annotations;
-}
-
-const NOTHING: Annotations = { priority: null, until: null };
-
-/**
- * Returns the JSON merge patch that sets a priority. The patch also stores the former values, so that {@link
- * priorityRemoval} can restore them.
- */
+/** Returns the JSON merge patch that sets a priority and stores the former values for {@link priorityRemoval}. */
 export function priorityPatch(
   object: KubernetesObject,
   { by, priority, until }: PriorityChange,
 ): RequestBody {
-  const present = presentIn(object);
-  const mark = markOn(object);
-  // If an earlier command set the present values, keep the values that it replaced.
-  const before = mark && isSame(mark, present) ? mark.before : present;
   const written: Annotations = { priority: String(priority), until: formatMicroTime(until) };
-  return patchOf(object, written, JSON.stringify({ by, ...written, before }));
+  return patchOf(object, written, JSON.stringify({ by, ...written, before: valuesBefore(object) }));
 }
 
-/**
- * Returns the patch that undoes a command's priority. Keeps values that a user has written since. Undefined if there is
- * nothing to undo.
- */
+/** Returns the patch that undoes a command's priority, if there is one. Keeps values that a user has written since. */
 export function priorityRemoval(object: KubernetesObject): RequestBody | undefined {
-  const mark = markOn(object);
-  if (!mark) return undefined;
-  const present = presentIn(object);
-  return patchOf(object, isSame(mark, present) ? mark.before : present, null);
+  return markOn(object) && patchOf(object, valuesBefore(object), null);
 }
 
 function patchOf(
@@ -72,35 +50,24 @@ function patchOf(
   return { metadata: { uid: object.metadata.uid ?? '', annotations } };
 }
 
-function presentIn(object: KubernetesObject): Annotations {
-  const annotations = annotationsOf(object);
-  return {
-    priority: textField(annotations, PRIORITY_ANNOTATION) ?? null,
-    until: textField(annotations, PRIORITY_UNTIL_ANNOTATION) ?? null,
-  };
+/** Returns the present values. If a command has written them, returns the values that it replaced. */
+function valuesBefore(object: KubernetesObject): Annotations {
+  const { [PRIORITY_ANNOTATION]: priority, [PRIORITY_UNTIL_ANNOTATION]: until } = annotationsOf(object);
+  const present = valuesIn({ priority, until });
+  const mark = markOn(object);
+  const isOfCommand = mark?.priority === present.priority && mark.until === present.until;
+  return isOfCommand ? mark.before : present;
 }
 
-function isSame(a: Annotations, b: Annotations): boolean {
-  return a.priority === b.priority && a.until === b.until;
-}
-
-function markOn(object: KubernetesObject): Mark | undefined {
+/** Returns the values that a command has written, and those that it replaced. An invalid mark has none. */
+function markOn(object: KubernetesObject) {
   const text = textField(annotationsOf(object), PRIORITY_SET_BY_ANNOTATION);
   if (text === undefined) return undefined;
-  const mark = parseJson(text);
-  const { before } = isJsonObject(mark) ? mark : {};
-  return { ...readFrom(mark), before: readFrom(before) };
+  const mark = parseJsonObject(text);
+  return { ...valuesIn(mark), before: valuesIn(mark?.['before']) };
 }
 
-function readFrom(value: unknown): Annotations {
-  if (!isJsonObject(value)) return NOTHING;
-  return { priority: textField(value, 'priority') ?? null, until: textField(value, 'until') ?? null };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function valuesIn(value: unknown): Annotations {
+  const fields = isJsonObject(value) ? value : {};
+  return { priority: textField(fields, 'priority') ?? null, until: textField(fields, 'until') ?? null };
 }

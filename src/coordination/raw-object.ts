@@ -6,10 +6,7 @@ import { parseMicroTime } from './micro-time.ts';
 /** Strings that many objects contain, such as namespaces, versions and names of Leases. */
 const common = new Map<string, string>();
 const MAX_COMMON = 1000;
-/**
- * Maximum characters of a shared string. Shared strings stay in memory longer than their objects. A Kubernetes name has
- * at most 253 characters.
- */
+/** Maximum characters of a shared string, which outlives its objects. A Kubernetes name has at most 253. */
 const LONGEST_COMMON = 256;
 
 /** Returns `known` if it equals `text`. Then only one string stays in memory, not one per event. */
@@ -41,6 +38,12 @@ export function annotationsOf({ metadata }: KubernetesObject): JsonObject {
   return isJsonObject(annotations) ? annotations : {};
 }
 
+/** Returns the objects in a list; empty if the field is not a list. */
+export function objectsIn(fields: JsonObject, name: string): readonly JsonObject[] {
+  const list = fields[name];
+  return Array.isArray(list) ? list.filter((one) => isJsonObject(one)) : [];
+}
+
 /** Returns a field that is a string; undefined if it is absent, null or of another type. */
 export function textField(fields: JsonObject, name: string): string | undefined {
   const value = fields[name];
@@ -56,4 +59,19 @@ export function integerField(fields: JsonObject, name: string): number | undefin
 export function timeField(fields: JsonObject, name: string): MicroTime | undefined {
   const text = textField(fields, name);
   return text === undefined ? undefined : parseMicroTime(text);
+}
+
+/** Returns the managers that own a field such as `['spec', 'holderIdentity']`, according to managedFields. */
+export function ownersOf(object: KubernetesObject | undefined, path: readonly string[]): readonly string[] {
+  if (!object) return [];
+  const owners = objectsIn(object.metadata, 'managedFields').flatMap(({ manager, fieldsV1 }) =>
+    typeof manager === 'string' && hasField(fieldsV1, path) ? [manager] : [],
+  );
+  return [...new Set(owners)].sort();
+}
+
+function hasField(fields: unknown, path: readonly string[]): boolean {
+  let found = fields;
+  for (const name of path) found = isJsonObject(found) ? found[`f:${name}`] : undefined;
+  return found !== undefined;
 }

@@ -6,7 +6,7 @@ import { type ElectionInput, surveyElection } from '../election/view.ts';
 import { describeStatus } from '../inspection/lease-status.ts';
 import { describeLoss } from '../inspection/wording.ts';
 import { messageOf } from '../support/text.ts';
-import { isTrouble } from '../telemetry/election-result.ts';
+import { troubleLevels } from '../telemetry/election-result.ts';
 import { changeEvents, nameCandidates, nameSome } from '../telemetry/lease-event.ts';
 import type { Tell } from './demo-state.ts';
 
@@ -22,7 +22,8 @@ export function createReport(tell: Tell, ownLease: LeaseKey, now: () => Now): Ob
     if (reasons.get(key) === reason && !changesCluster(decision)) return;
     reasons.set(key, reason);
     const about = key === ownLease ? '' : `${key}: `;
-    tell('coordinator', `${reason}: ${about}${describeDecision(decision, input, now())}`, isTrouble(reason));
+    const isTrouble = troubleLevels[reason] === 'warn';
+    tell('coordinator', `${reason}: ${about}${describeDecision(decision, input, now())}`, isTrouble);
   };
 
   return (event) => {

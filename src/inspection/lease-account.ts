@@ -1,4 +1,4 @@
-import { ownersOf } from '../coordination/field-owner.ts';
+import { ownersOf } from '../coordination/raw-object.ts';
 import { decideElection } from '../election/decide.ts';
 import { type Decision, REASONS } from '../election/decision.ts';
 import type { Now } from '../election/model.ts';

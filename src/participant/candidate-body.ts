@@ -1,11 +1,10 @@
 import { PRIORITY_ANNOTATION, PRIORITY_UNTIL_ANNOTATION } from '../coordination/candidate-priority.ts';
 import { type CandidateApiVersion, sourceOf } from '../coordination/candidate-sources.ts';
-import { ownersOf } from '../coordination/field-owner.ts';
 import { PARTICIPANT_FIELD_MANAGER } from '../coordination/lease.ts';
 import type { RequestBody } from '../coordination/lease-patch.ts';
 import { formatMicroTime } from '../coordination/micro-time.ts';
 import { PRIORITY_SET_BY_ANNOTATION } from '../coordination/priority-patch.ts';
-import { annotationsOf, specOf, timeField } from '../coordination/raw-object.ts';
+import { annotationsOf, ownersOf, specOf, timeField } from '../coordination/raw-object.ts';
 import type { MicroTime, PodReference } from '../election/model.ts';
 import type { KubernetesObject } from '../kubernetes/objects.ts';
 

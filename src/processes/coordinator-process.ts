@@ -65,16 +65,16 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
   });
   const { controller, lock, lockRefusal, otherLocks } = coordinator;
   statusPage?.watch(coordinator);
-  metrics.scheduler.watch(controller.scheduler);
-  metrics.survey.watch((known) => controller.survey(known));
   if (lock) metrics.lock.changed(lock.state);
-  metrics.lock.watch({
-    others: () => otherLocks().length,
-    isRefused: () => lockRefusal() !== undefined,
+  metrics.watch({
+    scheduler: controller.scheduler,
+    survey: (known) => controller.survey(known),
+    lastHeard: (resource) => controller.lastHeard(resource),
+    otherLocks: () => otherLocks().length,
+    isLockRefused: () => lockRefusal() !== undefined,
   });
   if (settings.leaseMetrics)
     registerLeaseMetrics(metrics.registry, () => unhurried(controller.elections(), clock));
-  metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
 
   const server =
     settings.listen &&

@@ -9,7 +9,7 @@ import { type ElectionInput, showsElection, standingsIn, surveyElection } from '
 import { assumeAnswers, describeStatus, rank, verdictOn } from '../inspection/lease-status.ts';
 import type { Clock } from '../support/clock.ts';
 import { DeadlineHeap } from '../support/deadline-heap.ts';
-import { isStep, troubleLevel } from '../telemetry/election-result.ts';
+import { electionSteps, troubleLevels } from '../telemetry/election-result.ts';
 import { type LeaseEntry, pageJson, type Tone, wallMs } from './wire.ts';
 
 export type LeaseSource = Pick<ElectionController, 'coordinatedLeases' | 'gather'>;
@@ -139,11 +139,12 @@ export function describeLease(input: ElectionInput, now: Now, wallOffsetMs: numb
   return { entry, until: earliestAfter(now.monotonic, ends) };
 }
 
-export function toneOf(entry: Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>): Tone {
-  const { isUnled, isHeld, reason, preferredHolder } = entry;
-  const trouble = troubleLevel(reason);
+type ToneFacts = Pick<LeaseEntry, 'isUnled' | 'isHeld' | 'reason' | 'preferredHolder'>;
+
+export function toneOf({ isUnled, isHeld, reason, preferredHolder }: ToneFacts): Tone {
+  const trouble = troubleLevels[reason];
   if (isUnled) return 'bad';
   if (trouble === 'warn') return 'warn';
-  if (isStep(reason) || preferredHolder !== '') return 'busy';
+  if (electionSteps.has(reason) || preferredHolder !== '') return 'busy';
   return isHeld && trouble === undefined ? 'good' : 'quiet';
 }

@@ -1,31 +1,18 @@
 import type { Registry } from 'prom-client';
 import type { WatchedResource } from '../controller/controller-event.ts';
+import type { ApiCallObservation } from '../kubernetes/client.ts';
 import type { ReflectorErrorContext, ReflectorObservation } from '../kubernetes/reflector.ts';
 import type { Clock, Instant } from '../support/clock.ts';
-import { instrumentsOf } from './instruments.ts';
+import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 
-/** A completed call to the API server. A watch counts as completed when its answer begins. */
-export interface ApiCall {
-  readonly method: string;
-  /** The Kubernetes verb: get, list, watch, create, ... */
-  readonly verb: string;
-  /** `error` if there was no complete answer. */
-  readonly status: number | 'error';
-  readonly durationMs: number;
-}
-
+type WatchEnd = Extract<ReflectorObservation, { type: 'watchEnded' }>['how'];
 type FailingStep = ReflectorErrorContext['during'] | 'discovery';
 const RESOURCES: readonly WatchedResource[] = ['leases', 'leasecandidates'];
 const FAILING_STEPS: readonly FailingStep[] = ['discovery', 'list', 'watch', 'decode', 'callback'];
-const WATCH_ENDS: readonly Extract<ReflectorObservation, { type: 'watchEnded' }>['how'][] = [
-  'closed',
-  'aborted',
-  'stalled',
-  'failed',
-];
+const WATCH_ENDS: readonly WatchEnd[] = ['closed', 'aborted', 'stalled', 'failed'];
 const REQUEST_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-export function createApiMetrics(registry: Registry, clock: Clock) {
+export function createApiMetrics(registry: Registry, sources: ScrapeSources, clock: Clock) {
   const { counter, gauge, histogram } = instrumentsOf(registry);
   const requests = counter(
     'rest_client_requests_total',
@@ -55,21 +42,20 @@ export function createApiMetrics(registry: Registry, clock: Clock) {
   );
   const startedAt = clock.now();
   const heardAt = new Map<WatchedResource, Instant>();
-  let lastHeard: (resource: WatchedResource) => Instant | undefined = () => undefined;
   gauge(
     'cle_reflector_staleness_seconds',
     'Time since the server last sent data about a resource, or since the start; bookmarks arrive about once a minute',
     ['resource'],
     (staleness) => {
       for (const resource of RESOURCES) {
-        const at = lastHeard(resource) ?? heardAt.get(resource) ?? startedAt;
+        const at = sources.lastHeard?.(resource) ?? heardAt.get(resource) ?? startedAt;
         heardAt.set(resource, at);
         staleness.set({ resource }, (clock.now() - at) / 1000);
       }
     },
   );
   return {
-    called({ method, verb, status, durationMs }: ApiCall) {
+    called({ method, verb, status, durationMs }: Omit<ApiCallObservation, 'resource'>) {
       // client-go uses this code for a request without an answer.
       requests.inc({ code: status === 'error' ? '<error>' : status, method });
       requestSeconds.observe({ verb }, durationMs / 1000);
@@ -80,10 +66,6 @@ export function createApiMetrics(registry: Registry, clock: Clock) {
     },
     reflectorFailed({ path, during }: { readonly path: string; readonly during: FailingStep }) {
       failures.inc({ resource: path.slice(path.lastIndexOf('/') + 1), during });
-    },
-    /** Sets the function that returns when the server last sent data about `resource`. It is called for each scrape. */
-    watchStaleness(ask: typeof lastHeard) {
-      lastHeard = ask;
     },
   };
 }

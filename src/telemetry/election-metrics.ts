@@ -3,7 +3,7 @@ import type { ElectionsSurvey, SurveyedElection } from '../controller/elections-
 import { type Action, type Reason, reasons } from '../election/decision.ts';
 import type { Clock, Instant } from '../support/clock.ts';
 import { electionResults } from './election-result.ts';
-import { instrumentsOf } from './instruments.ts';
+import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 
 /** Buckets of durations: from a decision without a wait to an election that takes a minute. */
 export const ELECTION_BUCKETS_SECONDS = [
@@ -83,36 +83,20 @@ export function createElectionMetrics(registry: Registry) {
   };
 }
 
-/** Surveys the Leases. Its argument is the redundancy from the last survey. */
-type Survey = (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
-
-/**
- * Maximum age of a reused survey, in milliseconds. All gauges of a scrape use the same survey, and many scrapers do not
- * increase the cost.
- */
+/** Maximum age of a reused survey, in milliseconds: the gauges of a scrape, and many scrapers, share one. */
 const SURVEY_AGE_MS = 1000;
 
 /** Registers the gauges over all Leases in `registry`. Each scrape surveys the Leases. */
-export function createSurveyMetrics(registry: Registry, clock: Clock) {
+export function registerSurveyMetrics(registry: Registry, sources: ScrapeSources, clock: Clock): void {
   const { gauge } = instrumentsOf(registry);
-  let ask: Survey | undefined;
   let last: { readonly at: Instant; readonly survey: ElectionsSurvey; readonly oldestMs: number } | undefined;
   /** When a survey first found a Lease without a leader. Only for Leases whose loss this process did not see. */
   let foundUnled = new Map<string, Instant>();
 
-  let asking: Promise<typeof last> | undefined;
-
-  async function current() {
-    if (!ask || (last && clock.now() - last.at < SURVEY_AGE_MS)) return last;
-    asking ??= look(ask).finally(() => {
-      asking = undefined;
-    });
-    return await asking;
-  }
-
-  async function look(surveyAll: Survey) {
+  const current = sharedWhileRunning(async () => {
+    if (!sources.survey || (last && clock.now() - last.at < SURVEY_AGE_MS)) return last;
     const at = clock.now();
-    const survey = await surveyAll(last?.survey.redundancy);
+    const survey = await sources.survey(last?.survey.redundancy);
     const found = new Map<string, Instant>();
     let oldest = at;
     for (const { key, since } of survey.unled) {
@@ -122,7 +106,7 @@ export function createSurveyMetrics(registry: Registry, clock: Clock) {
     foundUnled = found;
     last = { at, survey, oldestMs: at - oldest };
     return last;
-  }
+  });
 
   function total(name: string, help: string, read: (now: NonNullable<typeof last>) => number) {
     gauge(name, help, [], async (totals) => {
@@ -166,12 +150,6 @@ export function createSurveyMetrics(registry: Registry, clock: Clock) {
       }
     },
   );
-  return {
-    /** Sets the function that surveys the Leases. */
-    watch(survey: Survey): void {
-      ask = survey;
-    },
-  };
 }
 
 /**
@@ -183,26 +161,20 @@ export function registerLeaseMetrics(
   elections: () => Iterable<SurveyedElection> | AsyncIterable<SurveyedElection>,
 ): void {
   const { gauge } = instrumentsOf(registry);
-  let looking: Promise<void> | undefined;
   // One survey sets all three gauges. Concurrent scrapes share it.
-  const collect = (): Promise<void> => {
-    looking ??= lookAtAll().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
-  async function lookAtAll(): Promise<void> {
+  const collect = sharedWhileRunning(async () => {
     for (const each of [infos, leaders, candidates]) each.reset();
     for await (const { input, tenure, standings, reason = '' } of elections()) {
       const { lease } = input;
-      const name = nameOf(input);
+      // Do not use the label `namespace`: Prometheus adds it for the scraped pod and would rename ours.
+      const name = { lease_namespace: input.namespace, lease: input.name };
       const holder = tenure.kind === 'held' ? tenure.holder : '';
       const preferred_holder = lease?.preferredHolder ?? '';
       infos.set({ ...name, holder, preferred_holder, strategy: lease?.strategy ?? '', reason }, 1);
       leaders.set(name, tenure.kind === 'held' ? 1 : 0);
       for (const { state } of standings) candidates.inc({ ...name, state });
     }
-  }
+  });
   const labelNames = ['lease_namespace', 'lease'] as const;
   const infos = gauge(
     'cle_lease_info',
@@ -224,7 +196,13 @@ export function registerLeaseMetrics(
   );
 }
 
-/** Do not use the label `namespace`: Prometheus adds it for the scraped pod and would rename ours. */
-function nameOf({ namespace, name }: SurveyedElection['input']) {
-  return { lease_namespace: namespace, lease: name };
+/** Returns a function that runs `work`. Calls during a run share it and its result. */
+function sharedWhileRunning<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }

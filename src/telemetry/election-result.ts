@@ -1,12 +1,5 @@
 import { unledSince } from '../controller/elections-survey.ts';
-import {
-  type Action,
-  type Decision,
-  grantOf,
-  isLeaseWrite,
-  preferredBy,
-  type Reason,
-} from '../election/decision.ts';
+import { type Decision, grantOf, isLeaseWrite, preferredBy, type Reason } from '../election/decision.ts';
 import type { Instant } from '../election/model.ts';
 import { parseVersion, strategies } from '../election/strategies.ts';
 import { type ElectionInput, surveyTenure } from '../election/view.ts';
@@ -19,15 +12,7 @@ const GRANTED = [
   'FormerHolderAnswered',
 ] as const;
 
-/**
- * The results of elections, each with the reasons of its decisions.
- * - granted: a candidate got the Lease.
- * - revised: another candidate got the Lease, before its new holder had taken it up.
- * - preferred: the coordinator asked the valid holder to yield to a better candidate.
- * - delegated: the strategy belongs to another controller, and the Lease names it.
- * - undecided: no candidate can be elected. Counted when this begins.
- * - failed: a candidate was elected, but the write of the Lease failed and is retried.
- */
+/** The results of elections, each with the reasons of its decisions. The help of `cle_elections_total` explains them. */
 export const electionResults = {
   granted: GRANTED,
   revised: ['GrantRevised'],
@@ -48,22 +33,7 @@ export function resultOf(decision: Decision): Exclude<ElectionResult, 'undecided
   return isDelegation ? 'delegated' : undefined;
 }
 
-export function isUndecided(reason: Reason): boolean {
-  const undecided: readonly Reason[] = electionResults.undecided;
-  return undecided.includes(reason);
-}
-
-/** Returns the former holder of a granted Lease; undefined if it is not known. */
-export function formerHolderOf(decision: Decision, { memory }: ElectionInput): string | undefined {
-  const grant = grantOf(decision);
-  const released = decision.reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
-  return grant && (released ?? grant.former);
-}
-
-/**
- * Whether OldestEmulationVersion chose a candidate although a newer candidate, with at least the same priority, could
- * lead.
- */
+/** Whether OldestEmulationVersion chose a candidate although a newer one, with at least its priority, could lead. */
 export function isSkewPrevention(decision: Decision): boolean {
   const { outcome, standings } = decision;
   const elected = grantOf(decision)?.holder ?? preferredBy(decision);
@@ -80,16 +50,6 @@ export function isSkewPrevention(decision: Decision): boolean {
   });
 }
 
-export interface ElectionTimes {
-  /** From the moment when an election is needed and possible, to the decision. */
-  readonly needToDecisionMs: number;
-  /**
-   * From the expiry to the new holder. If no candidate was electable at the expiry, from the first electable candidate.
-   * Undefined without an expiry.
-   */
-  readonly expiryToHolderMs: number | undefined;
-}
-
 /** The last time at which no election was needed, or no election was possible. */
 interface Rest {
   readonly at: Instant;
@@ -103,33 +63,31 @@ interface Course {
   readonly decidedAt: Instant;
 }
 
-/**
- * Measures the duration of elections, from the moment when they are needed. Measures one election at a time for each
- * Lease.
- */
+/** Measures elections from the moment when they are needed, one at a time for each Lease. */
 export function createElectionTimer() {
   const courses = new Map<string, Course>();
   return {
     decided(key: string, decision: Decision, input: ElectionInput, at: Instant): void {
       const { rest, neededSince } = courses.get(key) ?? {};
       const isWaiting = decision.reason === 'AwaitingAcks' || decision.reason === 'FirstElectionSettling';
-      const isOn = isWaiting || elects(decision);
-      courses.set(
-        key,
-        isOn
-          ? { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at }
-          : { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at },
-      );
+      if (isWaiting || elects(decision))
+        courses.set(key, { rest, neededSince: neededSince ?? needSince(rest, input, at), decidedAt: at });
+      else courses.set(key, { rest: restAt(decision, input, at), neededSince: undefined, decidedAt: at });
     },
-    applied(key: string, decision: Decision, input: ElectionInput, at: Instant): ElectionTimes | undefined {
+    /** Returns the durations of an election that is over. */
+    applied(key: string, decision: Decision, input: ElectionInput, at: Instant) {
       const course = courses.get(key);
       if (!elects(decision) || !course) return undefined;
       courses.set(key, { rest: { at, isFruitless: false }, neededSince: undefined, decidedAt: at });
       const { rest, neededSince = course.decidedAt, decidedAt } = course;
       const expiredAt = decision.reason === 'LeaseExpired' ? vacantSince(input, decidedAt) : undefined;
       return {
+        /** From the moment when an election was needed and possible, to the decision. */
         needToDecisionMs: decidedAt - neededSince,
-        // An election may have been needed before the expiry, because of a better candidate.
+        /**
+         * From the expiry, or from the first electable candidate after it, to the new holder. Undefined without an expiry.
+         * An election may have been needed before the expiry, because of a better candidate.
+         */
         expiryToHolderMs:
           expiredAt === undefined ? undefined : at - Math.max(expiredAt, rest ? neededSince : expiredAt),
       };
@@ -155,7 +113,7 @@ function needSince(rest: Rest | undefined, input: ElectionInput, at: Instant): I
 }
 
 /** Reasons that users should know about, with their log level: a warning if an operator must act. */
-const TROUBLES: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
+export const troubleLevels: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
   PreemptionBackoff: 'warn',
   HolderHidden: 'warn',
   WritesIgnored: 'warn',
@@ -170,7 +128,7 @@ const TROUBLES: Readonly<Partial<Record<Reason, 'info' | 'warn'>>> = {
 };
 
 /** Steps of an election, such as a retry. A problem neither begins nor ends with them. */
-const STEPS: ReadonlySet<Reason> = new Set<Reason>([
+export const electionSteps: ReadonlySet<Reason> = new Set<Reason>([
   'FirstElectionSettling',
   'RevisionPending',
   'BetterCandidate',
@@ -181,48 +139,23 @@ const STEPS: ReadonlySet<Reason> = new Set<Reason>([
   'AwaitingAcks',
 ]);
 
-/** Returns the log level for this reason; undefined if there is nothing to report. */
-export function troubleLevel(reason: Reason): 'info' | 'warn' | undefined {
-  return TROUBLES[reason];
-}
-
-/** Whether an operator must act on a Lease with this reason. */
-export function isTrouble(reason: Reason): boolean {
-  return TROUBLES[reason] === 'warn';
-}
-
-export function isStep(reason: Reason): boolean {
-  return STEPS.has(reason);
-}
-
-/** The problem that a decision begins or ends; undefined if there is none. */
-interface TroubleChange {
-  /** The strategy that the candidates agree on again. */
-  readonly resolvedTo: string | undefined;
-  readonly began: 'info' | 'warn' | undefined;
-}
-
-const NOTHING: TroubleChange = { resolvedTo: undefined, began: undefined };
-
-/**
- * Detects when a problem of a Lease begins, and when its candidates agree on a strategy again. Reports each change
- * once.
- */
+/** Detects once when a problem of a Lease begins, and when its candidates agree on a strategy again. */
 export class TroubleWatch {
   readonly #told = new Map<string, string>();
   readonly #conflicting = new Set<string>();
 
-  decided(key: string, { reason, outcome, conflict = '' }: Decision): TroubleChange {
-    if (isStep(reason)) return NOTHING;
-    let resolvedTo: string | undefined;
+  /** Returns the level of a problem that begins, and the strategy that the candidates agree on again. */
+  decided(key: string, { reason, outcome, conflict = '' }: Decision) {
+    if (electionSteps.has(reason)) return {};
+    const isAgreed = 'strategy' in outcome;
     if (reason === 'StrategyConflict') this.#conflicting.add(key);
-    else if ('strategy' in outcome && this.#conflicting.delete(key)) resolvedTo = outcome.strategy;
-    const level = troubleLevel(reason);
+    const resolvedTo = isAgreed && this.#conflicting.delete(key) ? outcome.strategy : undefined;
+    const level = troubleLevels[reason];
     const trouble = `${reason} ${conflict}`;
-    const isNew = level !== undefined && this.#told.get(key) !== trouble;
+    if (this.#told.get(key) === trouble) return { resolvedTo };
     if (level === undefined) this.#told.delete(key);
     else this.#told.set(key, trouble);
-    return { resolvedTo, began: isNew ? level : undefined };
+    return { resolvedTo, began: level };
   }
 
   /** Call this after the Lease was granted. If the same problem occurs again, it counts as new. */
@@ -234,12 +167,6 @@ export class TroubleWatch {
     this.#told.delete(key);
     this.#conflicting.delete(key);
   }
-}
-
-/** `PingCandidate a`, `UpdateLease grant`, `CreateLease` */
-export function describeAction(action: Action): string {
-  if ('name' in action) return `${action.kind} ${action.name}`;
-  return action.kind === 'UpdateLease' ? `${action.kind} ${action.change.kind}` : action.kind;
 }
 
 function elects(decision: Decision): boolean {

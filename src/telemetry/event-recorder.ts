@@ -1,11 +1,12 @@
 import { FIELD_MANAGER } from '../coordination/lease.ts';
+import { leaseKey } from '../coordination/lease-key.ts';
 import { formatSeconds } from '../coordination/micro-time.ts';
 import type { MicroTime } from '../election/model.ts';
 import type { ApiRequest, KubernetesClient } from '../kubernetes/client.ts';
 import { hasStatus } from '../kubernetes/errors.ts';
 import { type Clock, type Instant, sleep, within } from '../support/clock.ts';
 import type { LeaseEvent } from './lease-event.ts';
-import { createRecentMap, fullBucket, type TokenBucket, takeToken } from './log-budget.ts';
+import { createRateLimits, createRecentMap, createTokenBucket } from './log-budget.ts';
 import type { EventResult } from './metrics.ts';
 
 interface EventRecorderParts {
@@ -19,8 +20,7 @@ interface EventRecorderParts {
   readonly onFailure: (error: unknown) => void;
 }
 
-interface Recorded {
-  readonly event: LeaseEvent;
+interface Recorded extends LeaseEvent {
   readonly time: MicroTime;
 }
 
@@ -42,13 +42,12 @@ const MAX_NAME = 253;
  * Creates a recorder that writes core/v1 Events in the background, one at a time. `kubectl describe lease` shows them.
  * Namespaces take turns. Events of one namespace stay in order.
  */
-export function createEventRecorder(parts: EventRecorderParts) {
-  const { client, clock, onEnd, onFailure } = parts;
+export function createEventRecorder({ client, clock, host, onEnd, onFailure }: EventRecorderParts) {
   const correlator = createEventCorrelator();
   const closing = new AbortController();
   const stopping = new AbortController();
-  const waiting = new EventBacklog<Recorded>(MAX_WAITING);
-  let bucket = fullBucket(RATE, clock.now());
+  const waiting = new EventBacklog();
+  const takeToken = createTokenBucket(RATE, clock.now());
   let lastSuffix = 0n;
   let writing: Promise<void> | undefined;
 
@@ -64,9 +63,9 @@ export function createEventRecorder(parts: EventRecorderParts) {
     writing = undefined;
   }
 
-  async function writeOrTell(recorded: Recorded): Promise<void> {
+  async function writeOrTell(event: Recorded): Promise<void> {
     try {
-      await write(recorded);
+      await write(event);
       onEnd('written');
     } catch (error) {
       onEnd('failed');
@@ -76,21 +75,19 @@ export function createEventRecorder(parts: EventRecorderParts) {
 
   async function untilAllowed(): Promise<void> {
     for (;;) {
-      const taken = takeToken(bucket, RATE, clock.now());
-      bucket = taken.bucket;
-      if (taken.waitMs === 0 || stopping.signal.aborted) return;
-      await sleep(clock, taken.waitMs, stopping.signal);
+      const waitMs = takeToken(clock.now());
+      if (waitMs === 0 || stopping.signal.aborted) return;
+      await sleep(clock, waitMs, stopping.signal);
     }
   }
 
-  async function write(recorded: Recorded): Promise<void> {
-    const { event } = recorded;
+  async function write(event: Recorded): Promise<void> {
     const repeated = correlator.repeatedBy(event);
     if (repeated) {
       try {
         const count = repeated.count + 1;
-        await send(countUp(recorded, repeated.name, count));
-        correlator.written(event, { ...repeated, count });
+        await send(countUp(event, repeated.name, count));
+        correlator.written(event, repeated.name, count);
         return;
       } catch (error) {
         if (!hasStatus(error, 404)) throw error;
@@ -101,8 +98,8 @@ export function createEventRecorder(parts: EventRecorderParts) {
     const now = clock.wallTime() * 1000n;
     lastSuffix = now > lastSuffix ? now : lastSuffix + 1n;
     const name = eventName(event.lease.name, lastSuffix.toString(16));
-    await send(create(recorded, name, parts.host));
-    correlator.written(event, { name, count: 1 });
+    await send(create(event, name, host));
+    correlator.written(event, name, 1);
   }
 
   async function send(request: ApiRequest): Promise<void> {
@@ -121,8 +118,11 @@ export function createEventRecorder(parts: EventRecorderParts) {
         onEnd('dropped');
         return;
       }
-      const { namespace } = event.lease;
-      if (waiting.push(namespace, { event, time: clock.wallTime() }) === 'dropped') onEnd('dropped');
+      waiting.push({ ...event, time: clock.wallTime() });
+      if (waiting.size > MAX_WAITING) {
+        waiting.dropLatestOfLongest();
+        onEnd('dropped');
+      }
       writing ??= writeAll();
     },
     /** Stops accepting Events. Writes the queued ones for at most 2 s. */
@@ -135,33 +135,22 @@ export function createEventRecorder(parts: EventRecorderParts) {
   };
 }
 
-interface WrittenEvent {
-  readonly name: string;
-  readonly count: number;
-}
-
 /** Maximum number of remembered keys. A forgotten Event is written as a new one. */
 const REMEMBERED = 4096;
 
 const LEASE_RATE = { burst: 25, perSecond: 1 / 300 };
 
-/**
- * Limits Events like client-go's recorder: equal Events increase the count of one Event, and each Lease has a rate limit.
- */
+/** Limits Events like client-go's recorder: equal Events increase one count, and each Lease has a rate limit. */
 export function createEventCorrelator() {
-  const buckets = createRecentMap<TokenBucket>(REMEMBERED);
-  const events = createRecentMap<WrittenEvent>(REMEMBERED);
+  const takeToken = createRateLimits(LEASE_RATE, REMEMBERED);
+  const events = createRecentMap<{ readonly name: string; readonly count: number }>(REMEMBERED);
   return {
     /** Uses one token of the Lease's rate limit. Returns whether the Event may be written. */
-    admits({ lease }: LeaseEvent, at: Instant): boolean {
-      const key = `${lease.namespace}/${lease.name}`;
-      const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(LEASE_RATE, at), LEASE_RATE, at);
-      buckets.set(key, bucket);
-      return waitMs === 0;
-    },
+    admits: ({ lease }: LeaseEvent, at: Instant): boolean =>
+      takeToken(leaseKey(lease.namespace, lease.name), at),
     /** Returns the earlier Event with the same content; undefined if there is none. */
-    repeatedBy: (event: LeaseEvent): WrittenEvent | undefined => events.get(keyOf(event)),
-    written: (event: LeaseEvent, written: WrittenEvent): void => events.set(keyOf(event), written),
+    repeatedBy: (event: LeaseEvent) => events.get(keyOf(event)),
+    written: (event: LeaseEvent, name: string, count: number) => events.set(keyOf(event), { name, count }),
     /** Forgets an Event that the server has deleted. By default, the server does so after an hour. */
     gone: (event: LeaseEvent): void => events.delete(keyOf(event)),
   };
@@ -171,8 +160,7 @@ function keyOf({ lease, type, reason, message }: LeaseEvent): string {
   return [lease.namespace, lease.name, lease.uid, type, reason, message].join('\n');
 }
 
-function create({ event, time }: Recorded, name: string, host: string): ApiRequest {
-  const { lease, type, reason, message } = event;
+function create({ lease, type, reason, message, time }: Recorded, name: string, host: string): ApiRequest {
   const { namespace } = lease;
   const timestamp = formatSeconds(time);
   return {
@@ -196,10 +184,10 @@ function create({ event, time }: Recorded, name: string, host: string): ApiReque
   };
 }
 
-function countUp({ event, time }: Recorded, name: string, count: number): ApiRequest {
+function countUp({ lease, time }: Recorded, name: string, count: number): ApiRequest {
   return {
     method: 'PATCH',
-    path: `${eventsPath(event.lease.namespace)}/${encodeURIComponent(name)}`,
+    path: `${eventsPath(lease.namespace)}/${encodeURIComponent(name)}`,
     contentType: 'application/merge-patch+json',
     body: { count, lastTimestamp: formatSeconds(time) },
   };
@@ -219,49 +207,38 @@ function isNamespaceGoing(error: unknown): boolean {
   return hasStatus(error, 404) || (hasStatus(error, 403) && error.message.includes('is being terminated'));
 }
 
-/** A queue in which namespaces take turns. If it is full, it drops an item of the namespace with the most items. */
-class EventBacklog<T> {
-  readonly #most: number;
+/** A queue in which namespaces take turns. */
+class EventBacklog {
   /** In the order of their turns. No list is empty. */
-  readonly #byNamespace = new Map<string, T[]>();
-  #size = 0;
+  readonly #byNamespace = new Map<string, Recorded[]>();
+  size = 0;
 
-  /** @param most the maximum length of the queue */
-  constructor(most: number) {
-    this.#most = most;
+  push(event: Recorded): void {
+    const { namespace } = event.lease;
+    const events = this.#byNamespace.get(namespace) ?? [];
+    events.push(event);
+    this.#byNamespace.set(namespace, events);
+    this.size++;
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
-  push(namespace: string, item: T): 'kept' | 'dropped' {
-    const items = this.#byNamespace.get(namespace) ?? [];
-    items.push(item);
-    this.#byNamespace.set(namespace, items);
-    this.#size++;
-    if (this.#size <= this.#most) return 'kept';
-    this.#dropLatestOfLongest();
-    return 'dropped';
-  }
-
-  shift(): T | undefined {
-    for (const [namespace, items] of this.#byNamespace) {
+  shift(): Recorded | undefined {
+    for (const [namespace, events] of this.#byNamespace) {
       this.#byNamespace.delete(namespace);
-      const item = items.shift();
-      if (items.length > 0) this.#byNamespace.set(namespace, items);
-      this.#size--;
-      return item;
+      const event = events.shift();
+      if (events.length > 0) this.#byNamespace.set(namespace, events);
+      this.size--;
+      return event;
     }
     return undefined;
   }
 
-  #dropLatestOfLongest(): void {
+  /** Drops an event of the namespace with the most events. */
+  dropLatestOfLongest(): void {
     let [longest = ['', []]] = this.#byNamespace;
     for (const entry of this.#byNamespace) if (entry[1].length > longest[1].length) longest = entry;
-    const [namespace, items] = longest;
-    items.pop();
-    if (items.length === 0) this.#byNamespace.delete(namespace);
-    this.#size--;
+    const [namespace, events] = longest;
+    events.pop();
+    if (events.length === 0) this.#byNamespace.delete(namespace);
+    this.size--;
   }
 }

@@ -1,4 +1,24 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { WatchedResource } from '../controller/controller-event.ts';
+import type { ElectionsSurvey } from '../controller/elections-survey.ts';
+import type { RequestRoom } from '../controller/order-and-limit.ts';
+import type { Instant } from '../support/clock.ts';
+
+/** What gauges read at each scrape. A source is absent until its part of the program exists. */
+export interface ScrapeSources {
+  readonly scheduler?: {
+    readonly depth: number;
+    readonly room: Pick<RequestRoom, 'limit' | 'inFlight' | 'waiting'>;
+  };
+  /** Surveys the Leases. Its argument is the redundancy from the last survey. */
+  readonly survey?: (known: ElectionsSurvey['redundancy'] | undefined) => Promise<ElectionsSurvey>;
+  /** Returns when the server last sent data about a resource. */
+  readonly lastHeard?: (resource: WatchedResource) => Instant | undefined;
+  /** Number of locks that other coordinators hold in other namespaces. */
+  readonly otherLocks?: () => number;
+  /** Whether this replica does not coordinate because `lockNamespace` is not allowed (rule 10). */
+  readonly isLockRefused?: () => boolean;
+}
 
 type LabelValues<L extends string> = Readonly<Record<L, readonly string[]>>;
 
@@ -30,7 +50,7 @@ export function instrumentsOf(registry: Registry) {
     ): Histogram<L> {
       const labelNames = labelsOf(values);
       const histogram = new Histogram({ name, help, labelNames, buckets: [...buckets], registers });
-      if (labelNames.length > 0) for (const labels of combinations(values)) histogram.zero(labels);
+      for (const labels of combinations(values)) histogram.zero(labels);
       return histogram;
     },
   };

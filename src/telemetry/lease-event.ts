@@ -1,16 +1,14 @@
 import {
   type Action,
-  type CandidateAccount,
   type Decision,
   explainCandidates,
-  grantOf,
   REASONS,
   type Reason,
   rankCandidates,
 } from '../election/decision.ts';
+import type { Grant } from '../election/lease-memory.ts';
 import type { Lease } from '../election/model.ts';
 import type { ElectionInput } from '../election/view.ts';
-import { formerHolderOf } from './election-result.ts';
 
 /** Event reasons that are not reasons of decisions. */
 type EventReason =
@@ -42,10 +40,7 @@ export function changeEvents(
   input: ElectionInput,
   written: Lease | undefined,
 ): readonly LeaseEvent[] {
-  const at = {
-    ...referTo(input),
-    ...(written && { uid: written.uid, resourceVersion: written.resourceVersion }),
-  };
+  const at = referTo(input, written);
   return decision.actions.flatMap((action) => {
     const told = describeAction(action, decision, input);
     return told ? [{ lease: at, ...told }] : [];
@@ -64,21 +59,18 @@ export function troubleEvent(decision: Decision, input: ElectionInput, level: 'i
 
 /** Returns the Event for a Lease whose candidates agree on a strategy again. */
 export function resolutionEvent(strategy: string, input: ElectionInput): LeaseEvent {
-  const message = `The candidates agree on ${strategy} again`;
-  return { lease: referTo(input), type: 'Normal', reason: 'StrategyResolved', message };
+  return {
+    lease: referTo(input),
+    ...normal('StrategyResolved', `The candidates agree on ${strategy} again`),
+  };
 }
 
 /** Maximum number of candidates that logs and Events name. They count the others (rule 9). */
 export const MAX_NAMED = 10;
 
-interface NamedCandidates {
-  readonly named: readonly CandidateAccount[];
-  readonly more: number;
-}
-
 /** Names the first candidates of a decision, in the order of {@link rankCandidates}. */
-export function nameCandidates(decision: Decision, most = MAX_NAMED): NamedCandidates {
-  const standings = rankCandidates(decision, most);
+export function nameCandidates(decision: Decision) {
+  const standings = rankCandidates(decision, MAX_NAMED);
   const named = explainCandidates({ ...decision, standings });
   return { named, more: decision.standings.length - named.length };
 }
@@ -92,63 +84,61 @@ export function nameSome(words: readonly string[]): string {
 
 type Told = Pick<LeaseEvent, 'type' | 'reason' | 'message'>;
 
+function normal(reason: LeaseEvent['reason'], message: string): Told {
+  return { type: 'Normal', reason, message };
+}
+
 function describeAction(action: Action, decision: Decision, input: ElectionInput): Told | undefined {
   if (action.kind === 'PingCandidate') return undefined;
   if (action.kind === 'DeleteCandidate') {
     const message = `Deleted candidate ${action.name}, which has not renewed for long and answers no ping`;
-    return { type: 'Normal', reason: 'CandidateCollected', message };
+    return normal('CandidateCollected', message);
   }
-  if (grantOf(decision)) return describeGrant(decision, input);
-  if (action.kind === 'CreateLease') return describeDelegation(decision, action.strategy);
+  if (action.kind === 'CreateLease') {
+    const { grant, strategy } = action;
+    return grant ? describeGrant(grant, decision, input) : describeDelegation(decision, strategy);
+  }
   const { change } = action;
+  const { holderIdentity: holder = '', preferredHolder = '' } = input.lease ?? {};
   switch (change.kind) {
-    case 'prefer':
-      return {
-        type: 'Normal',
-        reason: 'PreferredHolderSet',
-        message: `${input.lease?.holderIdentity ?? ''} is asked to yield to ${change.preferredHolder} under ${change.strategy}${forPriority(decision, change.preferredHolder, input.lease?.holderIdentity)}`,
-      };
+    case 'grant':
+      return describeGrant(change.grant, decision, input);
+    case 'prefer': {
+      const yielding = `${holder} is asked to yield to ${change.preferredHolder} under ${change.strategy}`;
+      const why = forPriority(decision, change.preferredHolder, holder);
+      return normal('PreferredHolderSet', `${yielding}${why}`);
+    }
     case 'clearPreferredHolder':
       return {
         type: change.hasFailed ? 'Warning' : 'Normal',
         reason: decision.reason,
-        message: `${input.lease?.preferredHolder ?? ''} is not preferred any more. ${REASONS[decision.reason]}`,
+        message: `${preferredHolder} is not preferred any more. ${REASONS[decision.reason]}`,
       };
     case 'strategy':
       return describeDelegation(decision, change.strategy);
-    case 'fence':
-      return {
-        type: 'Normal',
-        reason: 'HolderFenced',
-        message: `${input.lease?.holderIdentity ?? ''} renewed on beside ${input.lease?.preferredHolder ?? ''}: a fence takes its place for ${change.leaseDurationSeconds} s`,
-      };
+    case 'fence': {
+      const message = `${holder} renewed on beside ${preferredHolder}: a fence takes its place for ${change.leaseDurationSeconds} s`;
+      return normal('HolderFenced', message);
+    }
     case 'release':
-      return {
-        type: 'Normal',
-        reason: 'HolderEnded',
-        message: `Emptied the Lease of ${input.lease?.holderIdentity ?? ''}. ${REASONS.HolderEnded}`,
-      };
-    case 'grant':
-      return undefined;
+      return normal('HolderEnded', `Emptied the Lease of ${holder}. ${REASONS.HolderEnded}`);
   }
 }
 
-function describeGrant(decision: Decision, input: ElectionInput): Told | undefined {
-  const grant = grantOf(decision);
-  if (!grant) return undefined;
+function describeGrant(grant: Grant, decision: Decision, { memory }: ElectionInput): Told {
   const { holder, isPreemption, revises } = grant;
   const { outcome, reason } = decision;
-  const former = formerHolderOf(decision, input);
+  const released = reason === 'LeaseReleased' ? [...memory.withdrawals.keys()].at(-1) : undefined;
+  const former = released ?? grant.former;
   const after = revises ? `instead of ${former}, which had not taken the Lease up,` : `after ${former}`;
   const how = former === undefined ? '' : former === holder ? ' again' : ` ${after}`;
   const under = 'strategy' in outcome ? ` under ${outcome.strategy}` : '';
   const isPreempted = isPreemption && former !== holder;
   const why = isPreempted ? forPriority(decision, holder, former) : '';
-  return {
-    type: 'Normal',
-    reason: isPreempted ? 'LeaderPreempted' : 'LeaderElected',
-    message: `${holder} leads${how}${under}${why}: ${reason}`,
-  };
+  return normal(
+    isPreempted ? 'LeaderPreempted' : 'LeaderElected',
+    `${holder} leads${how}${under}${why}: ${reason}`,
+  );
 }
 
 /** Explains that the winner leads because of its priority (rule 16). */
@@ -160,9 +150,8 @@ function forPriority({ standings }: Decision, winner: string, loser: string | un
 }
 
 function describeDelegation({ reason }: Decision, strategy: string): Told {
-  const message =
-    reason === 'ThirdPartyStrategy' ? thirdPartyMessage(strategy) : `The strategy is ${strategy} now`;
-  return { type: 'Normal', reason, message };
+  const isDelegated = reason === 'ThirdPartyStrategy';
+  return normal(reason, isDelegated ? thirdPartyMessage(strategy) : `The strategy is ${strategy} now`);
 }
 
 function describeTrouble({ reason, outcome }: Decision): string {
@@ -175,6 +164,6 @@ function thirdPartyMessage(strategy: string): string {
   return `The strategy ${strategy} is carried out by another controller`;
 }
 
-function referTo({ namespace, name, lease }: ElectionInput): LeaseEvent['lease'] {
-  return { namespace, name, uid: lease?.uid, resourceVersion: lease?.resourceVersion };
+function referTo({ namespace, name, lease }: ElectionInput, current = lease): LeaseEvent['lease'] {
+  return { namespace, name, uid: current?.uid, resourceVersion: current?.resourceVersion };
 }

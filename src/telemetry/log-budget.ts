@@ -1,18 +1,12 @@
 import type { Clock, Instant } from '../support/clock.ts';
 
-export type LimitedLevel = 'info' | 'warn' | 'error' | 'fatal';
+/** Reports the number of dropped lines with each message, and the most severe of their levels, as pino numbers it. */
+type TellDropped = (lines: Readonly<Record<string, number>>, level: number) => void;
 
-/** The number of dropped lines with one message, and their most severe level. */
-interface LeftOut {
-  readonly level: LimitedLevel;
-  readonly lines: Readonly<Record<string, number>>;
-}
-
+/** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */
 const RATE = { burst: 20, perSecond: 1 };
 
-/**
- * Time without a line about a namespace, in milliseconds. After it, lines about this namespace may use a second budget.
- */
+/** After this time without a line, in milliseconds, lines about a namespace may use a second budget. */
 const QUIET_NAMESPACE_MS = 60_000;
 
 /** Number of remembered pairs of message and namespace. */
@@ -24,95 +18,79 @@ const REPORT_INTERVAL_MS = 10_000;
 /** Limits memory if messages are not constant. */
 const MAX_MESSAGES = 100;
 const OTHERS = 'other messages';
-const BY_SEVERITY: readonly LimitedLevel[] = ['info', 'warn', 'error', 'fatal'];
 
 /**
  * Limits the log to a few lines per second. Each message may be written 20 times at once, and then once a second. Each
  * message has its own budget, so that a frequent message does not hide a rare one. Namespaces that were quiet for a
  * minute share a second budget, so that the lines of one namespace cannot suppress those of others.
+ * @param tell is called every ten seconds if lines were dropped. Its line is not limited.
  */
-export class LogBudget {
-  readonly #clock: Clock;
-  readonly #tell: (leftOut: LeftOut) => void;
-  readonly #buckets = new Map<string, TokenBucket>();
-  readonly #unheard = new Map<string, TokenBucket>();
-  readonly #heardAt = createRecentMap<Instant>(MAX_REMEMBERED_NAMESPACES);
-  #leftOut = new Map<string, number>();
-  #severity = 0;
-  #cancelTelling: (() => void) | undefined;
-
-  /** @param tell reports the dropped lines, every ten seconds if there are any. It is not limited itself. */
-  constructor(clock: Clock, tell: (leftOut: LeftOut) => void) {
-    this.#clock = clock;
-    this.#tell = tell;
-  }
-
-  /** Returns whether a line with this message may be written. Otherwise counts the line as dropped. */
-  admits(level: LimitedLevel, message: string, namespace?: string): boolean {
-    const isKnown = this.#buckets.has(message) || this.#buckets.size < MAX_MESSAGES;
-    const key = isKnown ? message : OTHERS;
-    const now = this.#clock.now();
-    const heard = `${key}\n${namespace}`;
-    const isUnheard =
-      namespace !== undefined &&
-      now - (this.#heardAt.get(heard) ?? Number.NEGATIVE_INFINITY) >= QUIET_NAMESPACE_MS;
-    if (this.#take(this.#buckets, key, now) || (isUnheard && this.#take(this.#unheard, key, now))) {
-      if (namespace !== undefined) this.#heardAt.set(heard, now);
-      return true;
-    }
-    this.#leftOut.set(key, (this.#leftOut.get(key) ?? 0) + 1);
-    this.#severity = Math.max(this.#severity, BY_SEVERITY.indexOf(level));
-    this.#cancelTelling ??= this.#clock.setTimer(() => this.tellNow(), REPORT_INTERVAL_MS);
-    return false;
-  }
-
-  #take(buckets: Map<string, TokenBucket>, key: string, now: Instant): boolean {
-    const { bucket, waitMs } = takeToken(buckets.get(key) ?? fullBucket(RATE, now), RATE, now);
-    buckets.set(key, bucket);
-    return waitMs === 0;
-  }
+export function createLogBudget(clock: Clock, tell: TellDropped) {
+  const messages = new Set([OTHERS]);
+  const takeToken = createRateLimits(RATE, MAX_MESSAGES + 1);
+  const takeTokenOfQuiet = createRateLimits(RATE, MAX_MESSAGES + 1);
+  const heardAt = createRecentMap<Instant>(MAX_REMEMBERED_NAMESPACES);
+  const dropped = new Map<string, number>();
+  let severity = 0;
+  let cancelTelling: (() => void) | undefined;
 
   /** Reports the dropped lines now and cancels the timer. */
-  tellNow(): void {
-    this.#cancelTelling?.();
-    this.#cancelTelling = undefined;
-    if (this.#leftOut.size === 0) return;
-    const lines = Object.fromEntries(this.#leftOut);
-    const level = BY_SEVERITY[this.#severity] ?? 'info';
-    this.#leftOut = new Map();
-    this.#severity = 0;
-    this.#tell({ level, lines });
+  function tellNow(): void {
+    cancelTelling?.();
+    cancelTelling = undefined;
+    if (dropped.size > 0) tell(Object.fromEntries(dropped), severity);
+    dropped.clear();
+    severity = 0;
   }
+
+  return {
+    tellNow,
+    /** Returns whether a line with this message may be written. Otherwise counts the line as dropped. */
+    admits(level: number, message: string, namespace: string | undefined): boolean {
+      if (messages.size <= MAX_MESSAGES) messages.add(message);
+      const key = messages.has(message) ? message : OTHERS;
+      const now = clock.now();
+      const heard = `${key}\n${namespace}`;
+      const isQuiet =
+        namespace !== undefined &&
+        now - (heardAt.get(heard) ?? Number.NEGATIVE_INFINITY) >= QUIET_NAMESPACE_MS;
+      if (takeToken(key, now) || (isQuiet && takeTokenOfQuiet(key, now))) {
+        if (namespace !== undefined) heardAt.set(heard, now);
+        return true;
+      }
+      dropped.set(key, (dropped.get(key) ?? 0) + 1);
+      severity = Math.max(severity, level);
+      cancelTelling ??= clock.setTimer(tellNow, REPORT_INTERVAL_MS);
+      return false;
+    },
+  };
 }
 
-/** The rate of a token bucket: `burst` tokens at once, then `perSecond`. */
-interface TokenBucketRate {
-  readonly burst: number;
-  readonly perSecond: number;
+/**
+ * Creates a token bucket, which is full at first. The returned function takes a token. If there is none, it returns the
+ * time until the next one, in milliseconds; otherwise 0.
+ */
+export function createTokenBucket({ burst, perSecond }: typeof RATE, createdAt: Instant) {
+  let tokens = burst;
+  let updatedAt = createdAt;
+  return (at: Instant): number => {
+    tokens = Math.min(burst, tokens + ((at - updatedAt) / 1000) * perSecond);
+    updatedAt = at;
+    // Tolerates rounding errors: after the returned time there must be a token.
+    if (tokens < 1 - 1e-9) return Math.ceil(((1 - tokens) / perSecond) * 1000);
+    tokens = Math.max(0, tokens - 1);
+    return 0;
+  };
 }
 
-/** The tokens of a bucket at a time. Immutable. */
-export interface TokenBucket {
-  readonly tokens: number;
-  readonly at: Instant;
-}
-
-export function fullBucket({ burst }: TokenBucketRate, at: Instant): TokenBucket {
-  return { tokens: burst, at };
-}
-
-/** Takes a token. If there is none, `waitMs` is the time until the next one. */
-export function takeToken(
-  bucket: TokenBucket,
-  rate: TokenBucketRate,
-  at: Instant,
-): { readonly bucket: TokenBucket; readonly waitMs: number } {
-  const tokens = Math.min(rate.burst, bucket.tokens + ((at - bucket.at) / 1000) * rate.perSecond);
-  // Tolerates rounding errors: after `waitMs` there must be a token.
-  if (tokens < 1 - 1e-9) {
-    return { bucket: { tokens, at }, waitMs: Math.ceil(((1 - tokens) / rate.perSecond) * 1000) };
-  }
-  return { bucket: { tokens: Math.max(0, tokens - 1), at }, waitMs: 0 };
+/** Returns a function that takes a token of the bucket of `key`, if there is one. Remembers the last `size` keys. */
+export function createRateLimits(rate: typeof RATE, size: number) {
+  const buckets = createRecentMap<ReturnType<typeof createTokenBucket>>(size);
+  return (key: string, at: Instant): boolean => {
+    const takeToken = buckets.get(key) ?? createTokenBucket(rate, at);
+    buckets.set(key, takeToken);
+    return takeToken(at) === 0;
+  };
 }
 
 /** A map that keeps the `size` most recently set entries. */

@@ -1,10 +1,10 @@
-import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
+import { type DestinationStream, type Level, type Logger as PinoLogger, pino } from 'pino';
 import { ApiError, ConnectionError } from '../kubernetes/errors.ts';
 import type { LogLevel } from '../settings/settings-table.ts';
 import type { Clock } from '../support/clock.ts';
 import { isJsonObject } from '../support/json.ts';
 import { bounded, boundedFields, printableJson } from '../support/text.ts';
-import { type LimitedLevel, LogBudget } from './log-budget.ts';
+import { createLogBudget } from './log-budget.ts';
 
 /**
  * Structured logs, one JSON object per line. A message is constant, and all variable data is in fields, so that logs can
@@ -29,13 +29,15 @@ type LoggerOptions = {
 
 const LEFT_OUT = 'Left out lines of which there were too many';
 
-/** Creates the root logger. {@link LogBudget} limits its lines, unless the level is debug. */
+/** Creates the root logger. {@link createLogBudget} limits its lines, unless the level is debug. */
 export function createLogger(options: LoggerOptions): RootLogger {
   // Synchronous, because the last lines before a crash matter most.
   const { level, destination = pino.destination(1) } = options;
   const budget =
     'clock' in options && level !== 'debug'
-      ? new LogBudget(options.clock, ({ level: most, lines }) => logger[most]({ lines }, LEFT_OUT))
+      ? createLogBudget(options.clock, (lines, most) =>
+          logger[pino.levels.labels[most] as Level]({ lines }, LEFT_OUT),
+        )
       : undefined;
   const logger = pino(
     {
@@ -49,9 +51,8 @@ export function createLogger(options: LoggerOptions): RootLogger {
         hooks: {
           logMethod(args, write, number) {
             const message = messageIn(args);
-            const isAdmitted =
-              message === LEFT_OUT || budget.admits(levelOf(number), message, namespaceIn(args));
-            if (isAdmitted) write.apply(this, args);
+            if (message === LEFT_OUT || budget.admits(number, message, namespaceIn(args)))
+              write.apply(this, args);
           },
         },
       }),
@@ -75,16 +76,11 @@ function describeError(error: unknown): unknown {
 }
 
 function messageIn([first, second]: readonly unknown[]): string {
-  return typeof first === 'string' ? first : typeof second === 'string' ? second : '';
+  return [first, second].find((argument) => typeof argument === 'string') ?? '';
 }
 
 /** Returns the namespace of the Lease in a log line. */
 function namespaceIn([fields]: readonly unknown[]): string | undefined {
   const lease = isJsonObject(fields) ? fields['lease'] : undefined;
   return typeof lease === 'string' ? lease.slice(0, lease.indexOf('/')) : undefined;
-}
-
-function levelOf(number: number): LimitedLevel {
-  const label = pino.levels.labels[number];
-  return label === 'warn' || label === 'error' || label === 'fatal' ? label : 'info';
 }

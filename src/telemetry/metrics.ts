@@ -4,8 +4,8 @@ import type { LockCall } from '../controller/lock/lock-storage.ts';
 import { coordinatorLease } from '../election/model.ts';
 import type { Clock } from '../support/clock.ts';
 import { createApiMetrics } from './api-metrics.ts';
-import { createElectionMetrics, createSurveyMetrics } from './election-metrics.ts';
-import { instrumentsOf } from './instruments.ts';
+import { createElectionMetrics, registerSurveyMetrics } from './election-metrics.ts';
+import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 import { createSchedulerMetrics } from './scheduler-metrics.ts';
 
 /** All metrics. They have their own registry, because in tests several replicas run in one process. */
@@ -29,6 +29,7 @@ const MISNAMED = [
 
 export function createMetrics({ version, clock }: { version: string; clock: Clock }) {
   const registry = new Registry();
+  const sources: ScrapeSources = {};
   const { counter, gauge } = instrumentsOf(registry);
   gauge('cle_build_info', 'Always 1; the label is the version', ['version']).set({ version }, 1);
   const events = counter(
@@ -41,13 +42,17 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     'Calls for leader labels: add a label to a Pod, remove it, or list Pods to find leftover labels; failures are retried with backoff',
     { call: LABEL_CALLS, result: ['success', 'error'] },
   );
+  registerSurveyMetrics(registry, sources, clock);
   return {
     registry,
-    scheduler: createSchedulerMetrics(registry),
-    api: createApiMetrics(registry, clock),
+    /** Adds sources that gauges read at each scrape. */
+    watch(added: ScrapeSources): void {
+      Object.assign(sources, added);
+    },
+    scheduler: createSchedulerMetrics(registry, sources),
+    api: createApiMetrics(registry, sources, clock),
     elections: createElectionMetrics(registry),
-    survey: createSurveyMetrics(registry, clock),
-    lock: createLockMetrics(registry),
+    lock: createLockMetrics(registry, sources),
     eventEnded: (result: EventResult) => events.inc({ result }),
     labelCalled: (call: (typeof LABEL_CALLS)[number], isSuccess: boolean) =>
       labels.inc({ call, result: isSuccess ? 'success' : 'error' }),
@@ -60,31 +65,17 @@ export function collectProcessMetrics(registry: Registry): void {
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-interface LockPlaces {
-  /** Number of locks that other coordinators hold in other namespaces. */
-  others(): number;
-  /** Whether this replica does not coordinate because `lockNamespace` is not allowed (rule 10). */
-  isRefused(): boolean;
-}
-
-const STATES: readonly LockState['kind'][] = ['standby', 'waiting', 'settling', 'active'];
+/** The states of the lock, and who holds it then. */
+const HOLDER_IN: Readonly<Record<LockState['kind'], string>> = {
+  standby: 'replica',
+  waiting: 'foreign',
+  settling: 'self',
+  active: 'self',
+};
 const CALLS: readonly (LockCall | 'watch')[] = ['get', 'create', 'update', 'watch'];
-const HOLDERS = ['self', 'replica', 'foreign', 'none'] as const;
-
-function holderOf({ kind, holder }: Pick<LockState, 'kind' | 'holder'>): (typeof HOLDERS)[number] {
-  switch (kind) {
-    case 'settling':
-    case 'active':
-      return 'self';
-    case 'waiting':
-      return 'foreign';
-    case 'standby':
-      return holder === undefined ? 'none' : 'replica';
-  }
-}
 
 /** Registers the metrics of the lock in `registry`. At first, the lock counts as not held. */
-function createLockMetrics(registry: Registry) {
+function createLockMetrics(registry: Registry, sources: ScrapeSources) {
   const { counter, gauge } = instrumentsOf(registry);
   const masterStatus = gauge(
     'leader_election_master_status',
@@ -94,7 +85,7 @@ function createLockMetrics(registry: Registry) {
   const changes = counter(
     'cle_lock_state_changes_total',
     'Changes of this replica to each state of the coordinator lock',
-    { state: STATES },
+    { state: Object.keys(HOLDER_IN) },
   );
   const failures = counter(
     'cle_lock_call_failures_total',
@@ -107,34 +98,29 @@ function createLockMetrics(registry: Registry) {
       'built-in controller (foreign), no coordinator (none); no samples in a dry run',
     ['holder'],
   );
-  let places: LockPlaces = { others: () => 0, isRefused: () => false };
   gauge(
     'cle_other_locks_held',
     'Valid locks that other coordinators hold in other namespaces, as seen by this process',
     [],
-    (locks) => locks.set(places.others()),
+    (locks) => locks.set(sources.otherLocks?.() ?? 0),
   );
   gauge(
     'cle_lock_namespace_refused',
     'Whether this replica refuses to coordinate (1), because its lock is not in kube-system although the API server serves its own LeaseCandidates',
     [],
-    (refused) => refused.set(places.isRefused() ? 1 : 0),
+    (refused) => refused.set(sources.isLockRefused?.() ? 1 : 0),
   );
   masterStatus.set({ name: coordinatorLease.name }, 0);
   let last: LockState['kind'] | undefined;
   return {
-    changed(state: Pick<LockState, 'kind' | 'holder'>) {
-      const { kind } = state;
-      const holder = holderOf(state);
-      for (const other of HOLDERS) holders.set({ holder: other }, other === holder ? 1 : 0);
+    changed({ kind, holder }: Pick<LockState, 'kind' | 'holder'>) {
+      const current = kind === 'standby' && holder === undefined ? 'none' : HOLDER_IN[kind];
+      for (const each of ['self', 'replica', 'foreign', 'none'])
+        holders.set({ holder: each }, each === current ? 1 : 0);
       masterStatus.set({ name: coordinatorLease.name }, kind === 'active' ? 1 : 0);
       if (kind !== last) changes.inc({ state: kind });
       last = kind;
     },
     callFailed: (call: LockCall | 'watch') => failures.inc({ call }),
-    /** Sets the source of the gauges about other locks. It is read for each scrape. */
-    watch(asked: LockPlaces) {
-      places = asked;
-    },
   };
 }

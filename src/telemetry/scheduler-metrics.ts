@@ -1,13 +1,7 @@
 import type { Registry } from 'prom-client';
-import type { QueueEvent } from '../controller/controller-event.ts';
-import { type RequestRoom, URGENCIES } from '../controller/order-and-limit.ts';
-import { instrumentsOf } from './instruments.ts';
-
-/** The state of the scheduler that is read for each scrape. */
-export interface WatchedScheduler {
-  readonly depth: number;
-  readonly room: Pick<RequestRoom, 'limit' | 'inFlight' | 'waiting'>;
-}
+import type { EventOf } from '../controller/controller-event.ts';
+import { URGENCIES } from '../controller/order-and-limit.ts';
+import { instrumentsOf, type ScrapeSources } from './instruments.ts';
 
 const BUCKETS_SECONDS = [0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
@@ -16,11 +10,10 @@ const QUEUE = { name: 'leases' };
 const QUEUES = { name: ['leases'] };
 
 /** Registers the metrics of the scheduler: due Leases, and Leases that wait for a free slot to write. */
-export function createSchedulerMetrics(registry: Registry) {
+export function createSchedulerMetrics(registry: Registry, sources: ScrapeSources) {
   const { counter, gauge, histogram } = instrumentsOf(registry);
-  let watched: WatchedScheduler | undefined;
   gauge('workqueue_depth', 'Keys that wait to be processed', ['name'], (depth) =>
-    depth.set(QUEUE, watched?.depth ?? 0),
+    depth.set(QUEUE, sources.scheduler?.depth ?? 0),
   );
   const adds = counter(
     'workqueue_adds_total',
@@ -48,17 +41,17 @@ export function createSchedulerMetrics(registry: Registry) {
     'cle_request_limit',
     'Maximum requests in flight to the API server; adapts to its latency',
     [],
-    (limit) => limit.set(watched?.room.limit ?? 0),
+    (limit) => limit.set(sources.scheduler?.room.limit ?? 0),
   );
   gauge('cle_requests_under_way', 'Requests in flight to the API server', [], (inFlight) =>
-    inFlight.set(watched?.room.inFlight ?? 0),
+    inFlight.set(sources.scheduler?.room.inFlight ?? 0),
   );
   gauge(
     'cle_leases_waiting_to_write',
     'Leases that wait for a free request slot to write to the API server, by urgency',
     ['urgency'],
     (leases) => {
-      const waiting = watched?.room.waiting();
+      const waiting = sources.scheduler?.room.waiting();
       for (const urgency of URGENCIES) leases.set({ urgency }, waiting?.[urgency] ?? 0);
     },
   );
@@ -69,23 +62,13 @@ export function createSchedulerMetrics(registry: Registry) {
     { urgency: URGENCIES },
   );
   return {
-    observe(event: QueueEvent): void {
-      switch (event.type) {
-        case 'processed':
-          adds.inc(QUEUE);
-          queueSeconds.observe(QUEUE, event.waitedMs / 1000);
-          workSeconds.observe(QUEUE, event.workMs / 1000);
-          break;
-        case 'decisionFailed':
-          retries.inc(QUEUE);
-          break;
-        case 'sending':
-          waitSeconds.observe({ urgency: event.urgency }, event.waitedMs / 1000);
-          break;
-      }
+    processed({ waitedMs, workMs }: Omit<EventOf<'processed'>, 'type'>): void {
+      adds.inc(QUEUE);
+      queueSeconds.observe(QUEUE, waitedMs / 1000);
+      workSeconds.observe(QUEUE, workMs / 1000);
     },
-    watch(scheduler: WatchedScheduler): void {
-      watched = scheduler;
-    },
+    decisionFailed: () => retries.inc(QUEUE),
+    sending: ({ urgency, waitedMs }: Omit<EventOf<'sending'>, 'type'>) =>
+      waitSeconds.observe({ urgency }, waitedMs / 1000),
   };
 }

@@ -1,6 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import { CUSTOM_API_VERSION, type LeaseCandidateVersion } from '../../src/coordination/candidate-sources.ts';
 import { ownCandidatesPath } from '../control-plane/candidate-resource.ts';
 import { candidatesPath } from '../control-plane/cluster-objects.ts';
 import type { CandidateCase, Outcome } from './candidate-cases.ts';

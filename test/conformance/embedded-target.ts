@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { startApiServer } from '../../src/apiserver/api-server.ts';
-import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import { CUSTOM_API_VERSION, type LeaseCandidateVersion } from '../../src/coordination/candidate-sources.ts';
 import { systemClock } from '../../src/support/system-clock.ts';
 import { makeRequester, type RunningTarget, type ServedApi } from './target.ts';
 

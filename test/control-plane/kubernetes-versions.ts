@@ -1,4 +1,4 @@
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/candidate-sources.ts';
 
 /** The Kubernetes versions that a control plane supports, newest first. */
 export const kubernetesVersions = ['1.36.3', '1.33.13', '1.32.13', '1.31.4'] as const;

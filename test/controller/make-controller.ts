@@ -3,8 +3,7 @@ import {
   ElectionController,
   type ElectionControllerParts,
 } from '../../src/controller/election-controller.ts';
-import { CUSTOM_API_VERSION } from '../../src/coordination/candidate-sources.ts';
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import { CUSTOM_API_VERSION, type LeaseCandidateVersion } from '../../src/coordination/candidate-sources.ts';
 import { formatMicroTime } from '../../src/coordination/micro-time.ts';
 import { resourcePaths } from '../../src/coordination/resource-paths.ts';
 import type { ApiRequest } from '../../src/kubernetes/client.ts';

@@ -1,5 +1,5 @@
 import { describe, type TestContext, test } from 'vitest';
-import type { LeaseCandidateVersion } from '../../src/coordination/lease-candidate-version.ts';
+import type { LeaseCandidateVersion } from '../../src/coordination/candidate-sources.ts';
 import { readLease } from '../control-plane/cluster-objects.ts';
 import {
   type ControlPlane,

@@ -7,7 +7,8 @@ import {
   surveyElections,
   type UnledLease,
 } from '../../src/controller/elections-survey.ts';
-import { createSurveyMetrics, registerLeaseMetrics } from '../../src/telemetry/election-metrics.ts';
+import { registerLeaseMetrics, registerSurveyMetrics } from '../../src/telemetry/election-metrics.ts';
+import type { ScrapeSources } from '../../src/telemetry/instruments.ts';
 import { defaultSettings, makeCandidate, makeLease, makeNow } from '../support/election-builders.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -16,7 +17,8 @@ const NOTHING = await surveyElections([]);
 function makeSurveyed() {
   const clock = new VirtualClock();
   const registry = new Registry();
-  const metrics = createSurveyMetrics(registry, clock);
+  const sources: ScrapeSources = {};
+  registerSurveyMetrics(registry, sources, clock);
   const world: { survey: ElectionsSurvey; asked: number; told: unknown } = {
     survey: NOTHING,
     asked: 0,
@@ -30,10 +32,12 @@ function makeSurveyed() {
       world.survey = { ...world.survey, unled };
     },
     watch: () =>
-      metrics.watch((known) => {
-        world.asked++;
-        world.told = known;
-        return Promise.resolve(world.survey);
+      Object.assign(sources, {
+        survey: (known: unknown) => {
+          world.asked++;
+          world.told = known;
+          return Promise.resolve(world.survey);
+        },
       }),
     async measure(series: string): Promise<number | undefined> {
       const text = await registry.metrics();

@@ -245,12 +245,12 @@ const live = (name: string, version: string) =>
 const silent = (name: string) => makeCandidate(name).versions('1.30.0').seenAt(-10_000).pingedAt(-9000);
 
 /** The names in the Event of a decision about a free Lease. */
-function named(candidates: readonly ReturnType<typeof live>[], most?: number) {
+function named(candidates: readonly ReturnType<typeof live>[]) {
   const input = makeInput()
     .candidates(...candidates)
     .build();
   const decision = decideElection(input, makeNow(1000));
-  return nameCandidates(decision, most);
+  return nameCandidates(decision);
 }
 
 describe('the candidates in the Event of a decision (rule 9)', () => {

@@ -56,7 +56,7 @@ function tableOf(titles: readonly string[], rows: readonly (readonly string[])[]
 /** All metrics except those of the process, with a sample for each value of a label with a fixed set of values. */
 export async function registeredMetrics(): Promise<Metric[]> {
   const metrics = createMetrics({ version: '0.0.0', clock: new VirtualClock() });
-  metrics.survey.watch(() => surveyElections([]));
+  metrics.watch({ survey: () => surveyElections([]) });
   metrics.lock.changed({ kind: 'standby' });
   registerLeaseMetrics(metrics.registry, () => []);
   const described = await metrics.registry.getMetricsAsJSON();

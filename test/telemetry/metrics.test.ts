@@ -35,7 +35,7 @@ describe('the metrics', () => {
   test('contain locks in other namespaces, and a refused lock of ours, at the time of the scrape', async () => {
     const metrics = make();
     let [others, isRefused] = [0, false];
-    metrics.lock.watch({ others: () => others, isRefused: () => isRefused });
+    metrics.watch({ otherLocks: () => others, isLockRefused: () => isRefused });
     const told = async () => ({
       ...(await samplesOf(metrics, 'cle_other_locks_held')),
       ...(await samplesOf(metrics, 'cle_lock_namespace_refused')),
@@ -89,8 +89,8 @@ describe('the metrics', () => {
     expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
       'workqueue_adds_total{name="leases"}': 0,
     });
-    metrics.scheduler.observe({ type: 'processed', waitedMs: 250, workMs: 30 });
-    metrics.scheduler.observe({ type: 'decisionFailed', key: 'default/x', error: new Error('no') });
+    metrics.scheduler.processed({ waitedMs: 250, workMs: 30 });
+    metrics.scheduler.decisionFailed();
     expect(await samplesOf(metrics, 'workqueue_adds_total')).toEqual({
       'workqueue_adds_total{name="leases"}': 1,
     });
@@ -110,7 +110,7 @@ describe('the metrics', () => {
     const waiting = { grant: 3, preference: 0, vacant: 20, expiry: 0, housekeeping: 7 };
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 0 });
     const room = { limit: 8, inFlight: 8, waiting: () => waiting };
-    metrics.scheduler.watch({ depth: 4, room });
+    metrics.watch({ scheduler: { depth: 4, room } });
     expect(await samplesOf(metrics, 'workqueue_depth')).toEqual({ 'workqueue_depth{name="leases"}': 4 });
     expect(await samplesOf(metrics, 'cle_request_limit')).toEqual({ cle_request_limit: 8 });
     room.inFlight = 5;
@@ -126,7 +126,7 @@ describe('the metrics', () => {
 
   test('contain the waiting times for a free slot, each urgency from the start', async () => {
     const metrics = make();
-    metrics.scheduler.observe({ type: 'sending', urgency: 'grant', waitedMs: 1500 });
+    metrics.scheduler.sending({ urgency: 'grant', waitedMs: 1500 });
     expect(await samplesOf(metrics, 'cle_write_wait_seconds')).toMatchObject({
       'cle_write_wait_seconds_sum{urgency="grant"}': 1.5,
       'cle_write_wait_seconds_bucket{le="1",urgency="grant"}': 0,
@@ -175,7 +175,7 @@ describe('the metrics', () => {
     };
     await clock.advance(3000);
     expect(await staleness()).toBe(3);
-    metrics.api.watchStaleness((resource) => (resource === 'leases' ? heard : undefined));
+    metrics.watch({ lastHeard: (resource) => (resource === 'leases' ? heard : undefined) });
     heard = 2500;
     expect(await staleness()).toBe(0.5);
     // No watch is open any more: the last received data still counts.

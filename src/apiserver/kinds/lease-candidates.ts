@@ -1,5 +1,5 @@
 import { parse, SemVer } from 'semver';
-import type { LeaseCandidateVersion } from '../../coordination/lease-candidate-version.ts';
+import type { LeaseCandidateVersion } from '../../coordination/candidate-sources.ts';
 import type { JsonObject } from '../../support/json.ts';
 import { type FieldError, invalid, required } from '../errors/field-error.ts';
 import { type ApiObject, metadataField, text, typeFields } from '../schema/api-object.ts';

@@ -1,7 +1,7 @@
-import { FIELD_MANAGER, isOwned } from '../../coordination/lease.ts';
+import { FIELD_MANAGER } from '../../coordination/lease.ts';
 import type { LeaseKey } from '../../coordination/lease-key.ts';
 import { formatMicroTime } from '../../coordination/micro-time.ts';
-import { specOf, textField } from '../../coordination/raw-object.ts';
+import { ownersOf, specOf, textField } from '../../coordination/raw-object.ts';
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { JsonObject } from '../../support/json.ts';
 
@@ -53,14 +53,13 @@ export interface RecordChange {
 export function readLockRecord(lease: KubernetesObject): LockRecord {
   const spec = specOf(lease);
   const seconds = spec['leaseDurationSeconds'];
-  const managedFields = lease.metadata['managedFields'];
   return {
     holder: textField(spec, 'holderIdentity') ?? '',
     leaseDurationMs: typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined,
     renewTime: textField(spec, 'renewTime'),
     leaseTransitions: transitionsOf(spec),
-    isWrittenByOurs: Array.isArray(managedFields)
-      ? isOwned(managedFields, 'f:holderIdentity', FIELD_MANAGER)
+    isWrittenByOurs: Array.isArray(lease.metadata['managedFields'])
+      ? ownersOf(lease, ['spec', 'holderIdentity']).includes(FIELD_MANAGER)
       : undefined,
   };
 }

@@ -2,7 +2,7 @@ import type { FieldError } from '../../../src/apiserver/errors/field-error.ts';
 import type { ResourceDefinition, VersionDefinition } from '../../../src/apiserver/kinds/definition.ts';
 import { createResources } from '../../../src/apiserver/kinds/registry.ts';
 import type { ApiObject, ObjectMeta } from '../../../src/apiserver/schema/api-object.ts';
-import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
+import type { LeaseCandidateVersion } from '../../../src/coordination/candidate-sources.ts';
 import type { JsonObject } from '../../../src/support/json.ts';
 
 const ALL: readonly LeaseCandidateVersion[] = ['v1beta1', 'v1alpha2', 'v1alpha1'];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { LeaseCandidateVersion } from '../../../src/coordination/lease-candidate-version.ts';
+import type { LeaseCandidateVersion } from '../../../src/coordination/candidate-sources.ts';
 import { candidatePath, createCandidate, leasePath, readLease } from '../../control-plane/cluster-objects.ts';
 import type { LogLine } from '../../support/log-line.ts';
 import { PATIENCE_MS } from '../changes.ts';

@@ -38,9 +38,11 @@ export class SimCoordinator {
       observe: report,
     });
     const { controller, lock } = this.#coordinator;
-    metrics.scheduler.watch(controller.scheduler);
-    metrics.survey.watch((known) => controller.survey(known));
-    metrics.api.watchStaleness((resource) => controller.lastHeard(resource));
+    metrics.watch({
+      scheduler: controller.scheduler,
+      survey: (known) => controller.survey(known),
+      lastHeard: (resource) => controller.lastHeard(resource),
+    });
     if (lock) metrics.lock.changed(lock.state);
     this.#coordinator.start();
   }
