@@ -53,7 +53,6 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Creates the error of one call. */
 export function connectionError(call: Call, code: string, problem: string, options?: ErrorOptions) {
   return new ConnectionError(`${call.method} ${call.path}: ${problem}`, { code, ...options });
 }

@@ -42,7 +42,7 @@ const LOOK_PERIOD_MS = 1000;
 
 /**
  * Gives a candidate the highest priority of its Lease and waits until it leads. Otherwise reports why it does not lead.
- * If it is known that the candidate cannot lead, writes no priority or removes the written one.
+ * If the candidate cannot lead, writes no priority, or removes it again.
  * @throws like the client.
  */
 export async function transferLease(
@@ -126,7 +126,7 @@ interface MovedLease {
   readonly why: string | undefined;
 }
 
-/** The priority of drained candidates: lower than the default, and than priorities a little below the default. */
+/** The priority of drained candidates: far below the default, and so below slightly negative priorities. */
 const DRAINED = -1000;
 
 /**
