@@ -33,7 +33,7 @@ const EVENTS_PATH = `${ASSETS_PATH}events`;
 /** Maximum duration of a watch's restart, in milliseconds. After a longer gap the data may be outdated. */
 const WATCH_RESTART_MS = 3000;
 
-/** kubectl proxy forwards the API server's Host header, which may be a public name. */
+/** Through kubectl proxy, the Host header is that of the API server, which may be a public name. */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 
