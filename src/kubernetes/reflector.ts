@@ -12,7 +12,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True for the first list: the object may be much older than this event. */
   readonly initial: boolean;
-  /** True if a list has shown the object. A list does not show the states between the last watch and itself. */
+  /** True if a list has shown the object. A list does not show the states since the last watch. */
   readonly isListed: boolean;
 }
 

@@ -43,7 +43,7 @@ const LOOK_PERIOD_MS = 1000;
 /**
  * Gives a candidate the highest priority of its Lease and waits until it leads. Otherwise reports why it does not lead.
  * If the candidate cannot lead, writes no priority, or removes it again.
- * @throws like the client.
+ * @throws the errors of the client.
  */
 export async function transferLease(
   lease: string,
@@ -132,7 +132,7 @@ const DRAINED = -1000;
 /**
  * Sets a low priority on candidates. Then waits until their Leases have other leaders. Reports each Lease whose leader
  * has not moved, with the reason.
- * @throws like the client.
+ * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
   const { client, clock, namespace, forMs, tell } = request;

@@ -11,7 +11,7 @@ const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1alpha2',
   CUSTOM_API_VERSION,
 ];
-/** The delay after a discovery that found no version, in milliseconds. */
+/** The delay before the next discovery if the server has no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
 /** The first delay is short: one lost connection must not delay a program that becomes a candidate again. */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };

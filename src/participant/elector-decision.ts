@@ -162,7 +162,7 @@ function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
 }
 
-/** Each new record extends the time for the release, because a withdrawn elector may get the Lease at any time. */
+/** Returns when the release is given up. Each new record extends it: a withdrawn elector may still get the Lease. */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }

@@ -53,7 +53,7 @@ const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
 /** How long the deletion is retried, in ms. Later, the coordinator deletes a remaining object (rule 1). */
 const REMOVAL_MS = 5000;
 
-/** A program's LeaseCandidate in one version of the API. It publishes, watches and renews the object, and answers pings. */
+/** A program's LeaseCandidate in one API version. Publishes, watches and renews it, and answers pings. */
 export class PublishedCandidate {
   readonly #parts: PublishedCandidateParts;
   readonly #path: string;

@@ -116,7 +116,7 @@ async function refuseLock(
   if (refusal !== undefined) throw new Error(refusal);
 }
 
-/** Creates the status page. Loads its code only if the page is enabled. */
+/** Loads the code of the status page, and creates the page. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
   const statusPage = await import('../status-page/status-page.ts');
   return statusPage.createStatusPage({

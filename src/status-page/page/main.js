@@ -21,7 +21,7 @@ const ANNOUNCE_MS = 800;
 
 /** The shown data, the newest election first. @type {Copy} */
 let known = { leases: new LeaseList(), elections: [], isComplete: false };
-/** The data of the last connection. It replaces `known` when it is complete. */
+/** The data of the latest connection. It replaces `known` when it is complete. */
 let arriving = known;
 /** @type {HelloMessage | undefined} */
 let words;
