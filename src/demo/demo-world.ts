@@ -34,7 +34,7 @@ const CONNECTIONS = 8;
 
 export type DemoWorld = ReturnType<typeof createDemoWorld>;
 
-/** Creates a coordinator and sample candidates for one Lease, and records the events among them. */
+/** Creates a coordinator and sample candidates for one Lease, and records their events. */
 export function createDemoWorld(parts: DemoWorldParts) {
   const { clock, connect, settings, timing, statusPage, onEvent } = parts;
   let events: readonly DemoEvent[] = [];

@@ -123,7 +123,6 @@ function storeKubeconfig(text: string, { beforeExit }: Host): string {
   return kubeconfig;
 }
 
-/** Returns the parts of a world on the API server of the demo. */
 function worldParts(kubeconfig: string, clock: Clock) {
   const kubeConfig = loadKubeConfig({ kubeconfig, env: {} });
   const userAgent = `coordinated-leader-election-demo/${version}`;

@@ -58,7 +58,7 @@ export function createSampleCandidate(parts: SampleCandidateParts) {
     get isLeading(): boolean {
       return end === undefined && isLeading;
     },
-    /** Starts the program. Resolves when its LeaseCandidate is published and renewed; never if it ends before. */
+    /** Starts the program. Resolves when its LeaseCandidate is published; never if the program ends first. */
     start(): Promise<void> {
       running = participant.run(stopping.signal);
       return participant.published;
@@ -92,7 +92,6 @@ export interface SampleIdentity {
   readonly strategy: string;
 }
 
-/** The timing of an elector, and the time that the program takes to stop. */
 export interface SampleTiming extends ElectorTiming {
   /** Time from the end of leadership until the program has stopped, in milliseconds. */
   readonly stoppingMs: number;

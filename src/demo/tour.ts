@@ -9,7 +9,7 @@ export type TourWorld = Pick<DemoWorld, 'commands' | 'state'>;
 export interface TourStep {
   readonly name: string;
   readonly deed: string;
-  /** The expected result, completes "expected: ". */
+  /** The expected result; completes "expected: ". */
   readonly expectation: string;
   act(commands: DemoCommands): Promise<void>;
   isDone(state: DemoState): boolean;

@@ -32,7 +32,7 @@ export interface WatchedLease {
   readonly renewals: SeenRenewals;
 }
 
-/** Observed renewals, on the monotonic clock, without the renewal that follows an acquisition at once. */
+/** Observed renewals, on the monotonic clock, except the first after an acquisition: it follows at once. */
 interface SeenRenewals {
   readonly count: number;
   readonly firstAt: Instant;
@@ -44,7 +44,7 @@ interface SeenRenewals {
   readonly stampedMs: number;
 }
 
-/** A part of the cluster that the audit could not read. It is unknown in the audit. */
+/** A part of the cluster that the audit could not read and treats as unknown. */
 export interface UnreadPart {
   readonly what: 'pods' | 'leasecandidates' | 'renewals';
   /** The server's answer, such as `403 Forbidden`, or another error. */
@@ -62,7 +62,7 @@ export interface AuditObservation {
   /** Undefined if the audit could not list Pods. */
   readonly pods: readonly AuditedPod[] | undefined;
   readonly unread: readonly UnreadPart[];
-  /** The end of the observation of Leases. */
+  /** When the observation of the Leases ended. */
   readonly now: Now;
   /** How long the Leases were watched, in milliseconds. */
   readonly watchedMs: number;
@@ -157,7 +157,7 @@ async function followLeases(
   }
 }
 
-/** Returns the observation of a Lease after this state of it was seen. */
+/** Adds a state of a Lease, seen at `at`, to its observation. */
 export function seeLease(before: WatchedLease | undefined, raw: KubernetesObject, at: Instant): WatchedLease {
   const lease = decodeLease(raw, before?.lease);
   const createdAt = timeField(raw.metadata, 'creationTimestamp');

@@ -16,7 +16,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts';
 import { isJsonObject } from '../support/json.ts';
 import { TOLERATED_SKEW_MS } from './elections.ts';
 
-/** Maximum number of words between hyphens that are examined: an identity may be any text. */
+/** Maximum number of hyphen-separated words that are examined, because an identity may be any text. */
 const MAX_WORDS = 32;
 
 /** The part of a Pod that the audit reads. */
@@ -46,7 +46,7 @@ export function decodeAuditedPod(raw: KubernetesObject): AuditedPod {
 
 export class PodIndex {
   readonly #byUid: ReadonlyMap<string, AuditedPod>;
-  /** By hostname, and by name. */
+  /** The keys are hostnames and names of Pods. */
   readonly #byHostname: ReadonlyMap<string, readonly { readonly pod: AuditedPod }[]>;
   readonly #byNode: ReadonlyMap<string, readonly AuditedPod[]>;
   readonly #byWorkload: ReadonlyMap<string, readonly AuditedPod[]>;
@@ -76,7 +76,7 @@ export class PodIndex {
     return (this.#byHostname.get(hostname) ?? []).map(({ pod }) => pod);
   }
 
-  /** Returns the Pods of the namespace with hostNetwork, on the node with this hostname. */
+  /** Returns the hostNetwork Pods of the namespace on the node with this hostname. */
   onHost(hostname: string, namespace: string): readonly AuditedPod[] {
     const pods = this.#byNode.get(firstLabel(hostname)) ?? [];
     return pods.filter((pod) => pod.namespace === namespace && isSameHost(pod.node, hostname));
@@ -151,7 +151,7 @@ function bindByName({ lease }: HolderFacts, pods: PodIndex): HolderBinding | und
   return isYounger ? replaced('none', pod.name) : { sureness: 'name', pod };
 }
 
-/** With hostNetwork, all Pods on a node have its hostname. The names of the Lease and of a container tell them apart. */
+/** With hostNetwork, all Pods on a node have its hostname, so the names of Pods and containers decide. */
 function bindByNode({ lease }: HolderFacts, pods: PodIndex): HolderBinding {
   const onHost = pods.onHost(hostIn(lease.holderIdentity ?? ''), lease.namespace);
   const program = isCoordinatorLock(lease) ? 'kube-apiserver' : lease.name;
@@ -218,7 +218,7 @@ function workloadKey({ namespace, workload }: AuditedPod): string {
   return `${namespace}/${workload}`;
 }
 
-/** Why the end of a container cannot prove that the holder of a Lease has ended. `Applies`: the end is a proof. */
+/** Whether the end of a container can prove that the holder of a Lease has ended (`Applies`), or why not. */
 export type CrashEvidence =
   | 'Applies'
   | 'NoHolder'
@@ -232,7 +232,6 @@ export const PLAIN_LEASES_ASK = `A Lease of a plain elector, or its Namespace, a
 /**
  * Returns whether the end of the holder's container could prove that the holder has ended (rule 17). For a plain
  * elector, crash evidence must be enabled by an annotation of the Lease or its Namespace.
- * @param hasCandidates whether the Lease has candidates
  */
 export function crashEvidenceFor(
   holding: HolderFacts,

@@ -239,7 +239,7 @@ function crashCosts(elector?: Elector, durationSeconds = 0, everySeconds = DEFAU
   return durationSeconds + (elector === 'participant' ? 0 : everySeconds);
 }
 
-/** A program may have a candidate with the same name in both groups. */
+/** Counts names, because a program may have a candidate with the same name in both API groups. */
 function standbysAmong(candidates: readonly LeaseCandidate[], holder: string, now: Now): number {
   const since = now.wall - CANDIDATE_VALIDITY;
   const valid = candidates.filter(

@@ -29,7 +29,7 @@ export interface ObservedElection {
 export interface ObservedElections {
   /** The served LeaseCandidate APIs. If there are none, there are no candidates. */
   readonly candidateApis: readonly CandidateApiVersion[];
-  /** The APIs whose candidates these credentials may not list, so that they are unknown. Never contains all APIs. */
+  /** The APIs whose candidates are unknown, because these credentials may not list them. Never all APIs. */
   readonly forbiddenApis: readonly CandidateApiVersion[];
   readonly now: Now;
   /** The Leases with candidates or a strategy, by namespace and name. */
@@ -120,7 +120,7 @@ export async function listObjects<T>(
 /** Small, because Pods are large. */
 const PODS_PER_PAGE = 500;
 
-/** Lists the Pods of a namespace; of all namespaces if it is empty. Rejects with the errors of the client. */
+/** Lists the Pods of a namespace; of all if `namespace` is empty. Rejects with the errors of the client. */
 export async function listPods<T>(
   client: KubernetesClient,
   namespace: string,
@@ -223,8 +223,8 @@ export async function* watchElections(
 }
 
 /**
- * Records a Lease as if this process had watched it since its renewTime. The coordinator instead counts from its first
- * sight of the Lease (rule 8), to be certain. A command that observes only once would never find an expired Lease so.
+ * Records a Lease as if this process had watched it since its renewTime. Otherwise, a command that reads only once would
+ * never find an expired Lease. The coordinator is stricter: it counts from its first observation (rule 8).
  */
 export function recordFirstLease(records: ElectionRecords, lease: Lease, now: Now): void {
   records.seeLease(leaseKey(lease.namespace, lease.name), lease, past(now, lease.renewTime));
@@ -256,7 +256,7 @@ export interface ServerAhead {
   readonly max: number;
 }
 
-/** A clock with the server's wall time, if this machine's clock is not close to it: renewTimes come from the cluster. */
+/** A clock that uses the server's wall time if the clocks differ: renewTimes come from the cluster. */
 export interface ClusterClock extends Clock {
   /** The difference according to the last answer; undefined before the first answer. */
   readonly serverAheadMs: ServerAhead | undefined;
@@ -276,7 +276,7 @@ export function createClusterClock(clock: Clock): ClusterClock {
     hear({ date, sentAt, answeredAt }) {
       const milliseconds = Date.parse(date);
       if (Number.isNaN(milliseconds)) return;
-      // The server wrote the date between `sentAt` and `answeredAt`, and cut it off to whole seconds.
+      // The server wrote the date between `sentAt` and `answeredAt`, and truncated it to whole seconds.
       const written = BigInt(milliseconds) * 1000n;
       serverAheadMs = {
         min: Number(written - answeredAt) / 1000,

@@ -32,14 +32,14 @@ type Condition = (typeof CONDITIONS)[number];
 /** Whether a condition of crash evidence holds, and why. */
 export interface ConditionAccount {
   readonly condition: Condition;
-  /** Undefined if an earlier condition does not hold, or if it is not known. */
+  /** Undefined if the result is not known, or if an earlier condition does not hold. */
   readonly holds: boolean | undefined;
   readonly why: string;
 }
 
 /**
- * Says which conditions of crash evidence hold (rule 17). Undefined if the holder is not silent. Reads Pods and the
- * Namespace once, and assumes that the coordinator has seen all Pods and containers since they exist.
+ * Says which conditions of crash evidence hold (rule 17); undefined if the holder is not silent. Reads Pods and the
+ * Namespace once. Assumes that the coordinator has seen all Pods and containers since their creation.
  */
 export async function accountForEvidence(
   client: KubernetesClient,
@@ -137,7 +137,7 @@ function conditionOf(missing: MissingProof): Condition {
   return NOT_SAME_INCARNATION.includes(missing) ? 'SameIncarnation' : 'Exited';
 }
 
-/** Accounts for all conditions: those before `decisive` hold, and those after it are not known. */
+/** Describes all conditions: those before `decisive` hold, and those after it are not known. */
 function accounts(
   decisive: Condition,
   holds: boolean | undefined,

@@ -23,8 +23,8 @@ const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /**
- * Examines a cluster without changing it. `namespace`: of the trial Lease, and of the elections if the user may not read
- * all namespaces. Rejects with the errors of the client if the server cannot be reached.
+ * Examines a cluster without changing it. Creates a Lease in `namespace` as a dry run, and reads only elections there
+ * if the user may not read all namespaces. Rejects with the errors of the client if the server cannot be reached.
  */
 export async function gatherEvidence(
   request: ClusterScope & { readonly clock: ClusterClock; readonly settings: DoctorSettings },
@@ -55,7 +55,7 @@ export async function gatherEvidence(
   // A coordinator that is limited to namespaces does not read Namespaces.
   const neededHere = missingHere.filter(({ resource }) => resource !== 'namespaces');
   return {
-    // Empty if unknown, like the user.
+    // `serverVersion` and `user` are empty if they are unknown.
     serverVersion: textField(version ?? {}, 'gitVersion') ?? '',
     user,
     // Undefined if these credentials may not read Leases or LeaseCandidates.
@@ -100,7 +100,6 @@ export function rightsFor(lockNamespace: string): readonly Right[] {
   ];
 }
 
-/** The permissions for leader labels. */
 export const labelRights = rightsOn({ group: '', resource: 'pods', purpose: 'labels' }, 'list', 'patch');
 
 /** The permissions to detect that a leader's container has ended (rule 17). */
@@ -140,7 +139,7 @@ export async function readLock(
   }
 }
 
-/** Keeps permissions for candidates only for the served APIs. Keeps all of them if the served APIs are unknown. */
+/** Drops candidate permissions for APIs that are not served. Keeps all if the served APIs are unknown. */
 function neededFor(
   candidateApis: readonly CandidateApiVersion[] | undefined,
   missing: readonly Right[],
@@ -149,7 +148,7 @@ function neededFor(
   return missing.filter(({ group, resource }) => resource !== 'leasecandidates' || isServed(group));
 }
 
-/** Returns the user's name. Servers before 1.28 lack this review, and some servers forbid it. */
+/** Returns the user's name; empty if the server lacks this review (before 1.28) or forbids it. */
 async function whoAmI(client: KubernetesClient): Promise<string> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   try {

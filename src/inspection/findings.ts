@@ -42,7 +42,6 @@ export function runbookPath(name: RunbookName): string {
   return `docs/runbooks/${name}.md`;
 }
 
-/** A finding, with the name of the check that has made it. */
 export interface NamedFinding extends Finding {
   readonly check: string;
 }
@@ -145,7 +144,7 @@ function checkLock(evidence: Evidence): readonly Finding[] {
   return present([checkPlace(evidence), checkHolder(evidence), checkOthers(evidence)]);
 }
 
-/** Checks the namespace of the lock. If it is not allowed, a coordinator does nothing. */
+/** Checks the namespace of the lock. If the namespace is not allowed, a coordinator does nothing. */
 function checkPlace({ lockNamespace, elections }: Evidence): Finding | undefined {
   const served = elections?.candidateApis.find((api) => sourceOf(api) === 'native');
   if (served === undefined || !isSeparateLock(lockNamespace)) return undefined;
@@ -318,7 +317,7 @@ function checkLeases({ elections, now }: ObservedElections): readonly Finding[] 
     if (advice === undefined) return [];
     const names = those.map(({ namespace, name }) => `${namespace}/${name}`);
     const isSupposed = reason === 'StrategyConflict' && those.some((one) => one.reason !== reason);
-    // A Lease without candidates is left over from an uninstalled component.
+    // NoCandidates is only a warning: the Lease is left over from an uninstalled component.
     const isLed = reason === 'NoCandidates' || those.every(({ isHeld }) => isHeld);
     // A fence is only a warning, because it expires by itself.
     const severity = isLed || reason === 'LeaseFenced' ? 'warning' : 'error';

@@ -61,7 +61,7 @@ function strategyOf({ outcome, standings }: Decision, onLease: string, writtenBy
     askedBy: parties.filter(({ asksFor }) => asksFor[0] === resolved).map(({ name }) => name),
     others: parties.filter(({ asksFor }) => asksFor[0] !== resolved),
     onLease,
-    // The field managers of the strategy in the Lease.
+    // The field managers that wrote the strategy in the Lease.
     writtenBy,
   };
 }

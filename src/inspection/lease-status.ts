@@ -27,7 +27,7 @@ import { countPriorities, describeLoss, endOf, listed, stateTexts, waitsFor } fr
 export interface LeaseStatus {
   readonly namespace: string;
   readonly name: string;
-  /** The holderIdentity, valid or not; empty for no holder. */
+  /** The holderIdentity, even if the Lease has expired; empty for no holder. */
   readonly holder: string;
   /** Whether the Lease has not expired, according to its renewTime and the clock of this command. */
   readonly isHeld: boolean;
@@ -36,7 +36,7 @@ export interface LeaseStatus {
   readonly strategy: string;
   readonly candidates: Readonly<Partial<Record<CandidateState, number>>>;
   readonly priorities: ReturnType<typeof countPriorities>;
-  /** The conflicting strategies, if all silent candidates are alive; undefined without a conflict. */
+  /** The strategies that conflict if all silent candidates are alive; undefined without a conflict. */
   readonly conflictingStrategies: readonly string[] | undefined;
   readonly reason: Reason;
   /** Undefined if the Lease waits for nothing. */
@@ -51,9 +51,9 @@ export function statusOf({ input, rawLease }: ObservedElection, now: Now): Lease
   return describeStatus(decideElection(input, now), surveyElection(input, now), rawLease);
 }
 
-/** Like {@link statusOf}, if the caller already has the decision and its view. */
+/** Like {@link statusOf}, for a caller that already has the decision and the view. */
 export function describeStatus(decision: Decision, view: View, rawLease?: KubernetesObject): LeaseStatus {
-  // Most candidates have not renewed just now. Therefore the outcome assumes that all of them answer.
+  // Few candidates have just renewed, so the outcome assumes that all of them would answer a ping.
   const { input, outlook: outcome } = view;
   const { namespace, name, lease } = input;
   const created = rawLease && timeField(rawLease.metadata, 'creationTimestamp');
@@ -112,7 +112,7 @@ export function rank(supposed: Decision, { standings }: Decision, { input, at }:
   });
 }
 
-/** Says who leads, and why. `supposed` is the decision if all pinged candidates answer. */
+/** Says who leads, and why. The first argument is the result of {@link assumeAnswers}. */
 export function verdictOn({ outcome, standings }: Decision, decision: Decision): string {
   const { tenure, reason } = decision;
   const holder = tenure.kind === 'held' ? tenure.holder : undefined;

@@ -13,13 +13,13 @@ import { InMemoryElection } from './in-memory-election.ts';
 
 export type Rehearsal = ReturnType<Rehearsing['result']>;
 
-// The intervals of client-go's elector. A leader polls every 2 s, and any other elector every 2 to 4.4 s. A
-// leader tries to renew for 15 s.
+// The defaults of client-go's elector. A leader renews every 2 s, and other electors poll every 2 to 4.4 s.
+// The Lease lasts 15 s.
 const LOOK_PERIOD_MS = 2000;
 const RENEWED_LEASE_SECONDS = 15;
 const ANSWER_MS = 50;
 
-/** A Lease without a holder counts as settled if nothing changes for this time, because a candidate may always return. */
+/** A Lease counts as settled if nothing changes for this time: it may wait for a candidate forever. */
 const QUIET_MS = 20_000;
 const HORIZON_MS = 180_000;
 
@@ -246,7 +246,7 @@ class Rehearsing {
     this.#election.putLease({
       ...lease,
       holderIdentity: '',
-      // The holder itself writes this duration, and a renewTime after its last renewal: together they are a release.
+      // A release: the holder itself writes this duration, with a renewTime after its last renewal.
       leaseDurationSeconds: 1,
       isDurationHolders: true,
       renewTime: this.#now.wall + 1n,

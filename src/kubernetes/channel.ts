@@ -39,16 +39,16 @@ export const KEEP_ALIVE_MS = 55_000;
 /** Idle time before the first TCP keep-alive probe, in milliseconds: load balancers forget idle connections. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** Maximum bytes of an error answer that are read: more than any explanation, but few enough to store many. */
+/** Maximum bytes read of an error answer: longer than any explanation, but many fit into memory. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Size of a decompressed chunk in bytes: some dozens of list items. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Sends requests to one server. Keeps connections alive and shares them: there are at most as many as simultaneous
- * requests. When the TLS material changes (a rotated CA or client certificate), opens other connections and closes each
- * old connection after its last call.
+ * Sends requests to one server. Keeps connections alive and reuses them: at most one for each simultaneous request.
+ * When the TLS material changes (a rotated CA or client certificate), opens new connections and closes each old one
+ * after its last call.
  */
 export class Channel {
   readonly #endpoint: Endpoint;
@@ -108,7 +108,7 @@ type Connections = ReturnType<typeof connectionsTo>;
 /** Throws if this kind of proxy is not supported. */
 function connectionsTo({ server, proxyUrl }: Endpoint, tls: ConnectionOptions) {
   const url = new URL(server);
-  // Without the brackets of an IPv6 address.
+  // Removes the brackets of an IPv6 address.
   const hostname = urlToHttpOptions(url).hostname ?? '';
   const settings = {
     keepAlive: true,

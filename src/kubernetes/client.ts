@@ -35,8 +35,8 @@ export interface ApiRequest {
    */
   readonly takeItems?: TakeItems;
   /**
-   * Sends the request only over an idle connection. Aborts it when another request needs a connection. In both cases the
-   * call rejects with `ABORTED`. An unsent request is not observed. Not for lists and streams.
+   * Sends the request only if a connection is idle. Aborts it when another request needs the connection. Rejects with
+   * `ABORTED` if it was not sent, or was aborted. An unsent request is not observed. Not for lists and streams.
    */
   readonly isBackground?: boolean;
 }
@@ -46,7 +46,7 @@ export interface ApiCallObservation {
   readonly method: string;
   /** Kubernetes' verb: get, list, watch, create, update, patch, delete or deletecollection. */
   readonly verb: string;
-  /** The resource with its subresource, such as `leases` or `leases/status`; otherwise the path itself. */
+  /** The resource with its subresource, such as `leases` or `leases/status`; the path if it names none. */
   readonly resource: string;
   /** The HTTP status, or `error` without a complete answer. */
   readonly status: number | 'error';
@@ -118,8 +118,7 @@ class HttpClient implements KubernetesClient {
     const { kubeConfig, clock } = options;
     const cluster = kubeConfig.getCurrentCluster();
     if (!cluster) throw new ConnectionError('the current context has no cluster', { code: 'CREDENTIALS' });
-    // A user name and password in the URL are removed. They are neither shown nor sent: the kubeconfig's user
-    // authenticates.
+    // Remove credentials from the URL: the kubeconfig's user authenticates, and messages show the URL.
     this.server = withoutCredentials(cluster.server).replace(/\/+$/, '');
     this.#options = options;
     this.#credentials = new CredentialSource({ kubeConfig, cluster, clock });

@@ -27,7 +27,6 @@ export interface User {
   readonly authProvider?: { readonly name: string; readonly config: object } | undefined;
 }
 
-/** A cluster, a user and a default namespace. */
 export interface Context {
   readonly name: string;
   readonly cluster: string;
@@ -48,7 +47,7 @@ export interface ClusterConfig {
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
 
-/** Returns the default namespace: the current context's, else `default`. */
+/** Returns the namespace of the current context; `default` if it has none. */
 export function namespaceOf(config: ClusterConfig): string {
   return config.getContextObject(config.getCurrentContext())?.namespace || 'default';
 }

@@ -13,7 +13,7 @@ export interface Credentials {
   readonly tls: ConnectionOptions;
 }
 
-/** How long credentials are reused, in ms. Getting them opens files, and may run a plugin. A rotation waits for it. */
+/** How long credentials are reused, in ms: getting them reads files or runs a plugin. Delays a rotation. */
 const REUSE_MS = 1_000;
 
 interface CredentialParts {
@@ -81,7 +81,7 @@ async function obtainCredentials({ kubeConfig, cluster }: CredentialParts): Prom
   return { headers: headersOf(options), tls: tlsOf(options) };
 }
 
-/** Maximum characters of a plugin's message: its length is not limited. */
+/** Maximum characters of a plugin's message: a plugin may write any amount. */
 const LONGEST_EXPLANATION = 1000;
 
 /** Returns an error that names the plugin. The library's error contains only the plugin's error output. */

@@ -40,7 +40,7 @@ export class ApiError extends Error {
 /**
  * There was no complete answer. It is unknown whether the server acted on the request. `code` is Node's code
  * (`ECONNREFUSED`, `ECONNRESET`, `CERT_HAS_EXPIRED`, ...), or one of ours: `DEADLINE_EXCEEDED`, `ABORTED` (by the
- * caller's signal or the client's end), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (not available),
+ * caller's signal or by `close`), `CLIENT_CLOSED` (nothing was sent), `CREDENTIALS` (not available),
  * `MALFORMED_ANSWER` (not valid in this API), `WATCH_CLOSED_EARLY`.
  */
 export class ConnectionError extends Error {
@@ -53,7 +53,6 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Creates the error of one call. */
 export function connectionError(call: Call, code: string, problem: string, options?: ErrorOptions) {
   return new ConnectionError(`${call.method} ${call.path}: ${problem}`, { code, ...options });
 }

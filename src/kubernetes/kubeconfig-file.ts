@@ -16,7 +16,7 @@ export interface Kubeconfig {
 /**
  * Parses a kubeconfig like client-go, without client-node, which takes 0.3 s and 70 MiB to load. Relative paths are
  * relative to `directory`. If a setting exists as data and as a file, the data takes precedence. Returns undefined if
- * the text is empty except for comments. Throws an {@link Error} without the text around it, which may contain tokens.
+ * the text is empty except for comments. Throws an {@link Error} that does not quote the text: it may contain tokens.
  */
 export function parseKubeconfig(text: string, directory: string): Kubeconfig | undefined {
   const content = parseJsonObject(text) ?? parseYaml(text);
@@ -136,7 +136,7 @@ class Section {
     return !file || isAbsolute(file) ? file || undefined : join(this.#directory, file);
   }
 
-  /** Returns the data in the kubeconfig. If there are none, returns the path of the file. */
+  /** Returns the data in the kubeconfig, or the path of the file if there is no data. */
   material(field: string): { readonly data?: string | undefined; readonly file?: string | undefined } {
     const data = this.text(`${field}-data`);
     return data ? { data } : { file: this.file(field) };

@@ -17,7 +17,6 @@ export interface ObjectList {
   readonly objects: number;
 }
 
-/** What to list, and how. */
 export interface ListRequest {
   readonly path: string;
   readonly query: Query;
@@ -34,7 +33,7 @@ export interface ListRequest {
   readonly begin: () => TakeItems;
 }
 
-/** Lists page by page. Begins again, but only once, if the server no longer has the state of the list (410). */
+/** Lists page by page. Restarts the list, but only once, if a continue token has expired (410). */
 export async function listAllPages(
   client: KubernetesClient,
   request: ListRequest,
@@ -54,7 +53,7 @@ export async function listAllPages(
       token = page.token;
       if (token === undefined) return { resourceVersion, pages, objects };
     } catch (error) {
-      // On the first page, 410 does not mean that a continue token has expired.
+      // The first page has no continue token, so its 410 has another cause.
       if (pages > 1 && hasStatus(error, 410) && mayRestart) return await listAllPages(client, request, false);
       throw error;
     }
@@ -105,7 +104,7 @@ export interface WatchRequest {
 /** How a watch ended without an error: the server closed it, it was silent for too long, or `signal` aborted. */
 export type WatchEnd = 'closed' | 'stalled' | 'aborted';
 
-/** Minimum time until the server ends a watch, in seconds. Up to as much is added, at random, to spread the watches. */
+/** Minimum lifetime of a watch, in seconds. Each watch gets a random one, up to twice that. */
 const MIN_TIMEOUT_SECONDS = 300;
 /** Deadline for accepting a watch, in ms. Servers up to 1.30 delay watches while they fill their cache. */
 const OPEN_DEADLINE_MS = 30_000;

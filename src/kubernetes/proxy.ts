@@ -30,7 +30,7 @@ export class ProxyTunnels {
         `the cluster's proxy-url ${protocol}// is not supported: use http://, https:// or socks5://`,
       );
     }
-    // Without the brackets of an IPv6 address.
+    // Remove the brackets of an IPv6 address.
     this.#address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || defaultPort) };
   }
 

@@ -12,7 +12,7 @@ import { ObjectStore, type StoreChange } from './store.ts';
 export interface ReflectorEvent<T> extends StoreChange<T> {
   /** True for the first list: the object may be much older than this event. */
   readonly initial: boolean;
-  /** True if a list has shown the object. A list does not show the states between the last watch and itself. */
+  /** True if a list has shown the object. A list does not show the states since the last watch. */
   readonly isListed: boolean;
 }
 
@@ -60,7 +60,7 @@ const SHORT_WATCH_MS = 1_000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000, resetAfterMs: 10_000 };
 /** Maximum number of refused watches from one resourceVersion. After that, the reflector lists again. */
 const MAX_REFUSALS = 5;
-/** Minimum time between a list and another list by `relist`, in milliseconds. Limits the cost of false alarms. */
+/** Minimum time from the last list to a list by `relist`, in ms. Limits the cost of false alarms. */
 const RELIST_INTERVAL_MS = 60_000;
 /**
  * Time without a watch after which the reflector lists again, in milliseconds. In this time, the server's storage may
@@ -103,7 +103,7 @@ export class Reflector<T> {
   #watchEnd: AbortController | undefined;
   #lastActivity: Instant | undefined;
   #unwatchedSince: Instant | undefined;
-  /** True after a watch was silent for too long. While true, only data from a watch counts as activity. */
+  /** True after a watch has stalled. While true, only data from a watch counts as activity. */
   #isSilent = false;
   #forgottenAt: Instant | undefined;
 
@@ -120,14 +120,14 @@ export class Reflector<T> {
   }
 
   /**
-   * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch was silent for
-   * too long, only data of a watch counts.
+   * When the server last sent data, on the monotonic clock; undefined before the first data. After a watch has stalled,
+   * only data from a watch counts.
    */
   get lastActivity(): Instant | undefined {
     return this.#lastActivity;
   }
 
-  /** Since when no watch is open to show changes; undefined before the start and while a watch is open. */
+  /** Since when no watch is open; undefined before the start and while a watch is open. */
   get unwatchedSince(): Instant | undefined {
     return this.#unwatchedSince;
   }
@@ -149,7 +149,7 @@ export class Reflector<T> {
     await this.#running;
   }
 
-  /** Lists again, if the watch does not correct the store. Does nothing shortly after another list. */
+  /** Lists again. Call this if the store seems to be wrong. Does nothing shortly after another list. */
   relist(): void {
     if (!this.#place || this.#options.clock.now() - this.#place.listedAt < RELIST_INTERVAL_MS) return;
     this.#place = undefined;

@@ -21,8 +21,8 @@ interface Entry<T> {
 export type Decoder<T> = (raw: KubernetesObject, previous: T | undefined) => T | undefined;
 
 /**
- * The objects that are known to be on the server. Each update returns what it has changed. If an object has another uid
- * than the known object of that name, it is another object.
+ * The objects that are known to be on the server. Each update returns what it has changed. A re-created object, with the
+ * same name but another uid, counts as deleted and added.
  */
 export class ObjectStore<T> {
   readonly #decode: Decoder<T>;
@@ -38,7 +38,7 @@ export class ObjectStore<T> {
     for (const entries of this.#namespaces.values()) for (const { object } of entries.values()) yield object;
   }
 
-  /** Adds an object. Does nothing if its resourceVersion is known, or if decoding fails. */
+  /** Adds or replaces an object. Does nothing if its resourceVersion is known, or if decoding fails. */
   put(raw: KubernetesObject): StoreChange<T>[] {
     const { namespace = '', name, uid, resourceVersion } = raw.metadata;
     const known = this.#namespaces.get(namespace)?.get(name);
@@ -68,7 +68,7 @@ export class ObjectStore<T> {
     this.#list++;
   }
 
-  /** Removes the objects that the list did not contain. Do not make other changes after {@link ObjectStore.beginList}. */
+  /** Removes the objects that the list did not contain. Call only `put` between `beginList` and this. */
   endList(): StoreChange<T>[] {
     const changes: StoreChange<T>[] = [];
     for (const [namespace, entries] of this.#namespaces) {

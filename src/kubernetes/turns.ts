@@ -40,7 +40,7 @@ export class Turns {
     };
   }
 
-  /** Aborts one background request for each waiting request. The aborted request ends its own turn. */
+  /** Aborts the oldest background request, if there is one. The aborted request ends its own turn. */
   #abortBackground(): void {
     const [giveWay] = this.#background;
     if (!giveWay) return;

@@ -21,7 +21,7 @@ export type Selection =
 /**
  * Returns the selected candidates of both sources.
  * @param namespace empty for all namespaces.
- * @throws like the client. If the user may list only one source, skips the other.
+ * @throws the errors of the client. If the user may list only one source, skips the other.
  */
 export async function selectCandidates(
   client: KubernetesClient,
@@ -44,7 +44,7 @@ export function setPriority(
   return patch(client, candidate, priorityPatch(candidate.raw, change));
 }
 
-/** Removes the priority that `drain` or `transfer` has set. Resolves to whether there was one. */
+/** Removes the priority that `drain` or `transfer` has set. Resolves to false if there was none. */
 export async function unsetPriority(client: KubernetesClient, candidate: ListedCandidate): Promise<boolean> {
   const body = priorityRemoval(candidate.raw);
   return body !== undefined && (await patch(client, candidate, body));

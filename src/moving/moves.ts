@@ -42,8 +42,8 @@ const LOOK_PERIOD_MS = 1000;
 
 /**
  * Gives a candidate the highest priority of its Lease and waits until it leads. Otherwise reports why it does not lead.
- * If it is known that the candidate cannot lead, writes no priority or removes the written one.
- * @throws like the client.
+ * If the candidate cannot lead, writes no priority, or removes it again.
+ * @throws the errors of the client.
  */
 export async function transferLease(
   lease: string,
@@ -126,13 +126,13 @@ interface MovedLease {
   readonly why: string | undefined;
 }
 
-/** The priority of drained candidates: lower than the default, and than priorities a little below the default. */
+/** The priority of drained candidates: far below the default, and so below slightly negative priorities. */
 const DRAINED = -1000;
 
 /**
  * Sets a low priority on candidates. Then waits until their Leases have other leaders. Reports each Lease whose leader
  * has not moved, with the reason.
- * @throws like the client.
+ * @throws the errors of the client.
  */
 export async function drainCandidates(selection: Selection, request: MoveRequest): Promise<DrainOutcome> {
   const { client, clock, namespace, forMs, tell } = request;

@@ -27,7 +27,7 @@ export function leaderOf(input: ElectionInput, now: Now): string | undefined {
   return tenure.kind === 'held' && isTakenUp ? tenure.holder : undefined;
 }
 
-/** Returns why a candidate cannot lead its Lease although it has a new priority; undefined if no obstacle is known. */
+/** Returns why a candidate cannot lead even with this priority; undefined if no obstacle is known. */
 export function obstacleTo(
   input: ElectionInput,
   name: string,

@@ -37,7 +37,7 @@ export function newLeaseCandidate(
   };
 }
 
-/** Returns the patch that renews a LeaseCandidate of an earlier run and gives it the fields of a new one. */
+/** Returns the patch that renews a LeaseCandidate of an earlier run and sets the fields of this run. */
 export function adoptionPatch(
   object: KubernetesObject,
   apiVersion: CandidateApiVersion,
@@ -52,7 +52,7 @@ export function adoptionPatch(
   };
 }
 
-/** Returns the merge patch that renews and answers the last ping. With the uid, it fails on a re-created object. */
+/** Returns the patch that renews the object and answers its ping. Its uid rejects a re-created object. */
 export function renewalPatch(object: KubernetesObject, wallTime: MicroTime) {
   const { uid } = object.metadata;
   return {
@@ -65,14 +65,14 @@ export function pingTimeOf(object: KubernetesObject): MicroTime | undefined {
   return timeField(specOf(object), 'pingTime');
 }
 
-/** Returns a time that is after the ping, even if the local clock is behind, and that is not the last renewTime. */
+/** Returns a time after the ping, even if the local clock is behind. It differs from the last renewTime. */
 function renewTimeAfter(object: KubernetesObject, wallTime: MicroTime): MicroTime {
   const pingTime = pingTimeOf(object);
   const time = pingTime !== undefined && pingTime >= wallTime ? pingTime + 1n : wallTime;
   return time === timeField(specOf(object), 'renewTime') ? time + 1n : time;
 }
 
-/** Returns the fields that the program sets, in a new LeaseCandidate or in that of an earlier run. */
+/** Returns the fields that the program sets in a new or an adopted LeaseCandidate. */
 function declaredFields(
   apiVersion: CandidateApiVersion,
   { binaryVersion, emulationVersion, strategy, priority, labels, pod }: CandidateDescription,
@@ -91,7 +91,7 @@ function declaredFields(
   };
 }
 
-/** Keeps a priority that a drain or a transfer has set: these commands remove it themselves. */
+/** Keeps a priority that `drain` or `transfer` has set: `undrain` and `transfer` remove it. */
 function priorityAnnotation(priority: number, adopted: KubernetesObject | undefined): RequestBody {
   if (adopted && annotationsOf(adopted)[PRIORITY_SET_BY_ANNOTATION] !== undefined) return {};
   if (priority !== 0) return { annotations: { [PRIORITY_ANNOTATION]: String(priority) } };

@@ -11,14 +11,14 @@ const SOURCES: readonly CandidateApiVersion[] = [
   'coordination.k8s.io/v1alpha2',
   CUSTOM_API_VERSION,
 ];
-/** The delay after a discovery that found no version, in milliseconds. */
+/** The delay before the next discovery if the server has no version, in milliseconds. */
 const UNSERVED_MS = 10_000;
-/** Short: a program that becomes a candidate again must not wait long because of one lost connection. */
+/** The first delay is short: one lost connection must not delay a program that becomes a candidate again. */
 const FAILED_BACKOFF = { initialMs: 50, maxMs: UNSERVED_MS, resetAfterMs: UNSERVED_MS };
 /** The delay before a discovery looks for a better version, in milliseconds. */
 const SERVED_MS = 300_000;
 
-/** A program's LeaseCandidate, in the best version of the API that the server has. Moves when there is a better one. */
+/** A program's LeaseCandidate, in the best API version that the server has. Moves to better versions. */
 export class Candidate {
   readonly #parts: CandidateParts;
   readonly #sleep: InterruptibleSleep;
@@ -117,8 +117,8 @@ export class Candidate {
         this.#forbidden.add(apiVersion);
         this.#sleep.interrupt();
       },
-      // The server may have a better version now. It may also have an old LeaseCandidate of this name in that
-      // version, which would count (rule 13).
+      // The server may have a better version now. In that version, it may have an old LeaseCandidate of this
+      // name, which would take precedence (rule 13).
       onReconnected: () => {
         if (apiVersion !== this.#allowed[0]) this.#sleep.interrupt();
       },

@@ -3,9 +3,9 @@ import type { Instant } from '../support/clock.ts';
 import type { TermEnd } from './term.ts';
 
 export interface ElectorTiming {
-  /** The duration in the Lease, in whole seconds. */
+  /** A multiple of 1000: the Lease contains whole seconds. */
   readonly leaseDurationMs: number;
-  /** The elector stops leading if it has not renewed for this long. */
+  /** The elector stops leading if it has not renewed the Lease for this long. */
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
 }
@@ -18,7 +18,7 @@ export interface LeaseSight {
   readonly since: Instant;
   /** The greatest leaseTransitions so far; -1 before the first observation. */
   readonly maxTransitions: number;
-  /** Whether the elector saw the grant that increased leaseTransitions, but no renewal of it: no term has used them. */
+  /** True after the elector saw a grant increase leaseTransitions, until a renewal: no term used the new value. */
   readonly isTokenUnused: boolean;
 }
 
@@ -39,17 +39,17 @@ export interface ElectorView {
   readonly term: TermView | undefined;
   /** Why the elector must not lead; undefined if it may lead. */
   readonly refusal: 'resigned' | 'stopped' | undefined;
-  /** Whether another running program, or the program's own elector, uses this identity and holds the Lease by it. */
+  /** Whether a duplicate program, or the program's own elector, may hold the Lease with this identity. */
   readonly hasRival: boolean;
   readonly isRequestInFlight: boolean;
   /** The elector sends no request before this time. */
   readonly retryAt: Instant;
-  /** When the elector stops trying to release a Lease that it held when it had to stop leading. */
+  /** When the elector stops trying to release the Lease. */
   readonly releaseDeadline: Instant;
 }
 
 export type ElectorStep =
-  /** Waits for a change, at most until `until`. */
+  /** Waits until the time `until`, or until a change. */
   | { readonly kind: 'await'; readonly until: Instant }
   /** Sends a renewal. `takeUp` is the first renewal of a term. The term begins with the answer. */
   | { readonly kind: 'takeUp' | 'renew'; readonly lease: Lease; readonly fencingToken: number }
@@ -66,7 +66,7 @@ const MAX_TRANSITIONS = 2 ** 31 - 1;
 export function decideElector(view: ElectorView, now: Instant): ElectorStep {
   const { term } = view;
   if (!term) return decideFollowing(view, now);
-  // The program may still act as leader. Therefore do not renew and do not release the Lease: it expires.
+  // The program may still act as leader: neither renew nor release the Lease, but let it expire.
   if (term.isOver) return { kind: 'await', until: laterThan(now, lapsesAt(term, view.timing)) };
   return decideLeading(view, term, now);
 }
@@ -84,14 +84,14 @@ export function isTaken({ sight, identity }: Pick<ElectorView, 'sight' | 'identi
   );
 }
 
-/** Returns whether another running program with this identity has renewed: leaseTransitions has grown without a grant. */
+/** Returns whether a duplicate program has renewed the Lease: leaseTransitions has grown without a grant. */
 export function isRenewedByRival(lease: Lease | undefined, identity: string, fencingToken: number): boolean {
   return (
     lease?.holderIdentity === identity && lease.leaseTransitions > fencingToken && !isUnrenewedGrant(lease)
   );
 }
 
-/** Returns the sight after the elector saw `lease` at `at`. `lease` is undefined if it does not exist. */
+/** Returns `former` with one more observation. `lease` is undefined if the Lease does not exist. */
 export function observe(former: LeaseSight | undefined, lease: Lease | undefined, at: Instant): LeaseSight {
   if (former && isSameRecord(former.lease, lease)) return { ...former, lease };
   const transitions = lease?.leaseTransitions ?? -1;
@@ -101,7 +101,7 @@ export function observe(former: LeaseSight | undefined, lease: Lease | undefined
   return { lease, since: at, maxTransitions, isTokenUnused };
 }
 
-/** Returns whether the elector has seen the same record for its duration. The holder must not renew an expired Lease. */
+/** Returns whether the record did not change for its duration. The holder must not renew an expired Lease. */
 export function hasExpired(sight: LeaseSight, now: Instant): boolean {
   return now >= expiresAt(sight);
 }
@@ -114,7 +114,7 @@ export function holderSeen(sight: LeaseSight | undefined, now: Instant): string 
 
 /**
  * Returns the fencing token of a term that begins now, which no earlier term had. The coordinator increases
- * leaseTransitions only if it grants the Lease to another holder. A coordinator built into an API server never does.
+ * leaseTransitions only if it grants the Lease to another holder. The one built into an API server never does.
  */
 export function nextFencingToken({ lease, maxTransitions, isTokenUnused }: LeaseSight): number {
   if (lease && isTokenUnused) return lease.leaseTransitions;
@@ -148,7 +148,7 @@ function decideFollowing(view: ElectorView, now: Instant): ElectorStep {
   const isOurs = sight?.lease?.holderIdentity === identity && !hasRival && !hasExpired(sight, now);
   const lease = isOurs ? sight.lease : undefined;
   if (refusal && (!lease || now >= givesUpAt(view))) return { kind: 'rest' };
-  // Wake up at the expiry, because the known holder changes then.
+  // Wake up at the expiry, because `holder` becomes undefined then.
   if (!sight || !lease) return { kind: 'await', until: laterThan(now, sight ? expiresAt(sight) : NEVER) };
   if (now < retryAt) return { kind: 'await', until: Math.min(retryAt, expiresAt(sight)) };
   // Release the Lease, so that other candidates do not wait until it expires. The elector may hold the Lease by a new
@@ -162,7 +162,7 @@ function prefersAnother({ preferredHolder }: Lease, identity: string): boolean {
   return preferredHolder !== undefined && preferredHolder !== identity;
 }
 
-/** Each new record extends the time for the release, because a withdrawn elector may get the Lease at any time. */
+/** Returns when the release is given up. Each new record extends it: a withdrawn elector may still get the Lease. */
 function givesUpAt({ sight, releaseDeadline, timing }: ElectorView): Instant {
   return Math.max(releaseDeadline, (sight?.since ?? 0) + timing.renewDeadlineMs);
 }

@@ -80,7 +80,7 @@ export class Elector {
     });
   }
 
-  /** Resolves after the Lease was read for the first time, or was found missing. From then on, a grant is seen at once. */
+  /** Resolves after the Lease was first read, or found missing. From then on, the elector sees a grant at once. */
   get synced(): Promise<void> {
     return this.#follower.synced;
   }
@@ -230,7 +230,7 @@ export class Elector {
     }
   }
 
-  /** Sends one request. While it is in flight, and after a failure until `#retryAt`, no other is sent. Never rejects. */
+  /** Sends a request. Sends no other one until it ends or, if it fails, until `#retryAt`. Never rejects. */
   async #send(request: () => Promise<void>): Promise<void> {
     this.#mustDecideAgain = true;
     this.#isRequestInFlight = true;

@@ -52,7 +52,7 @@ export class LeaseFollower {
       client,
       clock,
       path: resourcePaths.leases(lease.namespace),
-      // With this selector, a Role can allow only this Lease.
+      // A Role with resourceNames allows a list or watch only with this selector.
       query: { fieldSelector: `metadata.name=${lease.name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#handle(type === 'deleted', object),
@@ -140,7 +140,7 @@ export class LeaseFollower {
   }
 }
 
-/** Returns a new renewTime, from `wallTime` on. With the old renewTime or acquireTime, it would be no renewal. */
+/** Returns `wallTime`, or the next time that is neither renewTime nor acquireTime, to show a renewal. */
 function newTime(lease: KubernetesObject, wallTime: MicroTime): MicroTime {
   const spec = specOf(lease);
   const taken = [timeField(spec, 'renewTime'), timeField(spec, 'acquireTime')];

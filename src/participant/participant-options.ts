@@ -26,7 +26,7 @@ export interface ParticipateOptions {
     | { readonly name: string; readonly uid: string; readonly namespace?: string | undefined }
     | undefined;
   readonly labels?: Readonly<Record<string, string>>;
-  /** An int32, default 0. It counts before the version. A higher priority preempts the leader (rule 16). */
+  /** An int32, default 0. Takes precedence over the version. A higher priority preempts the leader (rule 16). */
   readonly priority?: number;
   /** A kubeconfig file. Default: the file that kubectl uses; in a pod, the service account. */
   readonly kubeconfig?: string;
@@ -37,8 +37,8 @@ export interface ParticipateOptions {
   /** How long a renewal is valid, in milliseconds; default 15,000. Must be whole seconds. */
   readonly leaseDurationMs?: number;
   /**
-   * A leader stops if this time has passed since it sent its last successful renewal, in milliseconds; default 10,000.
-   * Less than 90 % of `leaseDurationMs`.
+   * A leader stops this long after it sent its last successful renewal, in milliseconds; default 10,000. Must be less
+   * than 90 % of `leaseDurationMs`.
    */
   readonly renewDeadlineMs?: number;
   /** The interval between renewals, in milliseconds; default 2,000. */
@@ -47,7 +47,7 @@ export interface ParticipateOptions {
   readonly signal?: AbortSignal;
   /** If a callback of the logger or `onObserved` throws an error, the participant logs it or emits a process warning. */
   readonly logger?: ParticipantLogger;
-  /** Gets client-go's metrics of leader election. All participants of a program can share one registry. */
+  /** The registry for client-go's leader election metrics. All participants of a program can share one. */
   readonly metrics?: MetricsRegistry;
   /** Only publishes the LeaseCandidate and follows the Lease: the program has its own elector with this identity. */
   readonly candidateOnly?: boolean;

@@ -48,8 +48,8 @@ async function run(options: ParticipateOptions, lead: Lead, stopping: AbortSigna
 }
 
 /**
- * A candidate and an elector with the same identity. {@link participate} creates and runs one. A program that resigns or
- * withdraws creates one itself, with a client that the program closes.
+ * A candidate and an elector with the same identity. {@link participate} creates and runs one. To call `resign` or
+ * `withdraw`, a program creates its own participant, and a client that it closes afterwards.
  */
 export class Participant {
   /** The name of the LeaseCandidate and of the holder. */
@@ -205,7 +205,7 @@ export class Participant {
 
 /** The cluster to connect to. */
 export interface ConnectionOptions extends KubeConfigSource {
-  /** Default: the clock of the system. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** The name of the program in the API server's logs; the version is added. */
   readonly userAgent?: string;
@@ -214,7 +214,7 @@ export interface ConnectionOptions extends KubeConfigSource {
 
 /**
  * Creates a participant's client. Also returns the given namespace, or that of the configuration, and the namespace of
- * this program's Pod; undefined if it is unknown or in another cluster.
+ * this program's Pod. The latter is undefined if it is unknown or in another cluster.
  * @throws KubeConfigError if there is no cluster to connect to.
  */
 export function connectParticipant(options: ConnectionOptions) {
@@ -224,7 +224,7 @@ export function connectParticipant(options: ConnectionOptions) {
     kubeConfig,
     ...(clock && { clock }),
     userAgent: `${userAgent}/${version}`,
-    // Requests in flight: at most one of the elector, and one of the candidate in each of its two groups.
+    // Requests in flight: at most one of the elector, and one of the candidate in each of the two API groups.
     connections: 4,
   });
   const podNamespace = podNamespaceOf(kubeConfig);

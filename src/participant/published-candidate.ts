@@ -35,7 +35,7 @@ interface PublishedCandidateParts extends CandidateParts {
   readonly apiVersion: CandidateApiVersion;
   /** Called when the LeaseCandidate is created or renewed for the first time. */
   readonly onPublished: () => void;
-  /** Called once if the server forbids this program to publish. The program keeps trying. */
+  /** Called once if the server forbids this program to publish. The program retries. */
   readonly onForbidden: () => void;
   /** Called when the watch restarts. The server may be another one and serve other versions. */
   readonly onReconnected: () => void;
@@ -45,15 +45,15 @@ interface PublishedCandidateParts extends CandidateParts {
 
 /** Interval of renewals without a ping, in milliseconds, as in client-go. */
 const RENEWAL_MS = 300_000;
-/** Deadline of each request, in milliseconds. An election waits 5 s for the answer to a ping. */
+/** Deadline of each request, in ms. Short, because an election waits only 5 s for the answer to a ping. */
 const DEADLINE_MS = 2500;
 const BACKOFF = { initialMs: 50, maxMs: 2000, resetAfterMs: 2000 };
 /** Delay before a deleted LeaseCandidate is published again: another program may delete it repeatedly. */
 const DELETED_BACKOFF = { initialMs: 5, maxMs: 60_000, resetAfterMs: 60_000 };
-/** How long the deletion is retried, in milliseconds. If it fails, the coordinator deletes it later (rule 1). */
+/** How long the deletion is retried, in ms. Later, the coordinator deletes a remaining object (rule 1). */
 const REMOVAL_MS = 5000;
 
-/** A program's LeaseCandidate in one version of the API. It publishes, watches and renews the object, and answers pings. */
+/** A program's LeaseCandidate in one API version. Publishes, watches and renews it, and answers pings. */
 export class PublishedCandidate {
   readonly #parts: PublishedCandidateParts;
   readonly #path: string;
@@ -87,7 +87,7 @@ export class PublishedCandidate {
       client,
       clock,
       path: resourcePaths.candidates(apiVersion, namespace),
-      // With this selector, a Role can allow only this LeaseCandidate.
+      // A Role with resourceNames allows a list or watch only with this selector.
       query: { fieldSelector: `metadata.name=${name}` },
       decode: (raw) => raw,
       handler: ({ type, object }) => this.#handle(type === 'deleted', object),
@@ -146,8 +146,8 @@ export class PublishedCandidate {
   #handle(isDeleted: boolean, object: KubernetesObject): void {
     const isOlder = isOlderVersion(object.metadata.resourceVersion, this.#own?.metadata.resourceVersion);
     if (isDeleted || isOlder) {
-      // Read the object again. The deletion may be older than a renewal whose answer has not arrived. An event that is
-      // older than `#own` is late, or etcd was restored from a backup.
+      // Read the object again. A deletion may be older than a renewal in flight. An old event may only be late, but it
+      // may also show that etcd was restored from a backup.
       this.#invalidate();
     } else if (!isNotNewer(object, this.#own)) {
       this.#own = object;

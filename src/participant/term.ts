@@ -77,7 +77,7 @@ export class RunningTerm implements Term {
     return this.signal.aborted;
   }
 
-  /** Call this when another holder has the Lease, or may get it at any time. */
+  /** Makes `remainingMs` return 0, because another holder has the Lease or may get it at any time. */
   take(): void {
     this.#isTaken = true;
   }

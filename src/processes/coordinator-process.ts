@@ -100,7 +100,7 @@ export async function runCoordinator(settings: RunSettings, host: Host): Promise
 /**
  * Checks at startup that the API server allows the lock in its namespace. If the server does not answer,
  * there is no error: the coordinator cannot take the lock without it anyway.
- * @throws {Error} with advice.
+ * @throws {Error} with advice, if the namespace is refused.
  */
 async function refuseLock(
   lockNamespace: string,
@@ -116,7 +116,7 @@ async function refuseLock(
   if (refusal !== undefined) throw new Error(refusal);
 }
 
-/** Creates the status page. Loads its code only if the page is enabled. */
+/** Loads the code of the status page, and creates the page. */
 async function createStatusPage({ namespaces }: RunSettings, clock: Clock, logger: Logger) {
   const statusPage = await import('../status-page/status-page.ts');
   return statusPage.createStatusPage({

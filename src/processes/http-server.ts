@@ -44,7 +44,6 @@ export function startHttpServer(listen: ListenAddress, parts: HttpServerParts): 
   });
 }
 
-/** A running server. */
 export interface HttpServer<Address = ListenAddress> {
   /** The address, with the port that the system selected for port 0. */
   readonly address: Address;
@@ -65,11 +64,11 @@ interface AnswersParts {
   readonly clock: Clock;
   /** Returns the answer to a request, or undefined if it writes the response itself. If it rejects, the answer is 500. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<Answer | undefined>;
-  /** Ends the answers that are streams. */
+  /** Called when the server closes. Ends the open streams. */
   readonly onClose: () => void;
 }
 
-/** Grace period for answers in flight, in milliseconds. Short, because it delays the end of a pod. */
+/** Grace period for answers in flight, in milliseconds. Short, because it delays the termination of a pod. */
 const CLOSE_WITHIN_MS = 1000;
 
 /** Starts listening with a server. Resolves to its address. */

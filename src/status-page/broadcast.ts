@@ -30,7 +30,7 @@ const PAUSE_MS = 5;
 /** Leases per turn: a few milliseconds of work, so that elections do not have to wait. */
 const LEASES_PER_TURN = 200;
 const BEAT_MS = 10_000;
-/** A reader with more buffered bytes gets no messages for the moment. */
+/** A reader with more unsent bytes gets no messages until it has read some. */
 const MAX_UNSENT_BYTES = 512 * 1024;
 /** A reader that reads nothing for this time is disconnected, in milliseconds. */
 const MAX_STALL_MS = 30_000;

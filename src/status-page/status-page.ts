@@ -26,14 +26,14 @@ interface StatusPageParts extends Pick<HelloMessage, 'version' | 'namespaces' | 
   readonly onError: (error: unknown) => void;
 }
 
-/** The paths of all files of the page begin with this, except that of the page itself. */
+/** The prefix of the paths of all files of the page, except that of the page itself. */
 const ASSETS_PATH = '/status/';
 const EVENTS_PATH = `${ASSETS_PATH}events`;
 
 /** Maximum duration of a watch's restart, in milliseconds. After a longer gap the data may be outdated. */
 const WATCH_RESTART_MS = 3000;
 
-/** kubectl proxy forwards the API server's Host header, which may be a public name. */
+/** Through kubectl proxy, the Host header is that of the API server, which may be a public name. */
 const NOT_ALLOWED_HOST =
   'ask for this page by an address, or by a name that is not public, as through kubectl port-forward\n';
 

@@ -13,7 +13,7 @@ export interface Messages {
   /** New and changed Leases, and the keys of deleted ones. */
   readonly leases: { readonly changed: readonly LeaseEntry[]; readonly gone: readonly string[] };
   readonly elections: readonly ElectionEntry[];
-  /** Sent after the first copy is complete: there are no other Leases. */
+  /** Sent after all Leases have been sent once. */
   readonly complete: { readonly leases: number };
   /** Sent at the start, and later if there is nothing else to send. */
   readonly beat: { readonly now: number };
@@ -28,7 +28,7 @@ export interface HelloMessage {
   readonly startedAt: number;
   /** Empty for all namespaces. */
   readonly namespaces: readonly string[];
-  /** Advice for the reasons after which a user can act. */
+  /** Advice for the reasons that a user can act on. */
   readonly advice: Readonly<Partial<Record<Reason, string>>>;
   readonly states: Readonly<Record<CandidateState, string>>;
   readonly losses: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export interface StateMessage {
 /** A summary of a condition, which the page shows by colour and shape. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
-/** The state of a Lease. An entry does not change without an event. */
+/** The state of a Lease. Contains times, not ages, so that the entry of an unchanged Lease stays equal. */
 export interface LeaseEntry
   extends Pick<LeaseStatus, 'holder' | 'isHeld' | 'preferredHolder' | 'strategy' | 'reason'> {
   readonly key: string;
@@ -98,12 +98,12 @@ export interface ElectionEntry {
 /** A candidate that was not chosen, with the reason. */
 export type PassedOver = Pick<CandidateEntry, 'name' | 'binary' | 'emulation'> & { readonly lostBy: string };
 
-/** Returns the time of a message. */
+/** Returns the wall time in milliseconds since the Unix epoch. */
 export function wallMs(clock: Pick<Clock, 'wallTime'>): number {
   return Number(clock.wallTime() / 1000n);
 }
 
-/** Characters of JSON above which long texts are searched for. */
+/** Shorter JSON, in characters, is not searched for long texts. */
 const LARGE = 4 * 1024;
 
 /** Encodes a message as JSON. Shortens texts, and escapes characters that hide or reverse text. */

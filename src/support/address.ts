@@ -36,7 +36,7 @@ export function isAllowedHost(host: string | undefined): boolean {
   return labels.length === 1 || PRIVATE_DOMAINS.includes(labels.at(-1) ?? '');
 }
 
-/** The error if a server cannot listen on the address of `--listen`, with advice. */
+/** Returns the error of a server that cannot listen on the address of `--listen`, with advice. */
 export function listenError(error: Error, { host, port }: ListenAddress): Error {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: 'address already in use; stop what listens there or choose another port',
@@ -46,7 +46,7 @@ export function listenError(error: Error, { host, port }: ListenAddress): Error 
   };
   const where = hostAndPort(host, port);
   const reason = 'code' in error ? reasons[String(error.code)] : undefined;
-  // If the message explains the error, omit the system's message.
+  // Omit the system's error if `reason` explains it.
   return reason === undefined
     ? new Error(`--listen ${where}`, { cause: error })
     : new Error(`--listen ${where}: ${reason}`);

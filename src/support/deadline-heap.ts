@@ -61,7 +61,7 @@ export class DeadlineHeap {
     this.#entries.clear();
   }
 
-  /** Puts the entry at its position, or above. */
+  /** Moves the entry up to its place in the order. */
   #rise(entry: Entry): void {
     while (entry.position > 0) {
       const parent = this.#heap[(entry.position - 1) >> 1];
@@ -71,7 +71,7 @@ export class DeadlineHeap {
     this.#heap[entry.position] = entry;
   }
 
-  /** Puts the entry at its position, or below. */
+  /** Moves the entry down to its place in the order. */
   #sink(entry: Entry): void {
     for (;;) {
       const left = this.#heap[2 * entry.position + 1];
@@ -83,7 +83,7 @@ export class DeadlineHeap {
     this.#heap[entry.position] = entry;
   }
 
-  /** Gives `entry` the position of `other`. */
+  /** Swaps the positions. Stores only `other` in the heap: the caller stores `entry`. */
   #moveTo(entry: Entry, other: Entry): void {
     const { position } = other;
     this.#heap[entry.position] = other;

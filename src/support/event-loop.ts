@@ -22,7 +22,7 @@ export class Slices {
     return first.done ? first.value : this.#finish(steps);
   }
 
-  /** Waits for a turn. Work that waits already comes first. */
+  /** Waits for a turn, first in, first out. */
   turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);

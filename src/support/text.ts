@@ -4,7 +4,7 @@ const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
 
-/** Parses a duration of Go and kubectl (`500ms`, `1.5m`, `1h30m`). Returns undefined for anything but whole ms. */
+/** Parses a duration of Go and kubectl (`500ms`, `1.5m`, `1h30m`); undefined unless it is whole ms. */
 export function parseDurationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
   let totalMs = 0;
@@ -35,7 +35,7 @@ const YEAR = 365 * DAY;
 /** Formats an age in seconds like kubectl's tables, with two or three digits. */
 export function humanDuration(ageSeconds: number): string {
   const seconds = Math.trunc(ageSeconds);
-  // The clocks of machines differ, so an age between -1 s and 0 counts as 0.
+  // The clocks of machines differ, so an age of -1 s counts as 0.
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 2 * MINUTE) return `${seconds}s`;
@@ -73,7 +73,7 @@ export function printableLines(text: string, maxLength: number): string {
   return shortened(text.split('\n').map(printable).join('\n'), maxLength);
 }
 
-/** Escapes the unsafe characters in JSON. The value stays the same. */
+/** Escapes the unsafe characters in JSON. The parsed value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(HARMFUL_IN_JSON, numbered);
 }

@@ -15,7 +15,7 @@ interface CommandRunParts {
   readonly logger: Logger;
 }
 
-/** Signals that end this process. The wrapper only forwards all other signals to the command. */
+/** The wrapper forwards all signals to the command. These signals also end the wrapper. */
 const ENDING_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
 /** Grace period for processes of the group that still run after the command has ended, in milliseconds. */
@@ -152,7 +152,7 @@ const NOT_EXECUTABLE = 126;
 function endOf(child: ChildProcess, file: string): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.on('error', (error) => {
-      // Any other error comes from a signal that could not be delivered.
+      // After the start, an error means that a signal could not be delivered.
       if (child.pid === undefined) resolve(notStarted(file, error));
     });
     child.once('exit', (code, signal) =>

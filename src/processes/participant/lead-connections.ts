@@ -11,8 +11,8 @@ export const MAX_PROMISE_MS = 5000;
 const MAX_WAITING = 64;
 
 /**
- * How often the sidecar checks that it was not paused, in milliseconds. A check may be late by as much. A request that
- * has waited for both times still leaves the program the promise of the next message and a second for its work.
+ * Interval of the checks whether the sidecar was paused, in milliseconds. A check may be late by the same time, so a
+ * request may wait for 2 s. Of a promise of 5 s, 2 s until the next message and 1 s for work then remain.
  */
 const PAUSE_CHECK_MS = 1000;
 
@@ -71,8 +71,8 @@ export class LeadConnections {
 
   /**
    * Refuses requests that arrived while this process was paused or blocked. Such a request has waited in its socket.
-   * The program counts from the moment when it sent the request, so all times that it is told would be over too early:
-   * it would hold the Lease and never work. The returned function ends the checks.
+   * The program measures `validUntilMs` from the time when it sent the request. Each value would end too early, so
+   * the program would hold the Lease and never work. The returned function ends the checks.
    */
   watchPauses(): () => void {
     const { clock } = this.#parts;

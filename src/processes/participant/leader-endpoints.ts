@@ -23,12 +23,12 @@ interface LeadershipParts {
   readonly identity: () => string;
   /** The holder of the Lease as last seen. */
   readonly holder: () => string | undefined;
-  /** The connections by which programs lead; undefined if they lead by promises (rule 18). */
+  /** The connections by which programs lead (rule 18); undefined if they poll `/leader` instead. */
   readonly connections?: LeadConnections | undefined;
 }
 
 /**
- * Leads for the program in the same pod, and says which candidate leads. The Lease is released only after all promises
+ * Leads for the program in the same pod, and reports which candidate leads. The Lease is released only after all promises
  * (`validForMs`) have expired, or after the program has confirmed that it stopped.
  */
 export class Leadership {
@@ -57,8 +57,8 @@ export class Leadership {
   }
 
   /**
-   * Returns the answer to a program in the same pod; `holder` is empty if no leader is known. Without another request, the
-   * program may lead for `validForMs` from the start of this one. That is always 0 if programs use connections (rule 18).
+   * Returns the answer to a program in the same pod. `holder` is empty if no leader is known. The program may lead for
+   * `validForMs` after it sent this request. That is always 0 if programs use connections (rule 18).
    */
   account() {
     const { clock, lease, connections } = this.#parts;
@@ -71,7 +71,7 @@ export class Leadership {
       const { fencingToken } = term;
       return { lease, identity, holder: identity, leading: true, fencingToken, validForMs };
     }
-    // The term of this candidate is more recent than the observed holder.
+    // This candidate does not lead, even if the watch still shows it as the holder.
     const seen = this.#parts.holder() ?? '';
     return { lease, identity, holder: seen === identity ? '' : seen, leading: false, validForMs: 0 };
   }
@@ -79,7 +79,7 @@ export class Leadership {
   async #leadByPromises(term: Term): Promise<void> {
     const { clock } = this.#parts;
     await untilAborted(term.signal);
-    // Do not wait longer than the term: another holder may have taken the Lease by force.
+    // Do not wait longer than the term: after that, another candidate may lead anyway.
     const waitMs = Math.min(this.#promisedUntil - clock.now(), term.remainingMs());
     if (waitMs > 0) await sleep(clock, waitMs, this.#acknowledged.signal);
   }
@@ -99,7 +99,7 @@ interface LeaderEndpointsParts {
 const PROXY_HEADERS = ['via', 'forwarded', 'x-forwarded-for'];
 
 interface Endpoint {
-  /** The method of requests that affect who leads: only for programs of the same pod. Absent: only GET and HEAD. */
+  /** The method of a request that affects who leads, only for programs of the same pod. Absent for reads. */
   readonly effect?: 'GET' | 'POST';
   /** Returns the answer; undefined if the answer is a stream. */
   answer(
@@ -142,7 +142,7 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/metrics': { answer: answerMetrics },
 };
 
-/** Serves the leader to programs in the pod. @throws {Error} with the address and advice, if it cannot listen. */
+/** Serves the endpoints to programs in the pod. @throws {Error} with the address and advice, if it cannot listen. */
 export function startLeaderEndpoints(listen: ListenAddress, parts: LeaderEndpointsParts) {
   const isLocal = ({ socket }: IncomingMessage) =>
     /^(?:::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');

@@ -47,14 +47,14 @@ export class ProcessGroup {
 const SHELL = '/bin/sh';
 
 /**
- * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed: the parent was then
- * killed before the command had a guard.
+ * Waits for a line on descriptor 3, then executes the command. Exits if the descriptor is closed, because the parent
+ * was killed before it started the guard.
  */
 const HOLD_SCRIPT = 'read -r go <&3 || exit 137; exec 3<&-; exec "$0" "$@"';
 
 /**
  * Starts a process in its own group, so that all processes of the command can be ended. It executes `command` only after
- * its release. If there is no shell, it executes the command at once.
+ * `release()`. If there is no shell, it executes the command at once.
  * @throws {Error} with the errno `code`, if the program does not exist or is not executable.
  */
 export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
@@ -69,7 +69,7 @@ export function spawnHeld(command: readonly string[], env: NodeJS.ProcessEnv) {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env,
   });
-  // Without a free descriptor, there are no streams, and the child emits `error`.
+  // If no file descriptor is free, there are no streams, and the child emits `error`.
   const [, , , gate] = (child.stdio as ChildProcess['stdio'] | undefined) ?? [];
   // Ignore the error: the process has ended, and its exit event reports that.
   gate?.on('error', () => {});
@@ -96,14 +96,14 @@ done
 kill -9 "-$group"`;
 
 /**
- * Starts a shell that kills a process group at its deadline, unless this process extends the deadline: a process that was
- * killed or stopped cannot. It uses less than a megabyte. Returns undefined if there is no shell. A command that outlives
- * this process then runs until the container ends.
+ * Starts a shell that kills a process group at its deadline. This process extends the deadline until it is killed or
+ * paused. The shell uses less than a megabyte. Returns undefined if there is no shell: a command that outlives this
+ * process then runs until the container ends.
  * @param ms the first deadline of the group.
  */
 export function startGroupGuard(group: number, ms: number, onLost: () => void) {
   if (!existsSync(SHELL)) return undefined;
-  // Without a free descriptor, the shell has no stdin, and `error` follows.
+  // If no file descriptor is free, the shell has no stdin and emits `error`.
   const shell: ChildProcess = spawn(SHELL, ['-c', GUARD_SCRIPT, SHELL, String(group), secondsOf(ms)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,

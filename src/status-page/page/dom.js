@@ -1,8 +1,8 @@
 import { clockText, durationText } from './words.js';
 
 /**
- * The content of an element: text, which is never markup, nodes, or the time of a `<time>` element. `true` shows the
- * element unchanged. Without content, the element is hidden.
+ * The content of an element: text (never markup), nodes, or the time of a `<time>` element. `true` shows the element
+ * unchanged. Without content, the element is hidden.
  * @typedef {string | number | boolean | undefined | readonly (Node | string)[]} Content
  * @typedef {Readonly<Record<string, Content>>} Parts by their selectors
  * @import { Tone } from '../wire.ts'

@@ -18,7 +18,7 @@ export const filters = {
 /** @type {ReadonlySet<Tone>} */
 const URGENT = new Set(['bad', 'warn']);
 
-/** The Leases of one connection. Urgent Leases come first. They are sorted by namespace, then by name. */
+/** The Leases of one connection: urgent Leases first, each part by namespace, then by name. */
 export class LeaseList {
   /** @type {Map<string, { entry: LeaseEntry, order: string, searched: string }>} */
   #rows = new Map();

@@ -17,11 +17,11 @@ const REMEMBERED = 200;
 /** Time without typing after which a screen reader announces the number of results, in milliseconds. */
 const ANNOUNCE_MS = 800;
 
-/** What one connection has sent. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
+/** The data of one connection. @typedef {{ leases: LeaseList, elections: ElectionEntry[], isComplete: boolean }} Copy */
 
 /** The shown data, the newest election first. @type {Copy} */
 let known = { leases: new LeaseList(), elections: [], isComplete: false };
-/** The data of the last connection. It replaces `known` when it is complete. */
+/** The data of the latest connection. It replaces `known` when it is complete. */
 let arriving = known;
 /** @type {HelloMessage | undefined} */
 let words;
